@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Swift 6 language mode is the default of this tools version; these make it stricter (see docs/ARCHITECTURE.md).
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+func library(_ name: String, uses dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, uses dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: name + "Tests", dependencies: [.target(name: name), "TransferTestSupport"] + dependencies,
+        swiftSettings: strict)
+}
+
+let package = Package(
+    name: "transfer",
+    products: [
+        .executable(name: "transfer", targets: ["TransferCLI"]),
+        .library(name: "TransferClient", targets: ["TransferClient"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CXXHash"),
+        .systemLibrary(name: "COpenSSL"),
+
+        library("TransferProtocol"),
+        library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CXXHash", "COpenSSL"]),
+        library("TransferIO", uses: ["CLinux"]),
+        library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "CLinux"]),
+        library("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
+        library("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "CLinux"]),
+        .executableTarget(
+            name: "TransferCLI", dependencies: ["TransferServer", "TransferClient", "TransferProtocol", "TransferIO"],
+            swiftSettings: strict),
+
+        .target(
+            name: "TransferTestSupport", dependencies: ["CLinux"], path: "Tests/TransferTestSupport",
+            swiftSettings: strict),
+        tests("TransferProtocol"),
+        tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
+        tests("TransferIO", uses: ["CLinux"]),
+        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
+        tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
+        tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
+        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient"]),
+    ]
+)

@@ -1,0 +1,119 @@
+/// Opens an upload on its lane; the `data` frames that follow belong to it.
+package struct Begin: Equatable, Sendable {
+    package var id: UploadID
+    package var kind: ContentKind
+    package var digest: DigestFunction
+    package var conflict: ConflictPolicy
+
+    /// The client waits for `accept` (or a `result`) before it sends data.
+    package var expectsAccept: Bool
+
+    /// Where to store; checked by the server, which answers a bad path with a result and lives on.
+    package var path: String
+
+    /// Bytes of content, or nothing when the source has no end yet.
+    package var size: UInt64?
+
+    package var modified: Timestamp?
+
+    /// Permission bits, 0 to 0o777; others are dropped by the receiver.
+    package var permissions: UInt16?
+
+    /// A moment in UTC as seconds and nanoseconds since 1970 (POSIX `struct timespec`).
+    package struct Timestamp: Equatable, Sendable {
+        package var seconds: Int64
+        /// 0 to 999,999,999.
+        package var nanoseconds: UInt32
+
+        package init(seconds: Int64, nanoseconds: UInt32) {
+            self.seconds = seconds
+            self.nanoseconds = nanoseconds
+        }
+    }
+
+    package init(
+        id: UploadID, path: String, size: UInt64?, kind: ContentKind = .file, digest: DigestFunction = .xxh128,
+        conflict: ConflictPolicy = .keepBoth, expectsAccept: Bool = false, modified: Timestamp? = nil,
+        permissions: UInt16? = nil
+    ) {
+        self.id = id
+        self.path = path
+        self.size = size
+        self.kind = kind
+        self.digest = digest
+        self.conflict = conflict
+        self.expectsAccept = expectsAccept
+        self.modified = modified
+        self.permissions = permissions
+    }
+}
+
+extension Begin {
+    /// Which of the optional values are there.
+    private struct Presence: OptionSet {
+        let rawValue: UInt8
+        static let size = Presence(rawValue: 1)
+        static let modified = Presence(rawValue: 2)
+        static let permissions = Presence(rawValue: 4)
+        static let expectsAccept = Presence(rawValue: 8)
+        static let all: Presence = [.size, .modified, .permissions, .expectsAccept]
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.uploadID()
+        guard id != .none else { throw .malformed("An upload id must not be zero.") }
+        let presence = Presence(rawValue: try reader.integer(UInt8.self))
+        guard Presence.all.isSuperset(of: presence) else { throw .malformed("The begin frame has unknown flags.") }
+        kind = ContentKind(rawValue: try reader.integer(UInt8.self)) ?? .file
+        let number = try reader.integer(UInt8.self)
+        guard let digest = DigestFunction(rawValue: number) else {
+            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+        }
+        self.digest = digest
+        guard let conflict = ConflictPolicy(rawValue: try reader.integer(UInt8.self)) else {
+            throw .malformed("The begin frame has an unknown conflict policy.")
+        }
+        self.conflict = conflict
+        expectsAccept = presence.contains(.expectsAccept)
+        size = presence.contains(.size) ? try reader.integer(UInt64.self) : nil
+        modified = presence.contains(.modified) ? try Timestamp(&reader) : nil
+        permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
+        // A path that is not UTF-8 is the upload's fault, not the connection's: it becomes one that no check lets pass.
+        path = String(validating: try reader.sizedArray(), as: UTF8.self) ?? Self.undecodablePath
+        _ = try reader.fields(known: [])
+    }
+
+    /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
+    package static let undecodablePath = "\u{FFFD}\0"
+
+    func encode(into bytes: inout [UInt8]) {
+        var presence: Presence = []
+        if size != nil { presence.insert(.size) }
+        if modified != nil { presence.insert(.modified) }
+        if permissions != nil { presence.insert(.permissions) }
+        if expectsAccept { presence.insert(.expectsAccept) }
+        id.encode(into: &bytes)
+        bytes.append(presence.rawValue)
+        bytes.append(kind.rawValue)
+        bytes.append(digest.rawValue)
+        bytes.append(conflict.rawValue)
+        if let size { bytes.append(bigEndian: size) }
+        if let modified { modified.encode(into: &bytes) }
+        if let permissions { bytes.append(bigEndian: permissions) }
+        bytes.append(bigEndian: UInt16(path.utf8.count))
+        bytes.append(contentsOf: path.utf8)
+    }
+}
+
+extension Begin.Timestamp {
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        seconds = try reader.integer(Int64.self)
+        nanoseconds = try reader.integer(UInt32.self)
+        guard nanoseconds < 1_000_000_000 else { throw .malformed("A time has more than a second of nanoseconds.") }
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: seconds)
+        bytes.append(bigEndian: nanoseconds)
+    }
+}

@@ -1,0 +1,72 @@
+/// Reads the fields of a message body in order; every read is checked against what is left. Lives only inside the
+/// `withUnsafeBytes` that lends it the body.
+struct BodyReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(ProtocolFault) -> T {
+        let start = try advance(MemoryLayout<T>.size)
+        return T(bigEndian: bytes.loadUnaligned(fromByteOffset: start, as: type))
+    }
+
+    mutating func uploadID() throws(ProtocolFault) -> UploadID {
+        UploadID(high: try integer(UInt64.self), low: try integer(UInt64.self))
+    }
+
+    /// The next `count` bytes, copied.
+    mutating func array(_ count: Int) throws(ProtocolFault) -> [UInt8] {
+        let start = try advance(count)
+        return Array(bytes[start..<start + count])
+    }
+
+    /// Two bytes of length, then that many.
+    mutating func sizedArray() throws(ProtocolFault) -> [UInt8] {
+        try array(Int(try integer(UInt16.self)))
+    }
+
+    mutating func digest() throws(ProtocolFault) -> Digest {
+        let number = try integer(UInt8.self)
+        guard let algorithm = DigestAlgorithm(rawValue: number) else {
+            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+        }
+        return Digest(algorithm, try array(algorithm.function.size))
+    }
+
+    /// The optional fields that end most messages. Unknown ones are skipped unless their tag says that they matter.
+    mutating func fields(known: Set<FieldTag>) throws(ProtocolFault) -> [FieldTag: [UInt8]] {
+        var fields: [FieldTag: [UInt8]] = [:]
+        while offset < bytes.count {
+            let tag = FieldTag(rawValue: try integer(UInt8.self))
+            let value = try sizedArray()
+            guard known.contains(tag) else {
+                if tag.isCritical { throw .malformed("The message has the unknown critical field \(tag.rawValue).") }
+                continue
+            }
+            guard fields.updateValue(value, forKey: tag) == nil else {
+                throw .malformed("The message has field \(tag.rawValue) twice.")
+            }
+        }
+        return fields
+    }
+
+    /// Messages without optional fields end where their last field does.
+    func finish() throws(ProtocolFault) {
+        guard offset == bytes.count else {
+            throw .malformed("The message has \(bytes.count - offset) bytes too many.")
+        }
+    }
+
+    private mutating func advance(_ count: Int) throws(ProtocolFault) -> Int {
+        guard count <= bytes.count - offset else { throw .malformed("The message ends in the middle of a field.") }
+        defer { offset += count }
+        return offset
+    }
+}
+
+extension ProtocolFault {
+    static func malformed(_ message: String) -> ProtocolFault { ProtocolFault(.malformedFrame, message) }
+}

@@ -1,0 +1,34 @@
+/// What an upload is, for whoever looks at it later; the bytes are treated alike.
+public enum ContentKind: UInt8, Sendable, CaseIterable {
+    /// Anything.
+    case file = 0
+    /// Text, UTF-8.
+    case text = 1
+    /// An image.
+    case picture = 2
+    /// Sound.
+    case audio = 3
+    /// A place: a geo URI, GPX, KML or GeoJSON.
+    case location = 4
+
+    /// The stable name.
+    public var name: String { String(describing: self) }
+
+    /// The kind of that name, or nothing.
+    public init?(name: String) {
+        guard let kind = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = kind
+    }
+}
+
+/// What the server does when the name is taken by other content.
+public enum ConflictPolicy: UInt8, Sendable, CaseIterable {
+    /// Stores beside it, under a numbered name such as `photo-1.png`.
+    case keepBoth = 0
+    /// Replaces it.
+    case overwrite = 1
+    /// Leaves it and stores nothing; the result is `skipped`.
+    case skip = 2
+    /// Leaves it; the result is `pathConflict`.
+    case fail = 3
+}

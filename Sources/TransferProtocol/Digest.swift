@@ -1,0 +1,77 @@
+/// The hash function that a client asks for.
+public enum DigestFunction: UInt8, Sendable, CaseIterable {
+    /// XXH3 with 128 bits; finds every accident, not an attacker.
+    case xxh128 = 1
+    /// SHA-256 (FIPS 180-4).
+    case sha256 = 2
+
+    /// Bytes of a digest.
+    package var size: Int {
+        switch self {
+        case .xxh128: 16
+        case .sha256: 32
+        }
+    }
+
+    /// How content of `size` bytes is digested: plain up to one block, as a tree beyond.
+    package func algorithm(forSize size: UInt64) -> DigestAlgorithm {
+        let isTree = size > UInt64(Limits.blockSize)
+        return switch self {
+        case .xxh128: isTree ? .xxh128Tree : .xxh128
+        case .sha256: isTree ? .sha256Tree : .sha256
+        }
+    }
+}
+
+/// How a digest was made: a hash function, over the bytes themselves or over the digests of 4 MiB blocks in order.
+public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
+    /// XXH3-128 of the bytes (`xxhsum -H2`).
+    case xxh128 = 1
+    /// SHA-256 of the bytes (`sha256sum`).
+    case sha256 = 2
+    /// XXH3-128 of the XXH3-128 digests of the 4 MiB blocks.
+    case xxh128Tree = 3
+    /// SHA-256 of the SHA-256 digests of the 4 MiB blocks.
+    case sha256Tree = 4
+
+    /// The hash function underneath.
+    public var function: DigestFunction {
+        switch self {
+        case .xxh128, .xxh128Tree: .xxh128
+        case .sha256, .sha256Tree: .sha256
+        }
+    }
+
+    /// The stable name, as it stands before the digits.
+    public var name: String {
+        switch self {
+        case .xxh128: "xxh128"
+        case .sha256: "sha256"
+        case .xxh128Tree: "xxh128-tree-4m"
+        case .sha256Tree: "sha256-tree-4m"
+        }
+    }
+}
+
+/// A digest and how it was made.
+public struct Digest: Hashable, Sendable {
+    /// How it was made.
+    public let algorithm: DigestAlgorithm
+
+    /// 16 or 32 bytes, in the order in which `xxhsum` and `sha256sum` print them.
+    public let bytes: [UInt8]
+
+    package init(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) {
+        precondition(bytes.count == algorithm.function.size, "a \(algorithm.name) digest of \(bytes.count) bytes")
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+
+    /// The digits alone.
+    public var hexadecimal: String { bytes.map(\.hexadecimal).joined() }
+}
+
+extension Digest: CustomStringConvertible {
+    /// Algorithm and digits, such as `xxh128:99aa06d3014798d86001c324468d497f`.
+    public var description: String { "\(algorithm.name):\(hexadecimal)" }
+}

@@ -1,0 +1,41 @@
+/// Names an optional field at the end of a message: one byte of tag, two of length, the value. A receiver skips tags
+/// that it doesn't know, except those from 128 on, without which the message would be misunderstood.
+struct FieldTag: RawRepresentable, Hashable {
+    let rawValue: UInt8
+
+    /// In `hello` and `welcome`: the program and its version.
+    static let agent = FieldTag(rawValue: 1)
+    /// In `welcome`: what the server calls itself.
+    static let serverName = FieldTag(rawValue: 2)
+    /// In `result` and `goodbye`: a sentence for people.
+    static let message = FieldTag(rawValue: 3)
+    /// In `result`: where the content is, when that is not the path that `begin` asked for.
+    static let storedPath = FieldTag(rawValue: 4)
+    /// In `result`: milliseconds after which to try again, 4 bytes.
+    static let retryAfter = FieldTag(rawValue: 5)
+
+    /// Whether a receiver that doesn't know the tag must refuse the message.
+    var isCritical: Bool { rawValue >= 0x80 }
+}
+
+extension [FieldTag: [UInt8]] {
+    /// The text in a field, or an empty one. Long ones are cut, broken ones repaired: they are for people only.
+    func text(_ tag: FieldTag) -> String {
+        guard let value = self[tag] else { return "" }
+        return String(decoding: value.prefix(Limits.text), as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    mutating func append(field tag: FieldTag, _ value: some Collection<UInt8>) {
+        append(tag.rawValue)
+        append(bigEndian: UInt16(value.count))
+        append(contentsOf: value)
+    }
+
+    /// Appends a text unless it is empty, cut to the limit.
+    mutating func append(field tag: FieldTag, text: String) {
+        guard !text.isEmpty else { return }
+        append(field: tag, text.utf8.prefix(Limits.text))
+    }
+}

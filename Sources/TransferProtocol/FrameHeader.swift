@@ -1,0 +1,114 @@
+/// What the body of a frame is.
+package enum FunctionCode: UInt16, CaseIterable, Sendable {
+    case hello = 1
+    case welcome = 2
+    case ping = 3
+    case pong = 4
+    case goodbye = 5
+    case begin = 16
+    case accept = 17
+    case data = 18
+    case block = 19
+    case end = 20
+    case abort = 21
+    case received = 22
+    case result = 23
+}
+
+/// How a body is encoded on the wire.
+package enum BodyEncoding: UInt8, Sendable {
+    case stored = 0
+    /// One zlib stream (RFC 1950).
+    case zlib = 1
+}
+
+/// The classic 7 bytes before every body, 15 when the body has 65,535 bytes or more.
+///
+/// | offset | size | field |
+/// |---|---|---|
+/// | 0 | 2 | version |
+/// | 2 | 2 | function code |
+/// | 4 | 1 | compress flag |
+/// | 5 | 2 | length of the body; 0xFFFF: the length follows as 8 bytes |
+package struct FrameHeader: Equatable, Sendable {
+    package static let version: UInt16 = 2
+    package static let shortSize = 7
+    package static let extendedSize = 15
+
+    /// In the short length field: the true length follows.
+    package static let extendedMarker = UInt16.max
+
+    package let function: FunctionCode
+    package let encoding: BodyEncoding
+
+    /// Bytes of body on the wire.
+    package let bodyLength: Int
+
+    package init(_ function: FunctionCode, encoding: BodyEncoding = .stored, bodyLength: Int) {
+        self.function = function
+        self.encoding = encoding
+        self.bodyLength = bodyLength
+    }
+
+    /// Bytes that the encoded header takes.
+    package var encodedSize: Int { Self.encodedSize(bodyLength: bodyLength) }
+
+    package static func encodedSize(bodyLength: Int) -> Int {
+        bodyLength < Int(extendedMarker) ? shortSize : extendedSize
+    }
+
+    package func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: Self.version)
+        bytes.append(bigEndian: function.rawValue)
+        bytes.append(encoding.rawValue)
+        if bodyLength < Int(Self.extendedMarker) {
+            bytes.append(bigEndian: UInt16(truncatingIfNeeded: bodyLength))
+        } else {
+            bytes.append(bigEndian: Self.extendedMarker)
+            bytes.append(bigEndian: UInt64(bodyLength))
+        }
+    }
+
+    /// Reads a header from the front of `bytes`.
+    ///
+    /// - Returns: nothing when more bytes are needed.
+    /// - Throws: `unsupportedVersion`, `unsupportedFunction`, `malformedFrame` or `frameTooLarge`. Faults are thrown as
+    ///   soon as the bytes that show them are there.
+    package static func decode(_ bytes: RawSpan) throws(ProtocolFault) -> FrameHeader? {
+        guard bytes.byteCount >= 2 else { return nil }
+        let version = bytes.bigEndian(at: 0, as: UInt16.self)
+        guard version == Self.version else {
+            throw ProtocolFault(
+                .unsupportedVersion, "This side speaks version \(Self.version); the frame is of version \(version).")
+        }
+        guard bytes.byteCount >= shortSize else { return nil }
+        let number = bytes.bigEndian(at: 2, as: UInt16.self)
+        guard let function = FunctionCode(rawValue: number) else {
+            throw ProtocolFault(.unsupportedFunction, "Function code \(number) is not known here.")
+        }
+        guard let encoding = BodyEncoding(rawValue: bytes.bigEndian(at: 4, as: UInt8.self)) else {
+            throw ProtocolFault(.malformedFrame, "The compress flag must be 0 or 1.")
+        }
+        guard encoding == .stored || function == .data else {
+            throw ProtocolFault(.malformedFrame, "Only data frames may be compressed.")
+        }
+        guard let length = try bodyLength(bytes) else { return nil }
+        let limit = function == .data ? Limits.dataBody : Limits.controlBody
+        guard length <= UInt64(limit) else {
+            throw ProtocolFault(
+                .frameTooLarge, "A \(function) body of \(length) bytes is over the limit of \(limit) bytes.")
+        }
+        return FrameHeader(function, encoding: encoding, bodyLength: Int(length))
+    }
+
+    private static func bodyLength(_ bytes: RawSpan) throws(ProtocolFault) -> UInt64? {
+        let short = bytes.bigEndian(at: 5, as: UInt16.self)
+        guard short == extendedMarker else { return UInt64(short) }
+        guard bytes.byteCount >= extendedSize else { return nil }
+        let length = bytes.bigEndian(at: shortSize, as: UInt64.self)
+        guard length >= UInt64(extendedMarker) else {
+            throw ProtocolFault(.malformedFrame, "A body of \(length) bytes must use the short length.")
+        }
+        return length
+    }
+}

@@ -1,0 +1,80 @@
+/// Turns a byte stream into messages and pieces of data bodies, however the bytes are cut.
+///
+/// A message is only returned whole: until then the parser asks for more and consumes nothing, and the caller shows the
+/// same bytes again with more behind them. Data bodies are returned piece by piece as they arrive, so that a receiver
+/// never has to hold a whole one.
+///
+/// ```
+///   header ──message──► header
+///   header ──data header──► body(remaining) ──last piece──► header
+/// ```
+package struct FrameParser: Sendable {
+    private enum State {
+        case header
+        case body(encoding: BodyEncoding, remaining: Int)
+    }
+
+    private var state = State.header
+
+    package init() {}
+
+    /// What one step found at the front of the bytes.
+    package enum Step: Equatable, Sendable {
+        /// The bytes end before the next thing is complete; nothing was consumed.
+        case needsMore
+        /// A whole message that took `consumed` bytes.
+        case message(Message, consumed: Int)
+        /// A part of a data body.
+        case data(DataPiece, consumed: Int)
+    }
+
+    /// Whether the stream may end here without cutting a frame, given that no bytes are left over.
+    package var isBetweenFrames: Bool {
+        if case .header = state { true } else { false }
+    }
+
+    /// Takes one step.
+    ///
+    /// - Throws: what `FrameHeader.decode` and `Message.decode` throw. The parser must not be used after that.
+    package mutating func next(_ bytes: RawSpan) throws(ProtocolFault) -> Step {
+        switch state {
+        case .header: try header(bytes)
+        case .body(let encoding, let remaining):
+            body(encoding, remaining, offset: 0, available: bytes.byteCount, isFirst: false)
+        }
+    }
+
+    private mutating func header(_ bytes: RawSpan) throws(ProtocolFault) -> Step {
+        guard let header = try FrameHeader.decode(bytes) else { return .needsMore }
+        let start = header.encodedSize
+        guard header.function != .data else {
+            let available = bytes.byteCount - start
+            return body(header.encoding, header.bodyLength, offset: start, available: available, isFirst: true)
+        }
+        let end = start + header.bodyLength
+        guard bytes.byteCount >= end else { return .needsMore }
+        let message = try Message.decode(header.function, body: bytes.extracting(start..<end))
+        return .message(message, consumed: end)
+    }
+
+    private mutating func body(
+        _ encoding: BodyEncoding, _ remaining: Int, offset: Int, available: Int, isFirst: Bool
+    ) -> Step {
+        let length = min(remaining, available)
+        guard length > 0 || isFirst else { return .needsMore }
+        let isLast = length == remaining
+        state = isLast ? .header : .body(encoding: encoding, remaining: remaining - length)
+        let piece = DataPiece(
+            range: offset..<offset + length, encoding: encoding, isFirst: isFirst, isLast: isLast)
+        return .data(piece, consumed: offset + length)
+    }
+}
+
+/// Part of the body of one `data` frame.
+package struct DataPiece: Equatable, Sendable {
+    /// Where it lies in the bytes that the parser was shown.
+    package var range: Range<Int>
+    package let encoding: BodyEncoding
+    package let isFirst: Bool
+    package let isLast: Bool
+}

@@ -1,0 +1,105 @@
+/// The client's first frame.
+package struct Hello: Equatable, Sendable {
+    /// Bits for what the sender can do beyond this specification; none are defined yet.
+    package var features: UInt32 = 0
+
+    /// The program and its version, for logs.
+    package var agent: String
+
+    package init(agent: String) {
+        self.agent = agent
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        features = try reader.integer(UInt32.self)
+        agent = try reader.fields(known: [.agent]).text(.agent)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: features)
+        bytes.append(field: .agent, text: agent)
+    }
+}
+
+/// The server's first frame: what it allows on this connection.
+package struct Welcome: Equatable, Sendable {
+    /// As in `Hello`.
+    package var features: UInt32 = 0
+
+    /// Bytes of the largest `data` body that the server takes.
+    package var dataBody: UInt32
+
+    /// Uploads that may be begun without a result.
+    package var unacknowledgedUploads: UInt32
+
+    /// Bytes of the largest upload that the server takes.
+    package var uploadSize: UInt64
+
+    /// Milliseconds after which a side that has sent nothing sends a ping.
+    package var heartbeat: UInt32
+
+    /// Milliseconds of silence after which the peer is given up.
+    package var silence: UInt32
+
+    package var agent: String
+    package var serverName: String
+
+    package init(
+        dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
+        uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
+        agent: String = "", serverName: String = ""
+    ) {
+        self.dataBody = UInt32(dataBody)
+        self.unacknowledgedUploads = UInt32(unacknowledgedUploads)
+        self.uploadSize = uploadSize
+        self.heartbeat = heartbeat
+        self.silence = silence
+        self.agent = agent
+        self.serverName = serverName
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        features = try reader.integer(UInt32.self)
+        dataBody = try reader.integer(UInt32.self)
+        unacknowledgedUploads = try reader.integer(UInt32.self)
+        uploadSize = try reader.integer(UInt64.self)
+        heartbeat = try reader.integer(UInt32.self)
+        silence = try reader.integer(UInt32.self)
+        let fields = try reader.fields(known: [.agent, .serverName])
+        agent = fields.text(.agent)
+        serverName = fields.text(.serverName)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: features)
+        bytes.append(bigEndian: dataBody)
+        bytes.append(bigEndian: unacknowledgedUploads)
+        bytes.append(bigEndian: uploadSize)
+        bytes.append(bigEndian: heartbeat)
+        bytes.append(bigEndian: silence)
+        bytes.append(field: .agent, text: agent)
+        bytes.append(field: .serverName, text: serverName)
+    }
+}
+
+/// The last frame of a side that ends the conversation in order.
+package struct Goodbye: Equatable, Sendable {
+    /// `committed` when all is done; `shuttingDown`, `timedOut` or `busy` from a server that has to go.
+    package var code: ResultCode
+    package var message: String
+
+    package init(_ code: ResultCode, _ message: String = "") {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        code = ResultCode(rawValue: try reader.integer(UInt16.self))
+        message = try reader.fields(known: [.message]).text(.message)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: code.rawValue)
+        bytes.append(field: .message, text: message)
+    }
+}

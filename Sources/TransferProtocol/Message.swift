@@ -1,0 +1,100 @@
+/// A decoded body of any frame but `data`.
+package enum Message: Equatable, Sendable {
+    case hello(Hello)
+    case welcome(Welcome)
+    /// A number that the `pong` repeats.
+    case ping(UInt64)
+    case pong(UInt64)
+    case goodbye(Goodbye)
+    case begin(Begin)
+    case accept(UploadID)
+    case block(BlockDigest)
+    case end(End)
+    case abort
+    case received(Received)
+    case result(UploadResult)
+
+    package var function: FunctionCode {
+        switch self {
+        case .hello: .hello
+        case .welcome: .welcome
+        case .ping: .ping
+        case .pong: .pong
+        case .goodbye: .goodbye
+        case .begin: .begin
+        case .accept: .accept
+        case .block: .block
+        case .end: .end
+        case .abort: .abort
+        case .received: .received
+        case .result: .result
+        }
+    }
+
+    /// Appends the whole frame, header included.
+    package func encode(into bytes: inout [UInt8]) {
+        let start = bytes.count
+        FrameHeader(function, bodyLength: 0).encode(into: &bytes)
+        encodeBody(into: &bytes)
+        let length = bytes.count - start - FrameHeader.shortSize
+        precondition(length <= Limits.controlBody, "a \(function) body of \(length) bytes")
+        bytes.replace(bigEndian: UInt16(length), at: start + FrameHeader.shortSize - 2)
+    }
+
+    private func encodeBody(into bytes: inout [UInt8]) {
+        switch self {
+        case .hello(let hello): hello.encode(into: &bytes)
+        case .welcome(let welcome): welcome.encode(into: &bytes)
+        case .ping(let token), .pong(let token): bytes.append(bigEndian: token)
+        case .goodbye(let goodbye): goodbye.encode(into: &bytes)
+        case .begin(let begin): begin.encode(into: &bytes)
+        case .accept(let id): id.encode(into: &bytes)
+        case .block(let block): block.encode(into: &bytes)
+        case .end(let end): end.encode(into: &bytes)
+        case .abort: break
+        case .received(let received): received.encode(into: &bytes)
+        case .result(let result): result.encode(into: &bytes)
+        }
+    }
+
+    /// - Parameter function: any code but `data`, whose bodies are not messages.
+    package static func decode(_ function: FunctionCode, body: RawSpan) throws(ProtocolFault) -> Message {
+        try body.withUnsafeBytes { (bytes) throws(ProtocolFault) -> Message in
+            var reader = BodyReader(bytes)
+            return try decode(function, &reader)
+        }
+    }
+
+    private static func decode(_ function: FunctionCode, _ reader: inout BodyReader) throws(ProtocolFault) -> Message {
+        switch function {
+        case .hello: return .hello(try Hello(&reader))
+        case .welcome: return .welcome(try Welcome(&reader))
+        case .goodbye: return .goodbye(try Goodbye(&reader))
+        case .begin: return .begin(try Begin(&reader))
+        case .result: return .result(try UploadResult(&reader))
+        case .accept:
+            let id = try reader.uploadID()
+            _ = try reader.fields(known: [])
+            return .accept(id)
+        case .ping, .pong, .block, .end, .abort, .received:
+            let message = try decodeFixed(function, &reader)
+            try reader.finish()
+            return message
+        case .data: preconditionFailure("the body of a data frame is not a message")
+        }
+    }
+
+    private static func decodeFixed(
+        _ function: FunctionCode, _ reader: inout BodyReader
+    ) throws(ProtocolFault) -> Message {
+        switch function {
+        case .ping: .ping(try reader.integer(UInt64.self))
+        case .pong: .pong(try reader.integer(UInt64.self))
+        case .block: .block(try BlockDigest(&reader))
+        case .end: .end(try End(&reader))
+        case .abort: .abort
+        case .received: .received(try Received(&reader))
+        default: preconditionFailure("\(function) ends in optional fields")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// A moment on a clock that never goes back, in nanoseconds since some fixed start. State machines get it as an
+/// argument and never ask for it.
+package struct MonotonicTime: Comparable, Hashable, Sendable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+
+    /// Saturates rather than traps, so that "never" can be any huge interval.
+    package static func + (time: Self, interval: Interval) -> Self {
+        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(interval.nanoseconds)
+        return Self(nanoseconds: overflow ? .max : sum)
+    }
+
+    package static func - (a: Self, b: Self) -> Interval {
+        let (difference, overflow) = a.nanoseconds.subtractingReportingOverflow(b.nanoseconds)
+        return Interval(nanoseconds: overflow ? .max : difference)
+    }
+}
+
+/// A length of time in nanoseconds.
+package struct Interval: Comparable, Hashable, Sendable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Fractions are kept; what a signed 64-bit count of nanoseconds cannot hold saturates.
+    package static func seconds(_ value: Double) -> Interval {
+        Interval(nanoseconds: Int64(exactly: (value * 1e9).rounded()) ?? (value < 0 ? .min : .max))
+    }
+
+    package static func milliseconds(_ value: Int64) -> Interval {
+        let (product, overflow) = value.multipliedReportingOverflow(by: 1_000_000)
+        return Interval(nanoseconds: overflow ? .max : product)
+    }
+
+    package var seconds: Double { Double(nanoseconds) / 1e9 }
+
+    package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+}

@@ -1,0 +1,90 @@
+/// A path below the server's directory that cannot mean anything outside it: UTF-8, relative, without `.`, `..`, empty
+/// components or NUL, within the limits, and not the server's own folder.
+public struct RelativePath: Hashable, Sendable {
+    /// The path with `/` between components.
+    public let string: String
+
+    /// The folder at the top of the server's directory that is its own. Compared without case, because some file
+    /// systems do.
+    package static let reservedName = ".transfer"
+
+    /// Why a text is not a path; a sentence.
+    public struct Fault: Error, Equatable, Sendable {
+        /// A sentence for people.
+        public let message: String
+    }
+
+    /// Checks and takes a path.
+    ///
+    /// - Throws: `Fault` that says what is wrong.
+    public init(_ string: String) throws(Fault) {
+        try Self.check(string.utf8)
+        self.string = string
+    }
+
+    init(utf8 bytes: some Collection<UInt8>) throws(Fault) {
+        guard let string = String(validating: bytes, as: UTF8.self) else {
+            throw Fault(message: "The path is not UTF-8.")
+        }
+        try self.init(string)
+    }
+
+    private init(unchecked string: String) {
+        self.string = string
+    }
+
+    /// The components from the top down; never empty.
+    package var components: [Substring] { string.split(separator: "/") }
+
+    /// The last component.
+    package var name: Substring { string[(slash.map { string.utf8.index(after: $0) } ?? string.startIndex)...] }
+
+    /// The directory that holds it, or nothing at the top.
+    package var parent: RelativePath? { slash.map { RelativePath(unchecked: String(string[..<$0])) } }
+
+    private var slash: String.Index? { string.utf8.lastIndex(of: UInt8(ascii: "/")) }
+
+    /// The same place under another last component.
+    ///
+    /// - Throws: `Fault` when the result would not be a path.
+    package func renamed(_ name: String) throws(Fault) -> RelativePath {
+        try RelativePath((parent.map { $0.string + "/" } ?? "") + name)
+    }
+
+    private static func check(_ path: String.UTF8View) throws(Fault) {
+        guard !path.isEmpty else { throw Fault(message: "The path is empty.") }
+        guard path.count <= Limits.path else {
+            throw Fault(message: "The path has \(path.count) bytes; the limit is \(Limits.path).")
+        }
+        guard path.first != UInt8(ascii: "/") else { throw Fault(message: "The path is absolute.") }
+        guard !path.contains(0) else { throw Fault(message: "The path contains a NUL byte.") }
+        let components = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard components.count <= Limits.pathDepth else {
+            throw Fault(message: "The path has \(components.count) components; the limit is \(Limits.pathDepth).")
+        }
+        for component in components { try check(component: component) }
+        if components[0].lazy.map(asciiLowercased).elementsEqual(reservedName.utf8) {
+            throw Fault(message: "\(reservedName) is the server's own folder.")
+        }
+    }
+
+    private static func check(component: Substring.UTF8View) throws(Fault) {
+        guard !component.isEmpty else { throw Fault(message: "The path has an empty component.") }
+        guard !component.elementsEqual(".".utf8), !component.elementsEqual("..".utf8) else {
+            throw Fault(message: "The path contains a '.' or '..' component.")
+        }
+        guard component.count <= Limits.pathComponent else {
+            throw Fault(
+                message: "A path component has \(component.count) bytes; the limit is \(Limits.pathComponent).")
+        }
+    }
+
+    private static func asciiLowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
+extension RelativePath: CustomStringConvertible {
+    /// The path as it may be shown to people: control characters escaped.
+    public var description: String { string.escapedForDisplay }
+}

@@ -1,0 +1,54 @@
+/// 16 bytes that name an upload, chosen by the client: the idempotency key. The same id never stores twice.
+public struct UploadID: Hashable, Sendable {
+    /// Bytes of an id.
+    package static let size = 16
+
+    let high: UInt64
+    let low: UInt64
+
+    /// No upload: in results that end a connection.
+    package static let none = UploadID(high: 0, low: 0)
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A random id, from the system's secure generator.
+    public static func random() -> UploadID {
+        UploadID(high: .random(in: 1 ... .max), low: .random(in: .min ... .max))
+    }
+
+    init(_ bytes: RawSpan, at offset: Int) {
+        high = bytes.bigEndian(at: offset, as: UInt64.self)
+        low = bytes.bigEndian(at: offset + 8, as: UInt64.self)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: high)
+        bytes.append(bigEndian: low)
+    }
+}
+
+extension UploadID: CustomStringConvertible {
+    /// 32 hexadecimal digits.
+    public var description: String { high.hexadecimal + low.hexadecimal }
+}
+
+extension UploadID {
+    /// Reads what `description` writes; nothing for any other text.
+    package init?(hexadecimal text: some StringProtocol) {
+        guard text.utf8.count == 32, text.utf8.allSatisfy({ $0 < 0x80 && Character(UnicodeScalar($0)).isHexDigit }),
+            let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+}
+
+extension FixedWidthInteger {
+    /// All digits, leading zeros included.
+    var hexadecimal: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: Self.bitWidth / 4 - digits.count) + digits
+    }
+}

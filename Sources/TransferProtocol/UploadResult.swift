@@ -1,0 +1,87 @@
+/// The acknowledgement: how an upload ended. With the id zero it is about the connection and ends it.
+package struct UploadResult: Equatable, Sendable {
+    package var id: UploadID
+    package var code: ResultCode
+
+    /// Whether file and directory were synced before this left.
+    package var isDurable = false
+
+    /// Bytes of content that the server took in.
+    package var size: UInt64
+
+    /// Computed by the server from what it stored; there when `code` is a success other than `skipped`.
+    package var digest: Digest?
+
+    /// Where the content is, when that is not the path that `begin` asked for.
+    package var storedPath: String?
+
+    /// A sentence for people; empty when there is nothing to say.
+    package var message = ""
+
+    /// Milliseconds after which a retry has a chance.
+    package var retryAfter: UInt32?
+
+    package init(
+        id: UploadID, code: ResultCode, isDurable: Bool = false, size: UInt64 = 0, digest: Digest? = nil,
+        storedPath: String? = nil, message: String = "", retryAfter: UInt32? = nil
+    ) {
+        self.id = id
+        self.code = code
+        self.isDurable = isDurable
+        self.size = size
+        self.digest = digest
+        self.storedPath = storedPath
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    /// Tells the peer what it did wrong; the connection closes after it.
+    package init(_ fault: ProtocolFault) {
+        self.init(id: .none, code: fault.code, message: fault.message)
+    }
+}
+
+extension UploadResult {
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let durable = Flags(rawValue: 1)
+        static let digest = Flags(rawValue: 2)
+        static let all: Flags = [.durable, .digest]
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.uploadID()
+        code = ResultCode(rawValue: try reader.integer(UInt16.self))
+        let flags = Flags(rawValue: try reader.integer(UInt8.self))
+        guard Flags.all.isSuperset(of: flags) else { throw .malformed("The result frame has unknown flags.") }
+        isDurable = flags.contains(.durable)
+        size = try reader.integer(UInt64.self)
+        digest = flags.contains(.digest) ? try reader.digest() : nil
+        let fields = try reader.fields(known: [.message, .storedPath, .retryAfter])
+        message = fields.text(.message)
+        storedPath = try fields[.storedPath].map { (bytes) throws(ProtocolFault) in
+            guard let path = String(validating: bytes, as: UTF8.self) else {
+                throw .malformed("The stored path is not UTF-8.")
+            }
+            return path
+        }
+        retryAfter = try fields[.retryAfter].map { (bytes) throws(ProtocolFault) in
+            guard bytes.count == 4 else { throw .malformed("The retry-after field must have 4 bytes.") }
+            return bytes.reduce(0) { $0 << 8 | UInt32($1) }
+        }
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        var flags: Flags = []
+        if isDurable { flags.insert(.durable) }
+        if digest != nil { flags.insert(.digest) }
+        id.encode(into: &bytes)
+        bytes.append(bigEndian: code.rawValue)
+        bytes.append(flags.rawValue)
+        bytes.append(bigEndian: size)
+        if let digest { bytes.append(digest: digest) }
+        bytes.append(field: .message, text: message)
+        if let storedPath { bytes.append(field: .storedPath, storedPath.utf8) }
+        if let retryAfter { bytes.append(field: .retryAfter, Swift.withUnsafeBytes(of: retryAfter.bigEndian) { Array($0) }) }
+    }
+}
