@@ -34,13 +34,17 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
 
         library("TransferProtocol"),
+        library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CXXHash", "COpenSSL"]),
-        library("TransferIO", uses: ["CLinux"]),
-        library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "CLinux"]),
-        library("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
-        library("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "CLinux"]),
+        library("TransferIO", uses: ["TransferSystem", "CLinux"]),
+        library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
+        library(
+            "TransferServer",
+            uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "TransferStore"]),
+        library("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "CLinux"]),
         .executableTarget(
-            name: "TransferCLI", dependencies: ["TransferServer", "TransferClient", "TransferProtocol", "TransferIO"],
+            name: "TransferCLI",
+            dependencies: ["TransferServer", "TransferClient", "TransferProtocol", "TransferSystem", "TransferIO", "CLinux"],
             swiftSettings: strict),
 
         .target(
@@ -48,8 +52,8 @@ let package = Package(
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
-        tests("TransferIO", uses: ["CLinux"]),
-        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
+        tests("TransferIO", uses: ["TransferSystem", "CLinux"]),
+        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem"]),
         tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
         tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
         tests("TransferCLI", uses: ["TransferProtocol", "TransferClient"]),

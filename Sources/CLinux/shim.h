@@ -3,27 +3,24 @@
 
 // What Swift's Glibc module lacks: epoll, eventfd, openat2 and friends, and the function-like macros that Swift cannot
 // import. Each wrapper is one system call and leaves errno alone.
-
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+//
+// _GNU_SOURCE must not be defined here: glibc then declares some types differently from the Glibc module, and the two
+// modules cannot be imported together. What it would declare is reached through syscall(2) instead.
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/openat2.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,23 +29,36 @@ static inline int clinux_openat2(int directory, const char *path, uint64_t flags
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
-static inline int clinux_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
-
 static inline int clinux_openat(int directory, const char *path, int flags, mode_t mode) {
     return openat(directory, path, flags, mode);
 }
 
 static inline int clinux_renameat2(int from, const char *old, int to, const char *name, unsigned flags) {
-    return renameat2(from, old, to, name, flags);
+    return (int)syscall(SYS_renameat2, from, old, to, name, flags);
 }
 
-static inline int clinux_o_tmpfile(void) { return O_TMPFILE; }
+#define CLINUX_RENAME_NOREPLACE 1
+#define CLINUX_O_TMPFILE (__O_TMPFILE | O_DIRECTORY)
+#define CLINUX_O_PATH __O_PATH
+#define CLINUX_O_NOFOLLOW __O_NOFOLLOW
+#define CLINUX_O_DIRECTORY __O_DIRECTORY
 
-static inline int clinux_fionread(int fd, int *bytes) { return ioctl(fd, FIONREAD, bytes); }
+static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length) {
+    return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+}
+
+static inline int clinux_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+    return (int)syscall(SYS_accept4, fd, address, length, flags);
+}
+
+static inline int clinux_syncfs(int fd) { return (int)syscall(SYS_syncfs, fd); }
+
+static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 static inline int clinux_terminal_size(int fd, struct winsize *size) { return ioctl(fd, TIOCGWINSZ, size); }
 
-// epoll_data is a union, which Swift imports awkwardly; the loop only ever uses its 64 bits.
+// epoll_data is a union, which Swift imports awkwardly; the loop only ever uses its 64 bits. A tag crosses in two
+// directions and comes back unchanged, so its byte order does not matter.
 static inline int clinux_epoll_ctl(int epoll, int operation, int fd, uint32_t events, uint64_t tag) {
     struct epoll_event event = {.events = events, .data = {.u64 = tag}};
     return epoll_ctl(epoll, operation, fd, &event);

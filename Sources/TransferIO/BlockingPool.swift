@@ -1,0 +1,114 @@
+import Glibc
+import TransferSystem
+
+/// A bounded number of threads for work that can block: disk, name resolution, digests of large blocks. Threads start
+/// when there is work for them and live as long as the process.
+///
+/// `@unchecked Sendable`: `state` is only touched with `lock` held.
+package final class BlockingPool: TaskExecutor, @unchecked Sendable {
+    private enum Work {
+        case job(UnownedJob)
+        case body(@Sendable () -> Void)
+    }
+
+    private struct State {
+        var queue: [Work] = []
+        var head = 0
+        var threads = 0
+        var idle = 0
+    }
+
+    private let name: String
+    private let limit: Int
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let hasWork: UnsafeMutablePointer<pthread_cond_t>
+    private var state = State()
+
+    /// - Parameter threads: how many at most; at least 1.
+    package init(name: String, threads: Int) {
+        self.name = name
+        limit = max(1, threads)
+        lock = .allocate(capacity: 1)
+        hasWork = .allocate(capacity: 1)
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(hasWork, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(hasWork)
+        pthread_mutex_destroy(lock)
+        hasWork.deallocate()
+        lock.deallocate()
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        add(.job(UnownedJob(job)))
+    }
+
+    /// Runs `body` on a thread of the pool, after all that was queued before.
+    package func submit(_ body: @escaping @Sendable () -> Void) {
+        add(.body(body))
+    }
+
+    /// Runs `body` on a thread of the pool and returns what it returns.
+    package func run<T: Sendable>(_ body: @escaping @Sendable () -> T) async -> T {
+        await withCheckedContinuation { continuation in
+            submit { continuation.resume(returning: body()) }
+        }
+    }
+
+    private func add(_ work: Work) {
+        pthread_mutex_lock(lock)
+        state.queue.append(work)
+        let mustStart = state.idle == 0 && state.threads < limit
+        if mustStart { state.threads += 1 }
+        pthread_mutex_unlock(lock)
+        guard mustStart else {
+            pthread_cond_signal(hasWork)
+            return
+        }
+        startWorker()
+    }
+
+    /// Without a single thread nothing queued would ever run, so the work is then done right here: slow, but done.
+    private func startWorker() {
+        do throws(SystemError) {
+            try startThread(name: name) { [self] in work() }
+        } catch {
+            pthread_mutex_lock(lock)
+            state.threads -= 1
+            let isAlone = state.threads == 0
+            pthread_mutex_unlock(lock)
+            if isAlone { while let work = next(waiting: false) { perform(work) } }
+        }
+    }
+
+    private func work() {
+        while let work = next(waiting: true) { perform(work) }
+    }
+
+    private func perform(_ work: Work) {
+        switch work {
+        case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+        case .body(let body): body()
+        }
+    }
+
+    private func next(waiting: Bool) -> Work? {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        while state.head == state.queue.count {
+            guard waiting else { return nil }
+            state.idle += 1
+            pthread_cond_wait(hasWork, lock)
+            state.idle -= 1
+        }
+        let work = state.queue[state.head]
+        state.head += 1
+        if state.head == state.queue.count {
+            state.queue.removeAll(keepingCapacity: true)
+            state.head = 0
+        }
+        return work
+    }
+}

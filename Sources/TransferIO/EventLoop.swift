@@ -1,0 +1,215 @@
+internal import CLinux
+import Glibc
+internal import Synchronization
+package import TransferSystem
+
+/// What epoll said about a descriptor.
+struct Readiness: OptionSet {
+    let rawValue: UInt8
+    static let readable = Readiness(rawValue: 1)
+    static let writable = Readiness(rawValue: 2)
+    /// An error or a hang-up: reading and writing will tell which.
+    static let failed = Readiness(rawValue: 4)
+}
+
+/// One thread, one epoll instance, one job queue. Actors that name it as their executor, and tasks that prefer it, run
+/// on its thread; so do readiness callbacks and timers. Nothing that can block may run here.
+///
+/// `@unchecked Sendable`: `inbox` is a mutex; everything marked "loop only" is touched by the loop's thread alone, which
+/// `assertOnLoop` checks.
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        /// The loop is in (or about to enter) epoll_wait and must be woken for a new job. Set under the lock after the
+        /// queue was seen empty, so a job can't slip in between unseen.
+        var isAsleep = false
+        var isStopping = false
+    }
+
+    private let epoll: Descriptor
+    private let wakeup: Descriptor
+    private let inbox = Mutex(Inbox())
+
+    // Loop only.
+    private var registrations = RegistrationTable()
+    private var timers = TimerHeap()
+    private var running: [UnownedJob] = []
+    private let thread = Atomic<UInt>(0)
+
+    /// epoll's tag of the wake-up descriptor; no registration has it.
+    private static let wakeupTag = UInt64.max
+
+    /// Events taken from the kernel at once.
+    private static let eventBatch = 256
+
+    /// Makes a loop and starts its thread.
+    ///
+    /// - Throws: when the process has no descriptors or threads left.
+    package init(name: String) throws(SystemError) {
+        epoll = Descriptor(try system("epoll_create1") { epoll_create1(Int32(EPOLL_CLOEXEC)) })
+        wakeup = Descriptor(try system("eventfd") { eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)) })
+        let (poll, wake) = (epoll.number, wakeup.number)
+        try system("epoll_ctl") {
+            clinux_epoll_ctl(poll, EPOLL_CTL_ADD, wake, EPOLLIN.rawValue | EPOLLET.rawValue, Self.wakeupTag)
+        }
+        try startThread(name: name) { [self] in run() }
+    }
+
+    // MARK: Executor
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let mustWake = inbox.withLock { inbox in
+            inbox.jobs.append(job)
+            defer { inbox.isAsleep = false }
+            return inbox.isAsleep
+        }
+        if mustWake { wake() }
+    }
+
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+    package func checkIsolated() {
+        precondition(isOnLoop, "not on the loop's thread")
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+    /// Ends the loop after the jobs that are queued now. Whoever lives on it must be closed before.
+    package func stop() {
+        inbox.withLock { $0.isStopping = true }
+        wake()
+    }
+
+    // MARK: For those on the loop
+
+    /// Calls back once at or after `deadline` (nanoseconds of the monotonic clock), on the loop.
+    package func schedule(at deadline: Int64, _ action: @escaping () -> Void) -> Timer {
+        assertOnLoop()
+        return Timer(id: timers.add(deadline: deadline, action: action))
+    }
+
+    package func cancel(_ timer: Timer) {
+        assertOnLoop()
+        timers.cancel(timer.id)
+    }
+
+    /// Names a scheduled callback.
+    package struct Timer: Sendable {
+        fileprivate let id: UInt64
+    }
+
+    /// Suspends the calling task, which must be isolated to this loop.
+    package func sleep(nanoseconds: Int64) async {
+        await withCheckedContinuation { continuation in
+            _ = schedule(at: monotonicNanoseconds() &+ nanoseconds) { continuation.resume() }
+        }
+    }
+
+    /// Watches a descriptor, edge-triggered in both directions.
+    func register(_ descriptor: Int32, _ handler: any ReadinessHandler) throws(SystemError) -> Registration {
+        assertOnLoop()
+        let registration = registrations.add(handler)
+        let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        do throws(SystemError) {
+            try system("epoll_ctl") {
+                clinux_epoll_ctl(epoll.number, EPOLL_CTL_ADD, descriptor, events, registration.tag)
+            }
+        } catch {
+            registrations.remove(registration)
+            throw error
+        }
+        return registration
+    }
+
+    /// Stops watching; events already taken from the kernel are dropped by their generation. The caller closes the
+    /// descriptor, which takes it out of epoll.
+    func deregister(_ registration: Registration) {
+        assertOnLoop()
+        registrations.remove(registration)
+    }
+
+    private var isOnLoop: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    private func assertOnLoop() {
+        assert(isOnLoop, "not on the loop's thread")
+    }
+
+    // MARK: The loop
+
+    private func run() {
+        thread.store(UInt(pthread_self()), ordering: .relaxed)
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventBatch) { events in
+            while runJobs() {
+                let count = epoll_wait(epoll.number, events.baseAddress, Int32(events.count), timeout())
+                inbox.withLock { $0.isAsleep = false }
+                if count > 0 { dispatch(events[..<Int(count)]) }
+                fireTimers()
+            }
+        }
+    }
+
+    /// Runs what is queued until nothing is left.
+    ///
+    /// - Returns: false when the loop must end.
+    private func runJobs() -> Bool {
+        while true {
+            let isStopping = inbox.withLock { inbox in
+                swap(&inbox.jobs, &running)
+                inbox.isAsleep = running.isEmpty
+                return inbox.isStopping
+            }
+            guard !running.isEmpty else { return !isStopping }
+            for job in running {
+                job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            }
+            running.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Milliseconds for epoll_wait, rounded up so that a timer is due when it returns.
+    private func timeout() -> Int32 {
+        guard let deadline = timers.nextDeadline() else { return -1 }
+        let left = deadline &- monotonicNanoseconds()
+        guard left > 0 else { return 0 }
+        return Int32(clamping: left / 1_000_000 + 1)
+    }
+
+    private func dispatch(_ events: Slice<UnsafeMutableBufferPointer<epoll_event>>) {
+        for var event in events {
+            let tag = clinux_epoll_tag(&event)
+            guard tag != Self.wakeupTag else {
+                drainWakeup()
+                continue
+            }
+            registrations.handler(tag: tag)?.ready(Readiness(epoll: event.events))
+        }
+    }
+
+    private func fireTimers() {
+        let now = monotonicNanoseconds()
+        while let action = timers.popDue(now: now) { action() }
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        // Fails only when the counter is full, and then the loop is already awake.
+        _ = write(wakeup.number, &one, 8)
+    }
+
+    private func drainWakeup() {
+        var count: UInt64 = 0
+        _ = read(wakeup.number, &count, 8)
+    }
+}
+
+extension Readiness {
+    init(epoll events: UInt32) {
+        self = []
+        if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { insert(.readable) }
+        if events & EPOLLOUT.rawValue != 0 { insert(.writable) }
+        if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { insert(.failed) }
+    }
+}

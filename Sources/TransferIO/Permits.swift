@@ -1,0 +1,38 @@
+internal import Synchronization
+
+/// A bounded number of permits; who finds none left waits its turn.
+package final class Permits: Sendable {
+    private struct State {
+        var available: Int
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+
+    package init(_ count: Int) {
+        state = Mutex(State(available: count))
+    }
+
+    package func acquire() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.available == 0 else {
+                    state.available -= 1
+                    return true
+                }
+                state.waiters.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    package func release() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+            state.available += 1
+            return nil
+        }
+        waiter?.resume()
+    }
+}

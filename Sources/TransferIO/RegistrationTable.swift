@@ -1,0 +1,50 @@
+/// Is told when its descriptor may be ready. Called on the loop.
+protocol ReadinessHandler: AnyObject {
+    func ready(_ readiness: Readiness)
+}
+
+/// A watched descriptor: a slot in the loop's table and the generation that the slot had then.
+struct Registration {
+    let slot: UInt32
+    let generation: UInt32
+
+    /// What epoll carries with each event.
+    var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+}
+
+/// Finds the handler for an event. A slot's generation moves on when it is freed, so an event taken from the kernel
+/// before a descriptor was closed never reaches whoever got the same number or slot afterwards.
+struct RegistrationTable {
+    private struct Slot {
+        var generation: UInt32 = 0
+        var handler: (any ReadinessHandler)?
+    }
+
+    private var slots: [Slot] = []
+    private var free: [UInt32] = []
+
+    mutating func add(_ handler: any ReadinessHandler) -> Registration {
+        let slot = free.popLast() ?? newSlot()
+        slots[Int(slot)].handler = handler
+        return Registration(slot: slot, generation: slots[Int(slot)].generation)
+    }
+
+    mutating func remove(_ registration: Registration) {
+        let slot = Int(registration.slot)
+        guard slots[slot].generation == registration.generation, slots[slot].handler != nil else { return }
+        slots[slot].handler = nil
+        slots[slot].generation &+= 1
+        free.append(registration.slot)
+    }
+
+    func handler(tag: UInt64) -> (any ReadinessHandler)? {
+        let slot = Int(tag & 0xFFFF_FFFF)
+        guard slot < slots.count, slots[slot].generation == UInt32(tag >> 32) else { return nil }
+        return slots[slot].handler
+    }
+
+    private mutating func newSlot() -> UInt32 {
+        slots.append(Slot())
+        return UInt32(slots.count - 1)
+    }
+}

@@ -1,0 +1,133 @@
+internal import CLinux
+import Glibc
+import TransferSystem
+
+/// A resolved address that the kernel takes.
+package struct SocketAddress: Sendable {
+    private let storage: sockaddr_storage
+    private let length: socklen_t
+
+    init(storage: sockaddr_storage, length: socklen_t) {
+        self.storage = storage
+        self.length = length
+    }
+
+    /// AF_INET, AF_INET6 or AF_UNIX.
+    package var family: Int32 { Int32(storage.ss_family) }
+
+    /// Lends the address to a system call.
+    func withPointer<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
+        withUnsafePointer(to: storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+
+    /// Fills an address through a system call such as `getsockname`.
+    static func filled(
+        by call: String, _ body: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32
+    ) throws(SystemError) -> SocketAddress {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let code = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &length) }
+        }
+        guard code >= 0 else { throw SystemError(errno: errno, call: call) }
+        return SocketAddress(storage: storage, length: length)
+    }
+
+    /// A Unix-domain path.
+    ///
+    /// - Precondition: shorter than `Endpoint.longestUnixPath`.
+    package init(unixPath path: String) {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+            precondition(path.utf8.count < bytes.count, "a Unix-domain path that no Endpoint lets pass")
+            bytes.copyBytes(from: path.utf8)
+        }
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { target in
+            withUnsafeBytes(of: address) { target.copyMemory(from: $0) }
+        }
+        self.init(storage: storage, length: socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
+
+    /// The port of an internet address, or nothing.
+    package var port: UInt16? {
+        withUnsafeBytes(of: storage) { bytes in
+            switch family {
+            case AF_INET: UInt16(bigEndian: bytes.load(as: sockaddr_in.self).sin_port)
+            case AF_INET6: UInt16(bigEndian: bytes.load(as: sockaddr_in6.self).sin6_port)
+            default: nil
+            }
+        }
+    }
+
+    /// Whether the address can only be reached from this machine.
+    package var isLocal: Bool {
+        guard family != AF_UNIX else { return true }
+        let host = numericHost ?? ""
+        return host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127.")
+    }
+
+    private var numericHost: String? {
+        guard family != AF_UNIX else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { host in
+            let code = withPointer { address, length in
+                getnameinfo(address, length, host.baseAddress, socklen_t(host.count), nil, 0, NI_NUMERICHOST)
+            }
+            return code == 0 ? host.baseAddress.map { String(cString: $0) } : nil
+        }
+    }
+}
+
+extension SocketAddress: CustomStringConvertible {
+    package var description: String {
+        guard let host = numericHost, let port else { return "unix socket" }
+        return Endpoint.internet(host: host, port: port).description
+    }
+}
+
+extension Endpoint {
+    /// Asks the system's resolver. Blocks; call it on the pool.
+    ///
+    /// - Returns: at least one address, in the order in which to try them (RFC 6724).
+    /// - Throws: `ResolutionError`.
+    package func resolve() throws(ResolutionError) -> [SocketAddress] {
+        switch self {
+        case .unix(let path): return [SocketAddress(unixPath: path)]
+        case .internet(let host, let port): return try Self.resolve(host: host, port: port)
+        }
+    }
+
+    private static func resolve(host: String, port: UInt16) throws(ResolutionError) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host == "*" ? nil : host, String(port), &hints, &list)
+        guard code == 0, let first = list else {
+            throw ResolutionError(host: host, reason: String(cString: gai_strerror(code)))
+        }
+        defer { freeaddrinfo(first) }
+        return sequence(first: first, next: { $0.pointee.ai_next }).compactMap { SocketAddress($0.pointee) }
+    }
+}
+
+/// A name that the system's resolver does not know, or cannot ask about now.
+package struct ResolutionError: Error, Equatable, Sendable {
+    package let host: String
+
+    /// What the resolver said.
+    package let reason: String
+}
+
+extension SocketAddress {
+    fileprivate init?(_ info: addrinfo) {
+        guard let address = info.ai_addr, info.ai_addrlen <= MemoryLayout<sockaddr_storage>.size else { return nil }
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) {
+            $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(info.ai_addrlen)))
+        }
+        self.init(storage: storage, length: info.ai_addrlen)
+    }
+}

@@ -1,0 +1,100 @@
+internal import CLinux
+import Glibc
+package import TransferSystem
+
+/// A connected stream socket on a loop. It never blocks: reading and writing say when they would have to wait, and the
+/// two signals fire when it may be worth trying again.
+///
+/// Edge-triggered: after a call that would have to wait, the matching signal fires at the next change; before that, the
+/// caller goes on until it has to wait. Belongs to whoever is isolated to the loop.
+package final class StreamSocket: ReadinessHandler {
+    /// What reading found.
+    package enum Received: Equatable, Sendable {
+        case bytes(Int)
+        case wouldBlock
+        /// The peer will send no more.
+        case end
+    }
+
+    package let readable: Signal
+    package let writable: Signal
+
+    private let loop: EventLoop
+    let number: Int32
+    private var registration: Registration?
+
+    /// Takes ownership of a non-blocking socket and watches it.
+    ///
+    /// - Parameters:
+    ///   - readable: fired when reading may go on; several sources of news may share one signal.
+    ///   - writable: fired when writing may go on.
+    package init(
+        _ descriptor: consuming Descriptor, loop: EventLoop, readable: Signal = Signal(), writable: Signal = Signal()
+    ) throws(SystemError) {
+        self.loop = loop
+        self.readable = readable
+        self.writable = writable
+        number = descriptor.number
+        registration = nil
+        registration = try loop.register(descriptor.number, self)
+        _ = descriptor.release()
+    }
+
+    deinit {
+        assert(registration == nil, "a socket must be closed before it is let go")
+    }
+
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Received {
+        guard registration != nil else { return .end }
+        let count = try nonBlocking("recv") { recv(number, buffer.baseAddress, buffer.count, 0) }
+        return switch count {
+        case nil: .wouldBlock
+        case 0?: .end
+        case let count?: .bytes(count)
+        }
+    }
+
+    /// - Returns: how many bytes the kernel took, or nothing when it takes none now.
+    package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
+        guard registration != nil else { throw SystemError(errno: EPIPE, call: "send") }
+        return try nonBlocking("send") {
+            Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+        }
+    }
+
+    /// Says that no more will be sent; reading goes on.
+    package func endSending() {
+        guard registration != nil else { return }
+        shutdown(number, Int32(SHUT_WR))
+    }
+
+    /// Sends small writes at once instead of waiting to fill a segment (tcp(7)); whoever writes here writes whole
+    /// messages. Without effect on Unix-domain sockets.
+    package func disableDelay() {
+        var on: Int32 = 1
+        setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// What went wrong since the last look (SO_ERROR of socket(7)); how a connection attempt ended.
+    package func pendingError() -> SystemError? {
+        var code: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &length)
+        return code == 0 ? nil : SystemError(errno: code, call: "connect")
+    }
+
+    /// Closes the socket; later calls find the end. Both signals fire, so that nobody waits for ever.
+    package func close() {
+        guard let registration else { return }
+        self.registration = nil
+        loop.deregister(registration)
+        Glibc.close(number)
+        readable.fire()
+        writable.fire()
+    }
+
+    func ready(_ readiness: Readiness) {
+        if !readiness.isDisjoint(with: [.readable, .failed]) { readable.fire() }
+        if !readiness.isDisjoint(with: [.writable, .failed]) { writable.fire() }
+    }
+}

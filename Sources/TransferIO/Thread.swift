@@ -1,0 +1,36 @@
+internal import CLinux
+import Glibc
+import TransferSystem
+
+/// Runs `body` on a new detached thread.
+///
+/// - Parameter name: shown by tools such as `top -H`; 15 bytes at most (prctl(2), PR_SET_NAME).
+/// - Throws: when the system has no thread to give.
+func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    let context = Unmanaged.passRetained(ThreadBody(name: name, body: body))
+    var thread = pthread_t()
+    let code = pthread_create(&thread, nil, runThread, context.toOpaque())
+    guard code == 0 else {
+        context.release()
+        throw SystemError(errno: code, call: "pthread_create")
+    }
+    pthread_detach(thread)
+}
+
+private final class ThreadBody: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
+    }
+}
+
+private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    let thread = Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
+    clinux_set_thread_name(thread.name)
+    thread.body()
+    return nil
+}

@@ -1,0 +1,25 @@
+/// How long to wait before the next attempt: doubling, with jitter, so that many clients of one server that went away
+/// don't all come back at once.
+package struct Backoff: Sendable {
+    package let first: Interval
+    package let longest: Interval
+    private var attempts = 0
+
+    package init(first: Interval = .milliseconds(100), longest: Interval = .seconds(5)) {
+        self.first = first
+        self.longest = longest
+    }
+
+    /// The wait before the next attempt: between half and all of the doubled one.
+    package mutating func next(using generator: inout some RandomNumberGenerator) -> Interval {
+        let doubled = Double(first.nanoseconds) * Double(1 << min(attempts, 30))
+        attempts += 1
+        let ceiling = min(doubled, Double(longest.nanoseconds))
+        return Interval(nanoseconds: Int64(Double.random(in: ceiling / 2...ceiling, using: &generator)))
+    }
+
+    /// An attempt went well.
+    package mutating func reset() {
+        attempts = 0
+    }
+}

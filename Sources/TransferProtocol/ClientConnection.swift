@@ -1,0 +1,104 @@
+/// The client's side of one connection: what each frame of the server means now. Sans-IO.
+///
+/// ```
+///   greeting ──welcome──► open ──goodbye──► leaving
+///      └────────result about the connection──► closed ◄─┘
+/// ```
+///
+/// Uploads may begin while still greeting, within the baseline limits, so that a small push costs no round trip.
+package struct ClientConnection: Sendable {
+    private enum State {
+        case greeting
+        case open
+        /// The server takes no more uploads but still answers those begun.
+        case leaving
+        case closed
+    }
+
+    private var state = State.greeting
+    private var begun: Set<UploadID> = []
+
+    /// Uploads that may be begun without a result: the baseline until the server says otherwise.
+    package private(set) var unacknowledgedLimit = Limits.unacknowledgedUploads
+
+    package init() {}
+
+    /// What a message means for the client.
+    package enum Action: Equatable, Sendable {
+        case welcomed(Welcome)
+        /// The upload was admitted: send its data.
+        case accepted(UploadID)
+        case progress(UploadID, bytes: UInt64)
+        case finished(UploadResult)
+        /// Send this back.
+        case reply(Message)
+        /// The server takes no more uploads on this connection.
+        case leaving(Goodbye)
+        /// The server ends the connection and says why.
+        case refused(UploadResult)
+        case nothing
+    }
+
+    /// How many more uploads may begin now.
+    package var allowance: Int {
+        switch state {
+        case .greeting, .open: max(0, unacknowledgedLimit - begun.count)
+        case .leaving, .closed: 0
+        }
+    }
+
+    /// Whether `welcome` has arrived.
+    package var isWelcomed: Bool {
+        if case .greeting = state { false } else { true }
+    }
+
+    /// Whether every upload that was begun has its result.
+    package var isSettled: Bool { begun.isEmpty }
+
+    /// An upload's `begin` is on its way.
+    package mutating func began(_ id: UploadID) {
+        let isNew = begun.insert(id).inserted
+        precondition(isNew, "an upload id used twice on one connection")
+    }
+
+    /// - Throws: `unexpectedFrame` or `malformedFrame`; the connection must end.
+    package mutating func receive(_ message: Message) throws(ProtocolFault) -> Action {
+        switch (message, state) {
+        case (.welcome(let welcome), .greeting):
+            unacknowledgedLimit = min(Int(welcome.unacknowledgedUploads), Limits.unacknowledgedUploads)
+            state = .open
+            return .welcomed(welcome)
+        case (.result(let result), _) where result.id == .none:
+            state = .closed
+            return .refused(result)
+        case (.goodbye(let goodbye), .greeting), (.goodbye(let goodbye), .open):
+            state = .leaving
+            return .leaving(goodbye)
+        case (.ping(let token), .open), (.ping(let token), .leaving): return .reply(.pong(token))
+        case (.pong, .open), (.pong, .leaving): return .nothing
+        case (_, .open), (_, .leaving): return try upload(message)
+        case (_, .greeting):
+            throw ProtocolFault(.unexpectedFrame, "The server sent \(message.function) before welcome.")
+        case (_, .closed): throw ProtocolFault(.unexpectedFrame, "The server sent more after it ended the connection.")
+        }
+    }
+
+    private mutating func upload(_ message: Message) throws(ProtocolFault) -> Action {
+        switch message {
+        case .result(let result):
+            guard begun.remove(result.id) != nil else { throw unknown(.result) }
+            return .finished(result)
+        case .accept(let id):
+            guard begun.contains(id) else { throw unknown(.accept) }
+            return .accepted(id)
+        case .received(let received):
+            // The result may have overtaken it in the server.
+            return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
+        default: throw ProtocolFault(.unexpectedFrame, "The server sent \(message.function), which only clients send.")
+        }
+    }
+
+    private func unknown(_ function: FunctionCode) -> ProtocolFault {
+        ProtocolFault(.unexpectedFrame, "The server sent \(function) for an upload that was not begun.")
+    }
+}

@@ -1,0 +1,133 @@
+/// The server's side of one connection: which frames are legal now, and what each asks for. Sans-IO.
+///
+/// ```
+///   awaitingHello ──hello──► open(idle) ──begin──► open(receiving) ──end, abort──► open(idle)
+///                                                      │ rejected                     ▲
+///                                                      └──► open(skipping) ──end, abort
+///   any ──goodbye──► closed
+/// ```
+package struct ServerConnection: Sendable {
+    private enum State: Equatable {
+        case awaitingHello
+        case open(Lane)
+        case closed
+    }
+
+    private enum Lane: Equatable {
+        case idle
+        case receiving(UploadID)
+        /// A rejected upload whose frames still arrive.
+        case skipping
+    }
+
+    private var state = State.awaitingHello
+    private var unacknowledged = 0
+    private let unacknowledgedLimit: Int
+
+    package init(unacknowledgedLimit: Int = Limits.unacknowledgedUploads) {
+        self.unacknowledgedLimit = unacknowledgedLimit
+    }
+
+    /// What a message asks the server to do.
+    package enum MessageAction: Equatable, Sendable {
+        /// Answer with `welcome`.
+        case welcome(Hello)
+        case begin(Begin)
+        case block(BlockDigest)
+        case end(End)
+        case abort
+        /// Send this back.
+        case reply(Message)
+        /// The client is done; close when everything asked for is answered.
+        case close
+        case nothing
+    }
+
+    /// What to do with a piece of a data body.
+    package enum DataAction: Equatable, Sendable {
+        case store
+        case skip
+    }
+
+    /// Whether an upload is open, accepted or not.
+    package var isReceiving: Bool {
+        switch state {
+        case .open(.receiving), .open(.skipping): true
+        case .open(.idle), .awaitingHello, .closed: false
+        }
+    }
+
+    /// Whether the handshake is done.
+    package var isOpen: Bool {
+        if case .open = state { true } else { false }
+    }
+
+    /// Whether every upload that was begun has its result.
+    package var isSettled: Bool { unacknowledged == 0 && !isReceiving }
+
+    /// - Throws: `unexpectedFrame`; the connection must end.
+    package mutating func receive(_ message: Message) throws(ProtocolFault) -> MessageAction {
+        switch (message, state) {
+        case (.hello(let hello), .awaitingHello):
+            state = .open(.idle)
+            return .welcome(hello)
+        case (.ping(let token), .open): return .reply(.pong(token))
+        case (.pong, .open): return .nothing
+        case (.goodbye, .open):
+            state = .closed
+            return .close
+        case (_, .open(let lane)): return try upload(message, lane)
+        case (_, .awaitingHello): throw unexpected(message.function, "before hello")
+        case (_, .closed): throw unexpected(message.function, "after goodbye")
+        }
+    }
+
+    private mutating func upload(_ message: Message, _ lane: Lane) throws(ProtocolFault) -> MessageAction {
+        switch (message, lane) {
+        case (.begin(let begin), .idle):
+            guard unacknowledged < unacknowledgedLimit else {
+                throw ProtocolFault(
+                    .unexpectedFrame, "More than \(unacknowledgedLimit) uploads were begun without a result.")
+            }
+            unacknowledged += 1
+            state = .open(.receiving(begin.id))
+            return .begin(begin)
+        case (.block(let block), .receiving): return .block(block)
+        case (.end(let end), .receiving):
+            state = .open(.idle)
+            return .end(end)
+        case (.abort, .receiving):
+            state = .open(.idle)
+            return .abort
+        case (.block, .skipping): return .nothing
+        case (.end, .skipping), (.abort, .skipping):
+            state = .open(.idle)
+            return .nothing
+        case (.begin, .receiving), (.begin, .skipping): throw unexpected(.begin, "inside an upload")
+        case (_, .idle): throw unexpected(message.function, "outside an upload")
+        default: throw unexpected(message.function, "from a client")
+        }
+    }
+
+    /// - Throws: `unexpectedFrame`; the connection must end.
+    package mutating func receiveData() throws(ProtocolFault) -> DataAction {
+        switch state {
+        case .open(.receiving): return .store
+        case .open(.skipping): return .skip
+        case .open(.idle): throw unexpected(.data, "outside an upload")
+        case .awaitingHello: throw unexpected(.data, "before hello")
+        case .closed: throw unexpected(.data, "after goodbye")
+        }
+    }
+
+    /// An upload has its result; what still arrives of it is skipped.
+    package mutating func settled(_ id: UploadID) {
+        precondition(unacknowledged > 0, "a result for an upload that was not begun")
+        unacknowledged -= 1
+        if state == .open(.receiving(id)) { state = .open(.skipping) }
+    }
+
+    private func unexpected(_ function: FunctionCode, _ place: String) -> ProtocolFault {
+        ProtocolFault(.unexpectedFrame, "A \(function) frame is not allowed \(place).")
+    }
+}

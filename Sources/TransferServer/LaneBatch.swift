@@ -1,0 +1,64 @@
+import TransferIO
+import TransferProtocol
+
+/// One receive buffer on its way to the pool, with what was found in it, in order.
+///
+/// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
+final class LaneBatch: @unchecked Sendable {
+    /// A step of an upload; data lies in the buffer.
+    enum Operation {
+        case begin(Begin)
+        case data(DataPiece)
+        case block(BlockDigest)
+        case end(End)
+        case abort
+    }
+
+    let buffer: BlockBuffer
+    var operations: [Operation] = []
+
+    /// Bytes of the buffer that were received, and of these, that were parsed.
+    private(set) var filled = 0
+    private(set) var parsed = 0
+
+    init(_ buffer: BlockBuffer, carry: [UInt8]) {
+        self.buffer = buffer
+        UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<carry.count]).copyBytes(from: carry)
+        filled = carry.count
+    }
+
+    /// Where the next bytes go.
+    var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[filled...]) }
+
+    var isFull: Bool { filled == buffer.bytes.count }
+
+    /// Received bytes that no step has taken yet.
+    var unparsed: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[parsed..<filled])
+    }
+
+    func received(_ count: Int) {
+        filled += count
+    }
+
+    func consumed(_ count: Int) {
+        parsed += count
+    }
+
+    /// Adds a piece whose range counts from the first unparsed byte.
+    func append(_ piece: DataPiece) {
+        var placed = piece
+        placed.range = piece.range.lowerBound + parsed..<piece.range.upperBound + parsed
+        operations.append(.data(placed))
+    }
+
+    func bytes(_ piece: DataPiece) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[piece.range])
+    }
+}
+
+/// What came of a batch: frames for the client and uploads that have their result now.
+struct LaneOutcome: Sendable {
+    var frames: [UInt8] = []
+    var settled: [UploadID] = []
+}

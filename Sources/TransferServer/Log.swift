@@ -1,0 +1,81 @@
+import Glibc
+internal import Synchronization
+import TransferProtocol
+
+/// Writes events as lines to a descriptor, one write for all events given together. Safe to call from any thread.
+package final class Log: Sendable {
+    /// How a line looks.
+    package enum Format: Sendable {
+        case text, json
+    }
+
+    private let descriptor: Int32
+    private let format: Format
+    private let level: LogEvent.Level
+    private let clock = Mutex(SecondCache())
+
+    /// - Parameter descriptor: stays the caller's; 2 for standard error.
+    package init(descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info) {
+        self.descriptor = descriptor
+        self.format = format
+        self.level = level
+    }
+
+    func write(_ events: [LogEvent]) {
+        let wanted = events.filter { $0.level >= level }
+        guard !wanted.isEmpty else { return }
+        let time = clock.withLock { $0.now() }
+        var lines = wanted.map { line($0, time) }.joined()
+        // A log that cannot be written must not stop the server, and there is nobody to tell.
+        lines.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+
+    private func line(_ event: LogEvent, _ time: String) -> String {
+        switch format {
+        case .text: return "\(time) \(event.level.name) \(event.text)\n"
+        case .json:
+            var line = JSONLine()
+            line.append("time", .string(time))
+            line.append("level", .string(event.level.name))
+            line.append("event", .string(event.name))
+            for (key, value) in event.fields { line.append(key, value.json) }
+            return line.text + "\n"
+        }
+    }
+}
+
+/// The present time as text, made once a second.
+private struct SecondCache {
+    private var second: time_t = 0
+    private var text = ""
+
+    /// UTC in the form of RFC 3339, to the millisecond.
+    mutating func now() -> String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        if time.tv_sec != second || text.isEmpty {
+            second = time.tv_sec
+            text = Self.format(second)
+        }
+        let milliseconds = String(1000 + time.tv_nsec / 1_000_000).dropFirst()
+        return "\(text).\(milliseconds)Z"
+    }
+
+    private static func format(_ second: time_t) -> String {
+        var second = second
+        var parts = tm()
+        gmtime_r(&second, &parts)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
+            let count = strftime(buffer.baseAddress, buffer.count, "%Y-%m-%dT%H:%M:%S", &parts)
+            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+}

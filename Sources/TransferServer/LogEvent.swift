@@ -1,0 +1,154 @@
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// Something that happened, as one line of the log.
+package struct LogEvent: Sendable {
+    /// How much it matters.
+    package enum Level: Int, Comparable, CaseIterable, Sendable {
+        case debug, info, warning, error
+
+        package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+
+        package var name: String { String(describing: self) }
+
+        /// The level of that name, or nothing.
+        package init?(name: String) {
+            guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = level
+        }
+    }
+
+    let level: Level
+
+    /// Stable, for machines.
+    let name: String
+
+    /// What happened, for people.
+    let text: String
+
+    /// Stable keys with their values, for machines.
+    let fields: [(key: String, value: LogValue)]
+
+    init(_ level: Level, _ name: String, _ text: String, _ fields: [(key: String, value: LogValue)] = []) {
+        self.level = level
+        self.name = name
+        self.text = text
+        self.fields = fields
+    }
+}
+
+/// The value of a field, turned into JSON only when the log is JSON.
+enum LogValue: Sendable {
+    case null
+    case string(String)
+    case unsigned(UInt64)
+    case number(Double)
+    case bool(Bool)
+
+    var json: JSONValue {
+        switch self {
+        case .null: .null
+        case .string(let value): .string(value)
+        case .unsigned(let value): .integer(value)
+        case .number(let value): .double(value)
+        case .bool(let value): .bool(value)
+        }
+    }
+}
+
+extension LogEvent {
+    static func listening(_ address: String) -> LogEvent {
+        LogEvent(.info, "listening", "listening on \(address)", [("address", .string(address))])
+    }
+
+    static func deadParts(_ parts: FileStore.DeadParts) -> LogEvent {
+        LogEvent(
+            .warning, "deadParts",
+            "\(parts.count) unfinished uploads (\(parts.bytes) bytes) of an earlier run are in .transfer/incoming; "
+                + "delete them to get the space back",
+            [("count", .unsigned(UInt64(parts.count))), ("size", .unsigned(parts.bytes))])
+    }
+
+    static func acceptFailed(_ error: SystemError) -> LogEvent {
+        LogEvent(
+            .error, "acceptFailed", "cannot accept connections now: \(error)", [("message", .string(error.description))])
+    }
+
+    static func stopping(sessions: Int) -> LogEvent {
+        LogEvent(
+            .info, "stopping", "stopping; \(sessions) connections are open",
+            [("connections", .unsigned(UInt64(sessions)))])
+    }
+
+    static let stopped = LogEvent(.info, "stopped", "stopped")
+
+    static func connected(peer: String) -> LogEvent {
+        LogEvent(.debug, "connected", "connection from \(peer)", [("peer", .string(peer))])
+    }
+
+    static func closed(peer: String, reason: String) -> LogEvent {
+        LogEvent(
+            .debug, "closed", "connection from \(peer) closed: \(reason.escapedForDisplay)",
+            [("peer", .string(peer)), ("reason", .string(reason))])
+    }
+
+    static func refused(peer: String, _ fault: ProtocolFault) -> LogEvent {
+        LogEvent(
+            .warning, "refused", "connection from \(peer) refused: \(fault.code): \(fault.message)",
+            [("peer", .string(peer)), ("result", .string(fault.code.name)), ("message", .string(fault.message))])
+    }
+
+    static func begun(_ receiving: Receiving, peer: String) -> LogEvent {
+        let path = receiving.begin.path
+        let size = receiving.begin.size
+        return LogEvent(
+            .info, "begun", "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
+            [
+                ("path", .string(path)), ("size", size.map { .unsigned($0) } ?? .null), ("peer", .string(peer)),
+                ("uploadID", .string(receiving.begin.id.description)),
+            ])
+    }
+
+    static func lost(_ receiving: Receiving, peer: String) -> LogEvent {
+        let path = receiving.begin.path
+        return LogEvent(
+            .warning, "lost", "connection lost inside \(path.escapedForDisplay) after \(receiving.size) bytes",
+            [
+                ("path", .string(path)), ("size", .unsigned(receiving.size)), ("peer", .string(peer)),
+                ("uploadID", .string(receiving.begin.id.description)),
+            ])
+    }
+
+    static func settled(_ receiving: Receiving, _ result: UploadResult, peer: String) -> LogEvent {
+        let seconds = Double(monotonicNanoseconds() - receiving.started) / 1e9
+        let path = result.storedPath ?? receiving.begin.path
+        var text = "\(result.code) \(path.escapedForDisplay), \(result.size) bytes"
+        if let digest = result.digest {
+            let rate = Double(result.size) / 1e6 / seconds
+            text += " in \(seconds.shown(decimals: 3)) s (\(rate.shown(decimals: 1)) MB/s), \(digest)"
+        } else if !result.message.isEmpty {
+            text += ": \(result.message.escapedForDisplay)"
+        }
+        return LogEvent(
+            result.code.isSuccess ? .info : .warning, result.code.isSuccess ? "stored" : "failed", text,
+            [
+                ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
+                ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
+                ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
+                ("uploadID", .string(result.id.description)),
+            ])
+    }
+}
+
+extension Double {
+    /// With that many digits behind the point; `printf` without Foundation.
+    func shown(decimals: Int) -> String {
+        guard isFinite, abs(self) < 1e15 else { return String(self) }
+        let scale = (0..<decimals).reduce(1.0) { product, _ in product * 10 }
+        let scaled = Int64((self * scale).rounded())
+        let (whole, fraction) = scaled.quotientAndRemainder(dividingBy: Int64(scale))
+        let digits = String(abs(fraction))
+        return "\(whole)." + String(repeating: "0", count: max(0, decimals - digits.count)) + digits
+    }
+}

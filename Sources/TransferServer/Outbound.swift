@@ -1,0 +1,32 @@
+/// Bytes that wait for the socket to take them.
+struct Outbound {
+    private var bytes: [UInt8] = []
+    private var sent = 0
+
+    var count: Int { bytes.count - sent }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ more: [UInt8]) {
+        if isEmpty {
+            bytes = more
+            sent = 0
+        } else {
+            bytes.append(contentsOf: more)
+        }
+    }
+
+    /// Offers the bytes to `send` until it takes no more.
+    ///
+    /// - Parameter send: says how many it took, nothing for none now.
+    mutating func drain<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) {
+        while !isEmpty {
+            let taken = try bytes.withUnsafeBytes { (all) throws(E) in
+                try send(UnsafeRawBufferPointer(rebasing: all[sent...]))
+            }
+            guard let taken else { return }
+            sent += taken
+        }
+        bytes = []
+        sent = 0
+    }
+}

@@ -1,0 +1,182 @@
+package import TransferIO
+package import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// Receives uploads: owns the loops, the listeners and all sessions.
+package actor Server {
+    package nonisolated let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let context: ServerContext
+    private let loops: [EventLoop]
+    private let permits: Permits
+    private var listeners: [ListeningSocket] = []
+    private var sessions: [Int: ServerSession] = [:]
+    private var sessionCount = 0
+    private var isStopping = false
+    private let ended = Signal()
+
+    /// Opens the directory and starts the loops; nothing is accepted yet.
+    ///
+    /// - Throws: `ServerError` with a sentence that says what to do.
+    package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
+        do throws(StoreError) {
+            let store = try FileStore(path: configuration.directory)
+            context = ServerContext(configuration: configuration, store: store, log: log)
+            let dead = try store.deadParts()
+            if dead.count > 0 { log.write([.deadParts(dead)]) }
+        } catch {
+            throw ServerError(error.message)
+        }
+        permits = Permits(configuration.maximumConnections)
+        do throws(SystemError) {
+            var made: [EventLoop] = []
+            for number in 0..<max(1, configuration.loops) { made.append(try EventLoop(name: "transfer-\(number)")) }
+            loops = made
+            loop = made[0]
+        } catch {
+            throw ServerError("Cannot start a thread: \(error).")
+        }
+    }
+
+    /// Listens on every endpoint and accepts from now on.
+    ///
+    /// - Returns: the addresses, with the port that the system chose where 0 was asked for.
+    /// - Throws: `ServerError`; nothing is listened on then.
+    @discardableResult
+    package func start() async throws(ServerError) -> [Endpoint] {
+        var bound: [Endpoint] = []
+        do throws(ServerError) {
+            for endpoint in context.configuration.endpoints { bound += try await listen(endpoint) }
+        } catch {
+            closeListeners()
+            throw error
+        }
+        for listener in listeners { Task { await acceptLoop(listener) } }
+        for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
+        return bound
+    }
+
+    /// Stops accepting, lets running uploads finish within the grace period, tells clients, and returns when all
+    /// sessions are over.
+    package func shutDown() async {
+        guard !isStopping else { return stopSessions() }
+        isStopping = true
+        closeListeners()
+        context.log.write([.stopping(sessions: sessions.count)])
+        for session in sessions.values { Task { await session.drain() } }
+        let grace = MonotonicTime.now + context.configuration.drain
+        let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
+        while !sessions.isEmpty { await ended.wait() }
+        loop.cancel(timer)
+        context.log.write([.stopped])
+    }
+
+    /// Ends every session now; `shutDown` returns soon after.
+    package func stopSessions() {
+        for session in sessions.values { Task { await session.stop() } }
+    }
+
+    /// Connections that are open.
+    package var connectionCount: Int { sessions.count }
+}
+
+// MARK: Listening
+
+extension Server {
+    private func listen(_ endpoint: Endpoint) async throws(ServerError) -> [Endpoint] {
+        let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
+        do throws(ResolutionError) {
+            let addresses = try resolved.get()
+            return try addresses.map { (address) throws(ServerError) in try listen(endpoint, address) }
+        } catch let error as ServerError {
+            throw error
+        } catch let error as ResolutionError {
+            throw ServerError("Cannot listen on \(endpoint): \(error.reason).")
+        }
+    }
+
+    private func listen(_ endpoint: Endpoint, _ address: SocketAddress) throws(ServerError) -> Endpoint {
+        do throws(SystemError) {
+            guard case .internet = endpoint else {
+                guard case .unix(let path) = endpoint else { return endpoint }
+                listeners.append(try ListeningSocket(address, unixPath: path, loop: loop))
+                return endpoint
+            }
+            let listener = try ListeningSocket(address, loop: loop)
+            listeners.append(listener)
+            return Endpoint(listener.address.description, defaultPort: 0) ?? endpoint
+        } catch {
+            let advice = error.isAddressInUse ? " Is another server running? Choose another address with --listen." : ""
+            throw ServerError("Cannot listen on \(endpoint): \(error.reason).\(advice)")
+        }
+    }
+
+    private func closeListeners() {
+        for listener in listeners { listener.close() }
+        listeners = []
+    }
+}
+
+// MARK: Accepting
+
+extension Server {
+    /// How long to wait before accepting again when the process has no descriptors left.
+    private static let exhaustionBackoff = (first: Interval.milliseconds(10), longest: Interval.seconds(1))
+
+    private func acceptLoop(_ listener: ListeningSocket) async {
+        var backoff = Backoff(first: Self.exhaustionBackoff.first, longest: Self.exhaustionBackoff.longest)
+        var generator = SystemRandomNumberGenerator()
+        while true {
+            await permits.acquire()
+            guard await acceptOne(listener, &backoff, &generator) else {
+                permits.release()
+                return
+            }
+        }
+    }
+
+    /// Waits for one connection and starts its session, which takes over the permit.
+    ///
+    /// - Returns: false when the listener is closed.
+    private func acceptOne(
+        _ listener: ListeningSocket, _ backoff: inout Backoff, _ generator: inout SystemRandomNumberGenerator
+    ) async -> Bool {
+        while !isStopping {
+            do throws(SystemError) {
+                switch try listener.accept() {
+                case .connection(let descriptor, let peer):
+                    backoff.reset()
+                    begin(descriptor.release(), peer: peer.description)
+                    return true
+                case .wouldBlock: await listener.acceptable.wait()
+                case .exhausted(let error):
+                    context.log.write([.acceptFailed(error)])
+                    await loop.sleep(nanoseconds: backoff.next(using: &generator).nanoseconds)
+                }
+            } catch {
+                context.log.write([.acceptFailed(error)])
+                await loop.sleep(nanoseconds: backoff.next(using: &generator).nanoseconds)
+            }
+        }
+        return false
+    }
+
+    private func begin(_ descriptor: Int32, peer: String) {
+        let number = sessionCount
+        sessionCount += 1
+        let session = ServerSession(peer: peer, loop: loops[number % loops.count], context: context)
+        sessions[number] = session
+        Task {
+            await session.run(descriptor)
+            over(number)
+        }
+    }
+
+    private func over(_ number: Int) {
+        sessions[number] = nil
+        permits.release()
+        ended.fire()
+    }
+}

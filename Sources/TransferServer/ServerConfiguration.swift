@@ -1,0 +1,47 @@
+package import TransferIO
+package import TransferProtocol
+
+/// What the operator of a server can choose.
+package struct ServerConfiguration: Sendable {
+    /// Where to store; made if missing, its parent must exist.
+    package var directory: String
+
+    /// Where to listen; at least one.
+    package var endpoints: [Endpoint]
+
+    /// Bytes of the largest upload that is taken.
+    package var maximumUpload = Limits.uploadSize
+
+    /// Connections at once; more wait in the kernel's queue.
+    package var maximumConnections = 4096
+
+    package var timeouts = Liveness.Timeouts()
+
+    /// How long running uploads may go on after the server was told to stop.
+    package var drain = Interval.seconds(30)
+
+    /// Threads that run event loops; a session stays on its loop for life.
+    package var loops = 2
+
+    /// Threads for work that blocks.
+    package var blockingThreads = 8
+
+    /// The program and its version, as told to clients.
+    package var agent = ""
+
+    package init(directory: String, endpoints: [Endpoint]) {
+        self.directory = directory
+        self.endpoints = endpoints
+        timeouts.minimumRate = 1024
+    }
+}
+
+/// Why a server could not start.
+package struct ServerError: Error, Equatable, Sendable {
+    /// A sentence that says what to do.
+    package let message: String
+
+    package init(_ message: String) {
+        self.message = message
+    }
+}

@@ -1,0 +1,368 @@
+package import TransferIO
+import TransferProtocol
+import TransferSystem
+
+/// One connection, on one loop for life. Reads and parses on the loop; what is to be stored goes to the pool in
+/// batches, a bounded number at a time, and while the pool is behind, this connection alone is not read.
+actor ServerSession {
+    /// Why the session reads no more.
+    enum Ending: Equatable {
+        /// The client said goodbye or closed between uploads.
+        case done
+        /// The connection broke, or ended inside an upload.
+        case lost(String)
+        /// The client broke the protocol or was given up.
+        case fault(ProtocolFault)
+        /// The server is going.
+        case shutdown
+    }
+
+    /// Batches that wait for the pool beside the one that it works on and the one being filled.
+    private static let queueLimit = 2
+
+    /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
+    private static let outboundLimit = 256 << 10
+
+    /// How long the last words may take to leave.
+    private static let lingering = Interval.seconds(2)
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let context: ServerContext
+    private let peer: String
+    private let lane: UploadLane
+    private let wake = Signal()
+    private var socket: StreamSocket?
+    private var machine = ServerConnection()
+    private var parser = FrameParser()
+    private var liveness: Liveness
+    private var timer: EventLoop.Timer?
+    private var outbound = Outbound()
+    private var filling: LaneBatch?
+    private var carry: [UInt8] = []
+    private var queue: [LaneBatch] = []
+    private var isWorking = false
+    private var isDraining = false
+    private var isOver = false
+    private var ending: Ending?
+
+    init(peer: String, loop: EventLoop, context: ServerContext) {
+        self.peer = peer
+        self.loop = loop
+        self.context = context
+        lane = UploadLane(context: context, peer: peer)
+        liveness = Liveness(context.configuration.timeouts, now: .now)
+    }
+
+    /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
+    ///
+    /// - Parameter number: the connected socket's descriptor, which becomes the session's.
+    func run(_ number: Int32) async {
+        do throws(SystemError) {
+            socket = try StreamSocket(Descriptor(number), loop: loop, readable: wake)
+        } catch {
+            context.log.write([.closed(peer: peer, reason: error.description)])
+            return
+        }
+        socket?.disableDelay()
+        context.log.write([.connected(peer: peer)])
+        armTimer()
+        let writer = Task { await writeLoop() }
+        await readLoop()
+        await finish()
+        await writer.value
+    }
+
+    /// Lets a running upload finish, takes no other, and says goodbye.
+    func drain() {
+        isDraining = true
+        endIfDrained()
+    }
+
+    /// Ends at once.
+    func stop() {
+        end(.shutdown)
+        close()
+    }
+
+    private func end(_ reason: Ending) {
+        guard ending == nil else { return }
+        ending = reason
+        wake.fire()
+    }
+
+    private func endIfDrained() {
+        if isDraining, machine.isSettled, !isWorking, queue.isEmpty { end(.shutdown) }
+    }
+
+    private func close() {
+        isOver = true
+        socket?.close()
+    }
+}
+
+// MARK: Reading
+
+extension ServerSession {
+    private func readLoop() async {
+        while ending == nil {
+            guard queue.count < Self.queueLimit, outbound.count < Self.outboundLimit else {
+                liveness.pauseReading(true, now: .now)
+                await wake.wait()
+                liveness.pauseReading(false, now: .now)
+                continue
+            }
+            if filling == nil { filling = LaneBatch(await context.buffers.take(), carry: carry) }
+            guard ending == nil, let batch = filling else { return }
+            switch receive(into: batch) {
+            case .wouldBlock:
+                submit(unless: isWorking)
+                await wake.wait()
+            case .bytes(let count):
+                parse(batch, received: count)
+                submit(unless: !batch.isFull && isWorking)
+            case .end: end(isBetweenUploads ? .done : .lost("the client closed the connection"))
+            }
+        }
+    }
+
+    private var isBetweenUploads: Bool {
+        !machine.isReceiving && parser.isBetweenFrames && (filling?.unparsed.isEmpty ?? carry.isEmpty)
+    }
+
+    private func receive(into batch: LaneBatch) -> StreamSocket.Received {
+        do throws(SystemError) {
+            return try socket?.receive(into: batch.free) ?? .end
+        } catch {
+            end(.lost(error.reason))
+            return .wouldBlock
+        }
+    }
+
+    private func parse(_ batch: LaneBatch, received count: Int) {
+        batch.received(count)
+        liveness.received(count, now: .now)
+        do throws(ProtocolFault) {
+            while ending == nil, try step(batch) {}
+        } catch {
+            end(.fault(error))
+        }
+    }
+
+    /// - Returns: false when more bytes are needed.
+    private func step(_ batch: LaneBatch) throws(ProtocolFault) -> Bool {
+        let bytes = batch.unparsed
+        guard !bytes.isEmpty else { return false }
+        switch try parser.next(bytes.bytes) {
+        case .needsMore: return false
+        case .message(let message, let consumed):
+            batch.consumed(consumed)
+            try handle(message, batch)
+        case .data(let piece, let consumed):
+            if try machine.receiveData() == .store { batch.append(piece) }
+            batch.consumed(consumed)
+        }
+        return true
+    }
+
+    private func handle(_ message: Message, _ batch: LaneBatch) throws(ProtocolFault) {
+        switch try machine.receive(message) {
+        case .welcome(let hello): welcome(hello)
+        case .begin(let begin): admit(begin, batch)
+        case .block(let block): batch.operations.append(.block(block))
+        case .end(let end):
+            batch.operations.append(.end(end))
+            liveness.expectRate(false, now: .now)
+        case .abort:
+            batch.operations.append(.abort)
+            liveness.expectRate(false, now: .now)
+        case .reply(let reply): send(reply)
+        case .close: end(.done)
+        case .nothing: break
+        }
+    }
+
+    private func welcome(_ hello: Hello) {
+        liveness.established(now: .now)
+        let timeouts = context.configuration.timeouts
+        send(
+            .welcome(
+                Welcome(
+                    uploadSize: context.configuration.maximumUpload, heartbeat: timeouts.heartbeat.wireMilliseconds,
+                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent)))
+    }
+
+    private func admit(_ begin: Begin, _ batch: LaneBatch) {
+        guard !isDraining else {
+            machine.settled(begin.id)
+            send(.result(UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")))
+            return
+        }
+        batch.operations.append(.begin(begin))
+        liveness.active(now: .now)
+        liveness.expectRate(begin.size != nil, now: .now)
+    }
+}
+
+// MARK: Storing
+
+extension ServerSession {
+    /// Passes on what was received, unless it is better to receive more first: while the pool is busy anyway, fewer and
+    /// larger batches are cheaper.
+    private func submit(unless shouldWait: Bool) {
+        guard let batch = filling else { return }
+        guard !batch.operations.isEmpty else {
+            // Nothing to store in it. Between frames an idle connection must not hold a buffer.
+            release(batch)
+            return
+        }
+        guard !shouldWait else { return }
+        release(batch)
+        queue.append(batch)
+        guard !isWorking else { return }
+        isWorking = true
+        Task { await workLoop() }
+    }
+
+    private func release(_ batch: LaneBatch) {
+        carry = Array(batch.unparsed)
+        filling = nil
+    }
+
+    private func workLoop() async {
+        while !queue.isEmpty {
+            let batch = queue.removeFirst()
+            let outcome = await context.pool.run { [lane] in lane.process(batch) }
+            for id in outcome.settled { machine.settled(id) }
+            liveness.active(now: .now)
+            send(outcome.frames)
+            wake.fire()
+        }
+        isWorking = false
+        endIfDrained()
+        wake.fire()
+    }
+}
+
+// MARK: Writing
+
+extension ServerSession {
+    private func send(_ message: Message) {
+        var frame: [UInt8] = []
+        message.encode(into: &frame)
+        send(frame)
+    }
+
+    private func send(_ frames: [UInt8]) {
+        guard !frames.isEmpty, !isOver else { return }
+        outbound.append(frames)
+        flush()
+    }
+
+    private func flush() {
+        guard !isOver, !outbound.isEmpty, let socket else { return }
+        do throws(SystemError) {
+            try outbound.drain { (bytes) throws(SystemError) in try socket.send(bytes) }
+            liveness.sent(now: .now)
+        } catch {
+            end(.lost(error.reason))
+            close()
+        }
+    }
+
+    private func writeLoop() async {
+        while !isOver {
+            await socket?.writable.wait()
+            flush()
+            if outbound.count < Self.outboundLimit { wake.fire() }
+        }
+    }
+}
+
+// MARK: Time
+
+extension ServerSession {
+    private func armTimer() {
+        timer = loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    private func timerFired() {
+        timer = nil
+        guard !isOver, ending == nil else { return }
+        if isWorking { liveness.active(now: .now) }
+        switch liveness.expire(now: .now) {
+        case .nothing: break
+        case .sendPing: send(.ping(0))
+        case .giveUp(let fault): end(.fault(fault))
+        }
+        armTimer()
+    }
+}
+
+// MARK: Ending
+
+extension ServerSession {
+    /// Stores what was received whole, says the last words, and closes.
+    private func finish() async {
+        submit(unless: false)
+        filling = nil
+        while isWorking { await wake.wait() }
+        await context.pool.run { [lane] in lane.cancel() }
+        if let timer { loop.cancel(timer) }
+        sayGoodbye()
+        await linger()
+        close()
+    }
+
+    private func sayGoodbye() {
+        switch ending {
+        case .fault(let fault):
+            context.log.write([.refused(peer: peer, fault)])
+            send(.result(UploadResult(fault)))
+        case .shutdown:
+            context.log.write([.closed(peer: peer, reason: "the server is stopping")])
+            send(.goodbye(Goodbye(.shuttingDown, "The server is stopping.")))
+        case .lost(let reason): context.log.write([.closed(peer: peer, reason: reason)])
+        case .done, nil: context.log.write([.closed(peer: peer, reason: "the client is done")])
+        }
+    }
+
+    /// Waits until the client has taken the last words. Closing a socket with unread bytes resets the connection, and
+    /// a reset can overtake what was sent last; so what still comes is read and dropped until the client closes too.
+    private func linger() async {
+        guard !isOver else { return }
+        let deadline = loop.schedule(at: (MonotonicTime.now + Self.lingering).nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.close() }
+        }
+        var hasEnded = false
+        let scratch = await context.buffers.take()
+        while !isOver {
+            if outbound.isEmpty, !hasEnded {
+                socket?.endSending()
+                hasEnded = true
+            }
+            do throws(SystemError) {
+                switch try socket?.receive(into: scratch.bytes) ?? .end {
+                case .bytes: continue
+                case .wouldBlock: await wake.wait()
+                case .end: if hasEnded { close() } else { await wake.wait() }
+                }
+            } catch {
+                close()
+            }
+        }
+        loop.cancel(deadline)
+    }
+}
+
+extension MonotonicTime {
+    static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
+}
+
+extension Interval {
+    /// As the protocol carries it.
+    fileprivate var wireMilliseconds: UInt32 { UInt32(clamping: nanoseconds / 1_000_000) }
+}

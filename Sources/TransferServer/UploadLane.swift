@@ -1,0 +1,172 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The pool's side of one connection: takes batches in order, stores what they hold and publishes the uploads that
+/// each batch completes together, so that they share their syncs.
+///
+/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are
+/// ever in it.
+final class UploadLane: @unchecked Sendable {
+    private enum State {
+        case idle
+        case receiving(Receiving)
+        /// The upload has its result already; the rest of it is ignored.
+        case rejected
+    }
+
+    private let context: ServerContext
+    private let peer: String
+    private let inflation = Inflation()
+    private var digesters: [DigestFunction: ContentDigester] = [:]
+    private var state = State.idle
+    private var ready: [(receiving: Receiving, publication: Publication)] = []
+    private var outcome = LaneOutcome()
+    private var events: [LogEvent] = []
+    private var lastReport: Int64 = 0
+
+    /// Nanoseconds between two reports of progress to the client.
+    private static let reportInterval: Int64 = 100_000_000
+
+    init(context: ServerContext, peer: String) {
+        self.context = context
+        self.peer = peer
+    }
+
+    func process(_ batch: LaneBatch) -> LaneOutcome {
+        for operation in batch.operations { perform(operation, batch) }
+        publish()
+        report()
+        context.log.write(events)
+        events.removeAll(keepingCapacity: true)
+        defer { outcome = LaneOutcome() }
+        return outcome
+    }
+
+    /// The connection ended: what is not complete will not be.
+    func cancel() {
+        guard case .receiving(let receiving) = state else { return }
+        receiving.discard()
+        state = .idle
+        context.log.write([.lost(receiving, peer: peer)])
+    }
+
+    private func perform(_ operation: LaneBatch.Operation, _ batch: LaneBatch) {
+        switch (operation, state) {
+        case (.begin(let begin), _): start(begin)
+        case (.data(let piece), .receiving(let receiving)):
+            attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
+        case (.block(let block), .receiving(let receiving)):
+            attempt(receiving) { () throws(StoreError) in try receiving.check(block) }
+        case (.end(let end), .receiving(let receiving)):
+            attempt(receiving) { () throws(StoreError) in try finish(receiving, end) }
+            state = .idle
+        case (.abort, .receiving(let receiving)):
+            reject(receiving, StoreError(.aborted, "The client took the upload back."))
+            state = .idle
+        case (.end, _), (.abort, _): state = .idle
+        case (.data, _), (.block, _): break
+        }
+    }
+
+    private func attempt(_ receiving: Receiving, _ body: () throws(StoreError) -> Void) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            reject(receiving, error)
+        }
+    }
+
+    private func start(_ begin: Begin) {
+        let receiving = Receiving(
+            begin, started: monotonicNanoseconds(), context: context, digester: digester(begin.digest),
+            inflation: inflation)
+        state = .receiving(receiving)
+        attempt(receiving) { () throws(StoreError) in
+            if let result = try receiving.admit() {
+                settle(receiving, result)
+                state = .rejected
+                return
+            }
+            if begin.expectsAccept { Message.accept(begin.id).encode(into: &outcome.frames) }
+            if receiving.isLong { events.append(.begun(receiving, peer: peer)) }
+        }
+    }
+
+    private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
+        if let publication = try receiving.finish(end) {
+            ready.append((receiving, publication))
+        } else if let earlier = receiving.earlier {
+            settle(receiving, earlier)
+        }
+    }
+
+    /// Publishes what the batch completed: one sync pass for all of it.
+    private func publish() {
+        guard !ready.isEmpty else { return }
+        let outcomes = context.store.publish(ready.map(\.publication))
+        for ((receiving, publication), outcome) in zip(ready, outcomes) {
+            switch outcome {
+            case .success(let published): acknowledge(receiving, publication, published)
+            case .failure(let error): settle(receiving, UploadResult(error, receiving))
+            }
+        }
+        ready.removeAll(keepingCapacity: true)
+    }
+
+    private func acknowledge(_ receiving: Receiving, _ publication: Publication, _ published: Published) {
+        let result = UploadResult(published, publication)
+        if result.code != .skipped { context.recent.add(result) }
+        settle(receiving, result)
+    }
+
+    private func reject(_ receiving: Receiving, _ error: StoreError) {
+        receiving.discard()
+        state = .rejected
+        settle(receiving, UploadResult(error, receiving))
+    }
+
+    private func settle(_ receiving: Receiving, _ result: UploadResult) {
+        Message.result(result).encode(into: &outcome.frames)
+        outcome.settled.append(result.id)
+        events.append(.settled(receiving, result, peer: peer))
+    }
+
+    /// Tells the client how far a long upload has come.
+    private func report() {
+        guard case .receiving(let receiving) = state, receiving.isLong else { return }
+        let now = monotonicNanoseconds()
+        guard now - lastReport >= Self.reportInterval else { return }
+        lastReport = now
+        Message.received(Received(id: receiving.begin.id, bytes: receiving.size)).encode(into: &outcome.frames)
+    }
+
+    private func digester(_ function: DigestFunction) -> ContentDigester {
+        let digester = digesters[function] ?? ContentDigester(function)
+        digesters[function] = digester
+        digester.reset()
+        return digester
+    }
+}
+
+extension UploadResult {
+    init(_ error: StoreError, _ receiving: Receiving) {
+        self.init(
+            id: receiving.begin.id, code: error.code, size: receiving.size, message: error.message,
+            retryAfter: error.code == .busy ? 1000 : nil)
+    }
+
+    init(_ published: Published, _ publication: Publication) {
+        let (code, path): (ResultCode, RelativePath?) =
+            switch published {
+            case .committed(let path): (.committed, path)
+            case .alreadyStored(let path): (.alreadyStored, path)
+            case .skipped: (.skipped, nil)
+            }
+        self.init(
+            id: publication.id, code: code, isDurable: path != nil, size: publication.size,
+            digest: path == nil ? nil : publication.digest,
+            storedPath: path == publication.path ? nil : path?.string)
+    }
+}

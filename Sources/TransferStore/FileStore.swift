@@ -1,0 +1,106 @@
+internal import CLinux
+import Glibc
+package import TransferProtocol
+import TransferSystem
+
+/// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.
+/// Synchronous and safe to call from any thread; called on the blocking pool.
+package final class FileStore: Sendable {
+    let tree: DirectoryTree
+    let incoming: DirectoryHandle
+
+    /// Held for as long as the store is open, so that no second server works on the same directory.
+    private let lock: Descriptor
+
+    /// Permission bits that files lose, as the process was started with.
+    let umask: mode_t
+
+    /// Opens the directory, making it and the server's folder where missing.
+    ///
+    /// - Parameters:
+    ///   - path: of this machine; its parent must exist.
+    ///   - usesOpenat2: false resolves paths as on kernels before 5.6; for tests.
+    /// - Throws: `storageFailed` and others, with a sentence that says what to do.
+    package init(path: String, usesOpenat2: Bool = true) throws(StoreError) {
+        do throws(SystemError) {
+            let root = try Self.makeDirectory(path)
+            let own = try Self.openOrMake(RelativePath.reservedName, in: root)
+            incoming = try Self.openOrMake("incoming", in: own)
+            lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
+            tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
+            umask = Self.readUmask()
+            _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
+        } catch {
+            throw StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+        }
+        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
+            throw StoreError(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
+        }
+    }
+
+    /// A place for the bytes of one upload.
+    ///
+    /// - Parameter size: what the client declared, or nothing; more than one block gets a part that survives a crash,
+    ///   and its space is reserved.
+    package func stage(id: UploadID, size: UInt64?, permissions: UInt16?) throws(StoreError) -> StagedFile {
+        let isSmall = size.map { $0 <= UInt64(Limits.blockSize) } ?? false
+        let staged: StagedFile
+        do throws(SystemError) {
+            staged =
+                isSmall
+                ? try .anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
+                : try .part(id: id, in: incoming)
+        } catch {
+            throw StoreError(error, doing: "make a file for the upload")
+        }
+        if let size, !isSmall { try staged.reserve(size) }
+        return staged
+    }
+
+    /// Parts that earlier servers left behind when they died.
+    package struct DeadParts: Equatable, Sendable {
+        package var count = 0
+        /// Bytes that they take.
+        package var bytes: UInt64 = 0
+    }
+
+    /// Looks for parts of uploads that will never end. Call it before the first upload.
+    package func deadParts() throws(StoreError) -> DeadParts {
+        do throws(SystemError) {
+            var dead = DeadParts()
+            for name in try incoming.names() where name.hasSuffix(StagedFile.partSuffix) {
+                guard let status = try incoming.status(name) else { continue }
+                dead.count += 1
+                dead.bytes += UInt64(status.st_blocks) * 512
+            }
+            return dead
+        } catch {
+            throw StoreError(error, doing: "read the folder of incoming parts")
+        }
+    }
+
+    /// Permission bits for a new file; without any from the client, those of any new file.
+    static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
+
+    private static func makeDirectory(_ path: String) throws(SystemError) -> DirectoryHandle {
+        if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno: errno, call: "mkdir") }
+        return try DirectoryHandle(path: path)
+    }
+
+    private static func openOrMake(_ name: String, in parent: DirectoryHandle) throws(SystemError) -> DirectoryHandle {
+        do throws(SystemError) {
+            try parent.makeDirectory(name, mode: 0o700)
+            try parent.sync()
+        } catch {
+            guard error.errno == EEXIST else { throw error }
+        }
+        return try parent.openDirectory(name)
+    }
+
+    /// There is no call that only reads it, so it is set and set back: before the server has a second thread at work.
+    private static func readUmask() -> mode_t {
+        let mask = Glibc.umask(0o077)
+        _ = Glibc.umask(mask)
+        return mask
+    }
+}

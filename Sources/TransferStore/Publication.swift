@@ -1,0 +1,39 @@
+package import TransferProtocol
+
+/// An upload whose size and digest match what its client declared: ready to get its name.
+package struct Publication {
+    package var staged: StagedFile
+    package var id: UploadID
+    package var path: RelativePath
+    package var size: UInt64
+
+    /// Of the bytes that were written.
+    package var digest: Digest
+    package var conflict: ConflictPolicy
+    package var modified: Begin.Timestamp?
+    package var permissions: UInt16?
+
+    package init(
+        staged: StagedFile, id: UploadID, path: RelativePath, size: UInt64, digest: Digest,
+        conflict: ConflictPolicy = .keepBoth, modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
+    ) {
+        self.staged = staged
+        self.id = id
+        self.path = path
+        self.size = size
+        self.digest = digest
+        self.conflict = conflict
+        self.modified = modified
+        self.permissions = permissions
+    }
+}
+
+/// How a publication ended.
+package enum Published: Equatable, Sendable {
+    /// Durable under this path.
+    case committed(RelativePath)
+    /// The same content was already there, and is durable.
+    case alreadyStored(RelativePath)
+    /// The name is taken and the client asked to leave it.
+    case skipped
+}

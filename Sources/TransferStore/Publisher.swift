@@ -1,0 +1,122 @@
+import TransferProtocol
+import TransferSystem
+
+/// Publishes a batch of uploads: makes their bytes durable, gives them their names, and makes the names durable, each
+/// directory once for the whole batch.
+///
+/// The order matters: content first, then the name, then the directory. After a crash between any two of them a name
+/// either is not there or stands for the whole content.
+final class Publisher {
+    private let tree: DirectoryTree
+    private let permissionMask: UInt32
+    private var opened: [RelativePath?: DirectoryHandle] = [:]
+    /// Directories whose names have to be made durable.
+    private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+
+    init(tree: DirectoryTree, umask: UInt32) {
+        self.tree = tree
+        permissionMask = ~umask
+    }
+
+    /// - Returns: one outcome for each publication, in order.
+    func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+        let outcomes = batch.map { publication in
+            Result { () throws(StoreError) in
+                try makeContentDurable(publication)
+                return try place(publication, in: try directory(publication.path.parent))
+            }
+        }
+        do throws(StoreError) {
+            try makeNamesDurable()
+            return outcomes
+        } catch {
+            // A directory made on the way may be the one that failed, so one failure is everybody's: acknowledging too
+            // little is safe, because the same content is found when it is pushed again.
+            return outcomes.map { $0.flatMap { _ in .failure(error) } }
+        }
+    }
+
+    private func makeContentDurable(_ publication: Publication) throws(StoreError) {
+        try attempt("make the content durable") { () throws(SystemError) in
+            let permissions = FileStore.mode(publication.permissions) & permissionMask
+            try publication.staged.setAttributes(modified: publication.modified, permissions: permissions)
+            try publication.staged.sync()
+        }
+    }
+
+    private func makeNamesDurable() throws(StoreError) {
+        for directory in unsynced.values {
+            try attempt("make a directory durable") { () throws(SystemError) in try directory.sync() }
+        }
+    }
+
+    private func directory(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
+        if let directory = opened[path] { return directory }
+        let directory = try attempt("open the directory") { () throws(SystemError) in
+            try tree.openOrMake(path) { unsynced[ObjectIdentifier($0)] = $0 }
+        }
+        opened[path] = directory
+        return directory
+    }
+
+    private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError) -> Published {
+        var path = publication.path
+        for number in 1...ConflictPolicy.mostNumbers {
+            let slot = Slot(directory: directory, name: String(path.name))
+            if try take(slot, publication) { return .committed(path) }
+            if try slot.holds(publication) {
+                // It may be another upload's that is not yet durable.
+                unsynced[ObjectIdentifier(directory)] = directory
+                publication.staged.discard()
+                return .alreadyStored(path)
+            }
+            switch publication.conflict {
+            case .keepBoth: path = try numbered(publication.path, number)
+            case .skip: return .skipped
+            case .fail: throw StoreError(.pathConflict, "\(path) is taken by other content.")
+            case .overwrite:
+                try replace(slot, publication)
+                return .committed(path)
+            }
+        }
+        throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")
+    }
+
+    /// - Returns: false when the name is taken.
+    private func take(_ slot: Slot, _ publication: Publication) throws(StoreError) -> Bool {
+        let isTaken = try attempt("publish \(publication.path)") { () throws(SystemError) in
+            do throws(SystemError) {
+                try publication.staged.publish(into: slot.directory, as: slot.name)
+                return false
+            } catch {
+                guard error.isExisting else { throw error }
+                return true
+            }
+        }
+        if !isTaken { unsynced[ObjectIdentifier(slot.directory)] = slot.directory }
+        return !isTaken
+    }
+
+    private func replace(_ slot: Slot, _ publication: Publication) throws(StoreError) {
+        guard try !slot.isDirectory() else {
+            throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
+        }
+        try attempt("replace \(publication.path)") { () throws(SystemError) in
+            try publication.staged.replace(in: slot.directory, name: slot.name, id: publication.id)
+        }
+        unsynced[ObjectIdentifier(slot.directory)] = slot.directory
+    }
+
+    private func numbered(_ path: RelativePath, _ number: Int) throws(StoreError) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try path.numbered(number)
+        } catch {
+            throw StoreError(.pathConflict, "\(path) is taken, and no numbered name fits: \(error.message)")
+        }
+    }
+}
+
+extension ConflictPolicy {
+    /// Numbered names tried before giving up; more files of one name are a mistake, and each costs a look.
+    static let mostNumbers = 10_000
+}

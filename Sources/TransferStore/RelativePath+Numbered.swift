@@ -1,0 +1,15 @@
+import TransferProtocol
+
+extension RelativePath {
+    /// The path with a number before the extension, as in `photo-1.png`; a stem that would become too long loses its
+    /// last characters.
+    ///
+    /// - Throws: `Fault` when no such name is a path.
+    func numbered(_ number: Int) throws(Fault) -> RelativePath {
+        let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
+        let suffix = "-\(number)" + name[dot...]
+        var stem = name[..<dot]
+        while stem.utf8.count + suffix.utf8.count > Limits.pathComponent, !stem.isEmpty { stem.removeLast() }
+        return try renamed(stem + suffix)
+    }
+}

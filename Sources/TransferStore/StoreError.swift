@@ -1,0 +1,36 @@
+package import TransferProtocol
+import TransferSystem
+import Glibc
+
+/// Why the store could not do what it was asked: the result that the client gets, in typed form and as a sentence.
+package struct StoreError: Error, Equatable, Sendable {
+    package let code: ResultCode
+
+    /// A sentence for people, without paths of the server's machine outside its directory.
+    package let message: String
+
+    package init(_ code: ResultCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+extension StoreError {
+    /// Decides the wording and the code for a system call that failed: the one place that does.
+    ///
+    /// - Parameter doing: completes "Could not …".
+    init(_ error: SystemError, doing: String) {
+        switch error.errno {
+        case ENOSPC: self.init(.insufficientStorage, "Could not \(doing): the server's disk is full.")
+        case EDQUOT: self.init(.quotaExceeded, "Could not \(doing): the server's disk quota is used up.")
+        case EFBIG: self.init(.uploadTooLarge, "Could not \(doing): the server's file system takes no file so large.")
+        case EMFILE, ENFILE, ENOMEM:
+            self.init(.busy, "Could not \(doing): the server is out of \(error.errno == ENOMEM ? "memory" : "file handles").")
+        case ENAMETOOLONG: self.init(.invalidPath, "Could not \(doing): a name is too long for the server's file system.")
+        case EILSEQ, EINVAL: self.init(.invalidPath, "Could not \(doing): the server's file system refuses the name.")
+        case ELOOP, EXDEV: self.init(.invalidPath, "Could not \(doing): the path goes through a symbolic link.")
+        case ENOTDIR: self.init(.pathConflict, "Could not \(doing): a file is where a directory is needed.")
+        default: self.init(.storageFailed, "Could not \(doing): \(error).")
+        }
+    }
+}
