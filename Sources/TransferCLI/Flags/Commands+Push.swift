@@ -1,0 +1,68 @@
+private import TransferProtocol
+
+extension Commands {
+    static let push = Command(
+        name: "push", summary: "Send files, directories, text or standard input.", operands: "[PATH...]",
+        description: [
+            "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
+                + "sent with everything in it; - stands for standard input and needs --name.",
+            "A lost connection is made again, and uploads continue where they were.",
+        ],
+        flags: pushSources + pushHandling + pushOutput + [plaintext, .help],
+        examples: pushExamples,
+        outcomes: [.init(.success, "all uploads were committed")] + ExitCode.allCases.dropFirst().map { .init($0) })
+
+    private static let pushSources = [
+        Flag(
+            name: "to", placeholder: "HOST[:PORT][/FOLDER]", help: "The server, and a folder there to put uploads in.",
+            details: "An IPv6 address stands in brackets.", defaultValue: defaultAddress,
+            environment: "TRANSFER_SERVER"),
+        Flag(
+            name: "name", placeholder: "NAME", help: "The name to store the upload under.",
+            details: "For a single file, text or standard input."),
+        Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself."),
+        Flag(
+            name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
+            details: "The bytes are treated alike.", choices: ContentKind.flagValues),
+    ]
+
+    private static let pushHandling = [
+        Flag(
+            name: "compress", placeholder: "METHOD", help: "Compress content on its way.",
+            details: "What is stored is the same. Pays on slow networks; pictures, audio and archives rarely get "
+                + "smaller.",
+            defaultValue: "none", choices: ["none", "zlib"]),
+        Flag(
+            name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
+            details: "xxh128 is fast and finds every accident; sha256 also withstands an attacker.",
+            defaultValue: DigestFunction.xxh128.flagValue, choices: DigestFunction.flagValues),
+        Flag(
+            name: "on-conflict", placeholder: "POLICY", help: "What to do when the name is taken by other content.",
+            details: "keep-both stores beside it under a numbered name, overwrite replaces it, skip leaves it and "
+                + "counts as success, fail leaves it and counts as a failure.",
+            defaultValue: ConflictPolicy.keepBoth.flagValue, choices: ConflictPolicy.flagValues),
+        Flag(
+            name: "retry-for", placeholder: "DURATION",
+            help: "How long to try again after a lost connection before giving up.", details: durationNotation,
+            defaultValue: "60s"),
+    ]
+
+    private static let pushOutput = [
+        Flag(name: "json", help: "Print one JSON object a line for every upload."),
+        Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."),
+    ]
+
+    private static let pushExamples: [Command.Example] = [
+        .init(caption: "Send a photo", line: "transfer push photo.png"),
+        .init(caption: "Send a directory with everything in it", line: "transfer push holiday/"),
+        .init(
+            caption: "Send what another program writes", line: "tar c logs | transfer push - --name logs.tar"),
+        .init(caption: "Send a text", line: "transfer push --text 'The key is under the mat' --name note.txt"),
+        .init(
+            caption: "Keep the results for a script to read",
+            line: "transfer push --json --quiet *.jpg > results.jsonl"),
+        .init(
+            caption: "Send to a folder on another machine",
+            line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),
+    ]
+}

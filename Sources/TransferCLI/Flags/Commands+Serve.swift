@@ -1,0 +1,72 @@
+extension Commands {
+    static let serve = Command(
+        name: "serve", summary: "Receive uploads into a directory.",
+        description: [
+            "Listens for uploads and stores them below a directory. An upload appears under its name only when all of "
+                + "it has arrived, matches its digest and is on disk; then it is acknowledged.",
+            "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
+                + "it at once.",
+        ],
+        flags: serveFlags,
+        examples: [
+            .init(caption: "Receive into ./storage, for programs on this machine only", line: "transfer serve"),
+            .init(
+                caption: "Receive from other machines, on every address",
+                line: "transfer serve --dir /srv/in --listen 0.0.0.0:5288 --listen '[::]:5288'"),
+            .init(
+                caption: "Log for a program to read, and refuse uploads above 4 GiB",
+                line: "transfer serve --log-format json --max-upload 4G"),
+        ],
+        outcomes: [
+            .init(.success, "it stopped because it was told to"), .init(.usage),
+            .init(.fault, "it could not start or could not go on"),
+        ])
+
+    private static let serveFlags = serveBasics + serveLimits + [plaintext, .help]
+
+    private static let serveBasics = [
+        Flag(
+            name: "dir", placeholder: "DIR", help: "The directory to store uploads in.", defaultValue: "storage"),
+        Flag(
+            name: "listen", placeholder: "ADDRESS", help: "Where to listen: HOST:PORT, [IPv6]:PORT or unix:PATH.",
+            details: "May be given several times.", defaultValue: defaultAddress, isRepeatable: true),
+        Flag(
+            name: "log-format", placeholder: "FORMAT", help: "Log as text for people or as one JSON object a line.",
+            defaultValue: "text", choices: ["text", "json"]),
+        Flag(
+            name: "log-level", placeholder: "LEVEL", help: "Log this and everything graver.",
+            defaultValue: "info", choices: ["debug", "info", "warning", "error"]),
+    ]
+
+    private static let serveLimits = [
+        Flag(
+            name: "max-upload", placeholder: "SIZE", help: "Refuse uploads that are larger.",
+            details: "Without it only the space on disk is the limit. " + sizeNotation),
+        Flag(
+            name: "max-connections", placeholder: "N", help: "Serve at most so many connections at a time.",
+            defaultValue: "4096"),
+        Flag(
+            name: "silence-timeout", placeholder: "DURATION",
+            help: "Drop a connection when nothing at all was heard of it for so long.",
+            details: durationNotation, defaultValue: "20s"),
+        Flag(
+            name: "idle-timeout", placeholder: "DURATION",
+            help: "Close a connection that is alive but has had no upload for so long.", defaultValue: "10m"),
+        Flag(
+            name: "handshake-timeout", placeholder: "DURATION",
+            help: "Drop a new connection that has not introduced itself for so long.", defaultValue: "10s"),
+        Flag(
+            name: "min-rate", placeholder: "SIZE", help: "Drop a connection whose upload is slower, in bytes a second.",
+            details: "0 turns this off.", defaultValue: "1K"),
+        Flag(
+            name: "drain-timeout", placeholder: "DURATION",
+            help: "How long running uploads may take to finish when the server is told to stop.", defaultValue: "30s"),
+    ]
+
+    private static let sizeNotation =
+        "Sizes are bytes, or a number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
+        + "of 1000), such as 500, 64K or 1.5G."
+
+    static let durationNotation =
+        "Durations are seconds, or a number with ms, s, m, h or d, such as 500ms or 5m."
+}

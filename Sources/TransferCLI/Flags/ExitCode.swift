@@ -1,0 +1,21 @@
+/// What the program exits with. Scripts rely on the numbers: they never change their meaning.
+enum ExitCode: Int32, CaseIterable, Sendable {
+    case success = 0
+    case uploadsFailed = 1
+    case usage = 2
+    case unreachable = 3
+    case accessRefused = 4
+    case fault = 5
+
+    /// One line for the help.
+    var meaning: String {
+        switch self {
+        case .success: "everything was committed, or the command did what it was asked to"
+        case .uploadsFailed: "some uploads failed"
+        case .usage: "the command line was wrong"
+        case .unreachable: "could not connect to the server"
+        case .accessRefused: "the server refused access"
+        case .fault: "protocol or server fault"
+        }
+    }
+}

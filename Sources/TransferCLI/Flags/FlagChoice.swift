@@ -1,0 +1,36 @@
+internal import TransferProtocol
+
+/// A type whose cases are the choices of a flag.
+protocol FlagChoice: CaseIterable {
+    /// The case as it is typed.
+    var flagValue: String { get }
+}
+
+extension FlagChoice {
+    /// Every case as it is typed, in order.
+    static var flagValues: [String] { allCases.map(\.flagValue) }
+}
+
+extension ContentKind: FlagChoice {
+    var flagValue: String { name }
+}
+
+extension DigestFunction: FlagChoice {
+    var flagValue: String {
+        switch self {
+        case .xxh128: "xxh128"
+        case .sha256: "sha256"
+        }
+    }
+}
+
+extension ConflictPolicy: FlagChoice {
+    var flagValue: String {
+        switch self {
+        case .keepBoth: "keep-both"
+        case .overwrite: "overwrite"
+        case .skip: "skip"
+        case .fail: "fail"
+        }
+    }
+}

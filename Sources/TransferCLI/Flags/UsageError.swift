@@ -1,0 +1,16 @@
+/// What is wrong with the command line.
+struct UsageError: Error, Equatable, Sendable {
+    /// For people; no capital at the start and no full stop, because it follows `transfer:`.
+    let message: String
+
+    /// Where the help is: the words to type.
+    let helpInvocation: String
+
+    init(_ message: String, command: Command = Commands.program) {
+        self.message = message
+        helpInvocation = command.helpInvocation
+    }
+
+    /// The lines for standard error, each ended.
+    var report: String { "transfer: \(message)\nTry '\(helpInvocation)'.\n" }
+}

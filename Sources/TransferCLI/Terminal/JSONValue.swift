@@ -1,0 +1,66 @@
+/// A JSON value (RFC 8259), kept as its text.
+struct JSONValue: Equatable, Sendable {
+    /// The value as it stands in JSON; one line, and safe to show on a terminal.
+    let text: String
+
+    static let null = JSONValue(text: "null")
+
+    static func bool(_ value: Bool) -> JSONValue { JSONValue(text: value ? "true" : "false") }
+
+    static func integer(_ value: some BinaryInteger) -> JSONValue { JSONValue(text: "\(value)") }
+
+    /// Infinities and what is no number become null: JSON doesn't have them.
+    static func double(_ value: Double) -> JSONValue { value.isFinite ? JSONValue(text: "\(value)") : .null }
+
+    static func array(_ values: [JSONValue]) -> JSONValue {
+        JSONValue(text: "[" + values.map(\.text).joined(separator: ",") + "]")
+    }
+
+    static func object(_ object: JSONLine) -> JSONValue { JSONValue(text: object.text) }
+
+    static func string(_ value: String) -> JSONValue {
+        var text = "\""
+        for scalar in value.unicodeScalars {
+            if let escape = escape(for: scalar) {
+                text += escape
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return JSONValue(text: text + "\"")
+    }
+
+    /// Beyond what RFC 8259 demands, escapes what could steer a terminal or end a line for some readers: the C1
+    /// controls, line and paragraph separators, and bidirectional controls. All of them have four digits.
+    private static func escape(for scalar: Unicode.Scalar) -> String? {
+        switch scalar.value {
+        case 0x22: "\\\""
+        case 0x5C: "\\\\"
+        case 0x08: "\\b"
+        case 0x09: "\\t"
+        case 0x0A: "\\n"
+        case 0x0C: "\\f"
+        case 0x0D: "\\r"
+        case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
+            "\\u" + fourDigits(scalar.value)
+        default: nil
+        }
+    }
+
+    private static func fourDigits(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByNilLiteral
+{
+    init(stringLiteral value: String) { self = .string(value) }
+
+    init(integerLiteral value: Int64) { self = .integer(value) }
+
+    init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    init(nilLiteral: ()) { self = .null }
+}

@@ -1,0 +1,32 @@
+extension String {
+    /// Columns that the text takes on a terminal; see `DisplayWidth`.
+    var displayColumns: Int { reduce(0) { $0 + DisplayWidth.columns(of: $1) } }
+
+    /// The text with its middle replaced by an ellipsis if it takes more columns: file names differ at both ends.
+    func truncatedMiddle(toColumns columns: Int) -> String {
+        guard displayColumns > columns else { return self }
+        guard columns > 0 else { return "" }
+        let tail = (columns - 1) / 2
+        return prefix(columns: columns - 1 - tail) + "…" + suffix(columns: tail)
+    }
+
+    private func prefix(columns: Int) -> Substring {
+        var used = 0
+        return prefix { character in
+            used += DisplayWidth.columns(of: character)
+            return used <= columns
+        }
+    }
+
+    private func suffix(columns: Int) -> Substring {
+        var used = 0
+        var start = endIndex
+        while start > startIndex {
+            let previous = index(before: start)
+            used += DisplayWidth.columns(of: self[previous])
+            guard used <= columns else { break }
+            start = previous
+        }
+        return self[start...]
+    }
+}

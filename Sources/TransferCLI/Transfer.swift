@@ -1,0 +1,35 @@
+internal import Glibc
+
+/// The program.
+@main
+struct Transfer {
+    static func main() async {
+        do throws(UsageError) {
+            let invocation = try Invocation(
+                Array(CommandLine.arguments.dropFirst()), environment: Environment.values(for:))
+            exit(try await run(invocation).rawValue)
+        } catch {
+            StandardStream.error.write(error.report)
+            exit(ExitCode.usage.rawValue)
+        }
+    }
+
+    private static func run(_ invocation: Invocation) async throws(UsageError) -> ExitCode {
+        switch invocation {
+        case .help(let command):
+            StandardStream.output.write(command.map(HelpText.page(for:)) ?? HelpText.overview())
+        case .version:
+            StandardStream.output.write("transfer \(transferVersion)\n")
+        case .run(let arguments):
+            return try await run(arguments)
+        }
+        return .success
+    }
+
+    private static func run(_ arguments: ParsedArguments) async throws(UsageError) -> ExitCode {
+        switch arguments.command.name {
+        // The commands join here, one case each.
+        default: throw arguments.error("'\(arguments.command.name)' is not part of this build")
+        }
+    }
+}

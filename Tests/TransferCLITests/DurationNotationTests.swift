@@ -1,0 +1,24 @@
+import Testing
+
+@testable import TransferCLI
+
+@Suite struct DurationNotationTests {
+    @Test(arguments: [
+        ("0", 0), ("20", 20), ("20s", 20), ("1.5s", 1.5), ("0.25", 0.25), ("500ms", 0.5), ("5m", 300), ("2h", 7200),
+        ("7d", 604_800), ("10000d", 864_000_000),
+    ]) func reads(_ text: String, seconds: Double) throws {
+        #expect(try DurationNotation.seconds(text) == seconds)
+    }
+
+    @Test(arguments: ["", "s", "-1s", "+1s", "1 s", "1.s", ".5s", "1e3", "inf", "nan", "0x1p3", "5M", "5min", "1h30m"])
+    func malformed(_ text: String) {
+        #expect(throws: QuantityFault.malformed) { try DurationNotation.seconds(text) }
+    }
+
+    @Test(arguments: [
+        "10001d", "864000001", String(repeating: "9", count: 400), String(repeating: "9", count: 10_000) + "d",
+    ])
+    func tooLarge(_ text: String) {
+        #expect(throws: QuantityFault.tooLarge) { try DurationNotation.seconds(text) }
+    }
+}

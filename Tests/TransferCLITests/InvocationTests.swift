@@ -1,0 +1,40 @@
+import Testing
+
+@testable import TransferCLI
+
+@Suite struct InvocationTests {
+    static func name(_ arguments: [String]) throws -> String {
+        switch try Invocation(arguments, environment: { _ in [:] }) {
+        case .help(let command): "help \(command?.name ?? "")"
+        case .version: "version"
+        case .run(let arguments): "run \(arguments.command.name)"
+        }
+    }
+
+    @Test(arguments: [
+        (["--help"], "help "), (["-h"], "help "), (["help"], "help "), (["help", "push"], "help push"),
+        (["help", "help"], "help help"), (["--help", "serve"], "help serve"), (["push", "--help"], "help push"),
+        (["serve", "-h"], "help serve"), (["help", "--help"], "help help"), (["--version"], "version"),
+        (["-V"], "version"), (["-hV"], "help "), (["push", "photo.png"], "run push"), (["serve"], "run serve"),
+    ]) func routes(_ arguments: [String], name: String) throws {
+        #expect(try Self.name(arguments) == name)
+    }
+
+    @Test(arguments: [
+        ([], "no command given"), (["psuh"], "unknown command 'psuh'; did you mean 'push'?"),
+        (["help", "sevre"], "unknown command 'sevre'; did you mean 'serve'?"),
+        (["frobnicate"], "unknown command 'frobnicate'"), ([""], "unknown command ''"),
+        (["a\u{7}b"], "unknown command 'a\\u{7}b'"), (["--hlep"], "unknown flag '--hlep'; did you mean '--help'?"),
+        (["--"], "the command must come first"),
+    ]) func refuses(_ arguments: [String], message: String) {
+        #expect(throws: UsageError(message)) { try Self.name(arguments) }
+    }
+
+    @Test func reportSaysWhereTheHelpIs() {
+        #expect(throws: UsageError("unknown flag '--x'", command: Commands.push)) { try Self.name(["push", "--x"]) }
+        #expect(
+            UsageError("unknown flag '--x'", command: Commands.push).report
+                == "transfer: unknown flag '--x'\nTry 'transfer help push'.\n")
+        #expect(UsageError("no command given").report == "transfer: no command given\nTry 'transfer --help'.\n")
+    }
+}
