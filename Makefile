@@ -1,0 +1,57 @@
+# Common tasks. `make` alone lists them.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+binary := .build/release/transfer
+installed = $(DESTDIR)$(PREFIX)/bin/transfer
+
+# The compiler is looked for when it is needed; SWIFT=/path/to/swift takes another one.
+swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help bootstrap build run test test-tsan install uninstall format lint clean
+
+help: ## list these targets
+	@echo "usage: make TARGET"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+bootstrap: ## check for Swift and the C libraries; install what Debian packages
+	@scripts/bootstrap.sh
+
+build: bootstrap ## build the release binary, .build/release/transfer
+	$(swift) build -c release --static-swift-stdlib --product transfer
+
+run: build ## start a server, push a picture, a text and a directory to it, compare
+	scripts/run-demo.sh
+
+test: bootstrap ## run all tests
+	$(swift) test
+
+test-tsan: bootstrap ## run all tests under the thread sanitizer
+	$(swift) test --sanitize=thread --scratch-path .build/tsan
+
+# Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root.
+install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR
+	install -D -m 0755 $(binary) "$(installed)"
+
+$(binary):
+	@$(MAKE) build
+
+uninstall: ## remove what install put there
+	rm -f "$(installed)"
+
+format: ## format the Swift sources in place
+	$(swift) format --in-place --parallel --recursive Sources Tests Package.swift
+
+lint: ## check the format of the Swift sources, and the scripts where shellcheck is there
+	$(swift) format lint --strict --parallel --recursive Sources Tests Package.swift
+	@if command -v shellcheck >/dev/null; then \
+		echo "shellcheck scripts/*.sh .ci/run"; shellcheck scripts/*.sh .ci/run; \
+	else \
+		echo "shellcheck is not there; the scripts were not checked."; \
+	fi
+
+clean: ## remove everything that was built
+	rm -rf .build

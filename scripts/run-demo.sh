@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# Starts a server on a free port of this machine, pushes a picture, a text and a small directory to it, and compares
+# every stored file with its source. Can be repeated: the second time the server has everything already.
+#
+# TRANSFER and STORAGE name another binary and another directory to store in.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+transfer=${TRANSFER:-.build/release/transfer}
+storage=${STORAGE:-storage}
+picture=$PWD/docs/images/demo.png
+text="Hello from Transfer! 你好 👋"
+
+# Tenths of a second to wait for the server to start, and to stop.
+readonly patience=100
+
+fail() {
+    printf 'run-demo: %s\n' "$*" >&2
+    exit 1
+}
+
+work=$(mktemp -d)
+log=$work/server.log
+server=
+
+is_alive() { kill -0 "$server" 2>/dev/null; }
+
+clean_up() {
+    local status=$?
+    if [[ -n $server ]]; then
+        kill -KILL "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    if ((status != 0)) && [[ -s $log ]]; then
+        printf 'run-demo: the last lines of the server log:\n' >&2
+        tail -n 20 "$log" >&2
+    fi
+    rm -rf "$work"
+    exit "$status"
+}
+trap clean_up EXIT
+
+# Prints a command as it could be typed.
+show() {
+    local word
+    printf '$ transfer'
+    for word in "$@"; do
+        [[ $word =~ [^A-Za-z0-9_./:=-] ]] && word=${word@Q}
+        printf ' %s' "$word"
+    done
+    printf '\n'
+}
+
+make_sources() {
+    mkdir -p "$work/sources/holiday/day one/海边"
+    cd "$work/sources"
+    cp "$picture" demo.png
+    printf '%s' "$text" >hello.txt
+    printf 'Bring water, a hat and the map.\n' >holiday/notes.txt
+    printf 'A name with spaces.\n' >"holiday/day one/packing list.txt"
+    printf '照片和文字。\n' >"holiday/day one/海边/说明.txt"
+    printf 'A name with an emoji.\n' >"holiday/🌅 sunrise.txt"
+    seq 1 200000 >holiday/numbers.txt
+    : >holiday/empty
+}
+
+# Sets `address` to where the server listens, as its log says.
+start_server() {
+    local port tenths
+    mkdir -p "$storage"
+    storage=$(realpath "$storage")
+    show serve --dir "$storage" --listen 127.0.0.1:0 --plaintext
+    : >"$log"
+    "$transfer" serve --dir "$storage" --listen 127.0.0.1:0 --plaintext >>"$log" 2>&1 &
+    server=$!
+    for ((tenths = 0; tenths < patience; tenths++)); do
+        port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9][0-9]*\).*/\1/p' "$log" | head -n 1)
+        if [[ -n $port ]]; then
+            address=127.0.0.1:$port
+            printf 'The server listens on %s.\n' "$address"
+            return
+        fi
+        if ! is_alive; then
+            local status=0
+            wait "$server" || status=$?
+            server=
+            fail "the server ended before it listened, with status $status"
+        fi
+        sleep 0.1
+    done
+    fail "the server did not say within $((patience / 10)) seconds where it listens"
+}
+
+push() {
+    echo
+    show push "$@" --to "$address" --plaintext
+    "$transfer" push "$@" --to "$address" --plaintext || fail "the push failed with status $?"
+}
+
+# Prints the value of a text field of one line of JSON, or fails when the line has no such field.
+json_text() {
+    local pattern="\"$1\" ?: ?\"((\\\\.|[^\"\\\\])*)\""
+    [[ $2 =~ $pattern ]] || return 1
+    printf '%s' "${BASH_REMATCH[1]//\\\//\/}"
+}
+
+# Pushes once more, as JSON, and compares what is stored with its source. The server has everything already and says
+# where. Arguments: how many uploads to expect, the source file (empty: as the line says), then the push's arguments.
+compare() {
+    local expected=$1 named_source=$2 lines line result source stored
+    shift 2
+    lines=$("$transfer" push "$@" --json --to "$address" --plaintext) || fail "the second push failed with status $?"
+    local count=0
+    while IFS= read -r line; do
+        result=$(json_text result "$line") || fail "no result in: $line"
+        stored=$(json_text storedPath "$line") || fail "no storedPath in: $line"
+        source=${named_source:-$(json_text source "$line")} || fail "no source in: $line"
+        [[ $result == alreadyStored ]] || fail "$source: expected alreadyStored, got $result"
+        cmp -- "$source" "$storage/$stored" || fail "$source and $stored differ"
+        printf '  identical  %s\n' "$stored"
+        count=$((count + 1))
+    done <<<"$lines"
+    ((count == expected)) || fail "$expected uploads were expected, $count were acknowledged"
+}
+
+stop_server() {
+    local tenths status=0
+    kill -TERM "$server"
+    for ((tenths = 0; tenths < patience; tenths++)); do
+        if ! is_alive; then break; fi
+        sleep 0.1
+    done
+    if is_alive; then fail "the server did not stop within $((patience / 10)) seconds"; fi
+    wait "$server" || status=$?
+    server=
+    ((status == 0)) || fail "the server stopped with status $status"
+}
+
+[[ -x $transfer ]] || fail "$transfer is not there; run 'make build' first"
+transfer=$(realpath "$transfer")
+start_server
+make_sources
+
+push demo.png
+push --text "$text" --name hello.txt
+push holiday
+
+printf '\nThe same again, compared with what is stored:\n'
+compare 1 demo.png demo.png
+compare 1 hello.txt --text "$text" --name hello.txt
+compare "$(find holiday -type f -printf x | wc -c)" "" holiday
+
+stop_server
+printf '\nall identical\n'
