@@ -95,7 +95,8 @@ package struct Liveness: Sendable {
     /// Looks which deadline has passed.
     package mutating func expire(now: MonotonicTime) -> Expiry {
         guard isEstablished else {
-            return now < start + timeouts.handshake ? .nothing : giveUp("The handshake was not done", timeouts.handshake)
+            guard now >= start + timeouts.handshake else { return .nothing }
+            return giveUp("The handshake was not done", timeouts.handshake)
         }
         if !isReadingPaused, now >= lastReceived + timeouts.silence {
             return giveUp("Nothing was heard from the peer", timeouts.silence)

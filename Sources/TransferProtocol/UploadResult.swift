@@ -82,6 +82,8 @@ extension UploadResult {
         if let digest { bytes.append(digest: digest) }
         bytes.append(field: .message, text: message)
         if let storedPath { bytes.append(field: .storedPath, storedPath.utf8) }
-        if let retryAfter { bytes.append(field: .retryAfter, Swift.withUnsafeBytes(of: retryAfter.bigEndian) { Array($0) }) }
+        if let retryAfter {
+            bytes.append(field: .retryAfter, Swift.withUnsafeBytes(of: retryAfter.bigEndian) { Array($0) })
+        }
     }
 }
