@@ -37,11 +37,12 @@ static inline int clinux_renameat2(int from, const char *old, int to, const char
     return (int)syscall(SYS_renameat2, from, old, to, name, flags);
 }
 
-#define CLINUX_RENAME_NOREPLACE 1
-#define CLINUX_O_TMPFILE (__O_TMPFILE | O_DIRECTORY)
-#define CLINUX_O_PATH __O_PATH
-#define CLINUX_O_NOFOLLOW __O_NOFOLLOW
-#define CLINUX_O_DIRECTORY __O_DIRECTORY
+// From linux/fs.h, bits/fcntl-linux.h and bits/stat.h, where the plain names need _GNU_SOURCE or are compound macros.
+static const unsigned clinux_rename_noreplace = 1;
+static const int clinux_o_tmpfile = __O_TMPFILE | O_DIRECTORY;
+static const int clinux_o_directory = O_DIRECTORY;
+static const int clinux_o_nofollow = O_NOFOLLOW;
+static const long clinux_utime_omit = UTIME_OMIT;
 
 static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length) {
     return (int)syscall(SYS_fallocate, fd, mode, offset, length);

@@ -20,7 +20,7 @@ struct Outbound {
     /// - Parameter send: says how many it took, nothing for none now.
     mutating func drain<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) {
         while !isEmpty {
-            let taken = try bytes.withUnsafeBytes { (all) throws(E) in
+            let taken = try bytes.span.bytes.withUnsafeBytes { (all) throws(E) in
                 try send(UnsafeRawBufferPointer(rebasing: all[sent...]))
             }
             guard let taken else { return }

@@ -1,5 +1,5 @@
 package import TransferIO
-package import TransferProtocol
+import TransferProtocol
 import TransferStore
 import TransferSystem
 
@@ -86,27 +86,30 @@ package actor Server {
 
 extension Server {
     private func listen(_ endpoint: Endpoint) async throws(ServerError) -> [Endpoint] {
+        var bound: [Endpoint] = []
+        for address in try await resolve(endpoint) { bound.append(try listen(endpoint, address)) }
+        return bound
+    }
+
+    private func resolve(_ endpoint: Endpoint) async throws(ServerError) -> [SocketAddress] {
         let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
-        do throws(ResolutionError) {
-            let addresses = try resolved.get()
-            return try addresses.map { (address) throws(ServerError) in try listen(endpoint, address) }
-        } catch let error as ServerError {
-            throw error
-        } catch let error as ResolutionError {
-            throw ServerError("Cannot listen on \(endpoint): \(error.reason).")
+        switch resolved {
+        case .success(let addresses): return addresses
+        case .failure(let error): throw ServerError("Cannot listen on \(endpoint): \(error.reason).")
         }
     }
 
     private func listen(_ endpoint: Endpoint, _ address: SocketAddress) throws(ServerError) -> Endpoint {
         do throws(SystemError) {
-            guard case .internet = endpoint else {
-                guard case .unix(let path) = endpoint else { return endpoint }
+            switch endpoint {
+            case .unix(let path):
                 listeners.append(try ListeningSocket(address, unixPath: path, loop: loop))
                 return endpoint
+            case .internet:
+                let listener = try ListeningSocket(address, loop: loop)
+                listeners.append(listener)
+                return Endpoint(listener.address.description, defaultPort: 0) ?? endpoint
             }
-            let listener = try ListeningSocket(address, loop: loop)
-            listeners.append(listener)
-            return Endpoint(listener.address.description, defaultPort: 0) ?? endpoint
         } catch {
             let advice = error.isAddressInUse ? " Is another server running? Choose another address with --listen." : ""
             throw ServerError("Cannot listen on \(endpoint): \(error.reason).\(advice)")

@@ -1,4 +1,4 @@
-package import TransferIO
+import TransferIO
 import TransferProtocol
 import TransferSystem
 

@@ -14,7 +14,7 @@ final class DirectoryHandle: Sendable {
 
     /// Opens a directory by a path of this machine, which the operator chose and is trusted.
     convenience init(path: String) throws(SystemError) {
-        let flags = CLINUX_O_DIRECTORY | O_RDONLY | O_CLOEXEC
+        let flags = clinux_o_directory | O_RDONLY | O_CLOEXEC
         self.init(Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) }))
     }
 
@@ -23,12 +23,12 @@ final class DirectoryHandle: Sendable {
     }
 
     func openDirectory(_ name: String) throws(SystemError) -> DirectoryHandle {
-        let flags = CLINUX_O_DIRECTORY | CLINUX_O_NOFOLLOW | O_RDONLY | O_CLOEXEC
+        let flags = clinux_o_directory | clinux_o_nofollow | O_RDONLY | O_CLOEXEC
         return DirectoryHandle(Descriptor(try system("openat") { clinux_openat(number, name, flags, 0) }))
     }
 
     func openFile(_ name: String, flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
-        let flags = flags | CLINUX_O_NOFOLLOW | O_CLOEXEC
+        let flags = flags | clinux_o_nofollow | O_CLOEXEC
         return Descriptor(try system("openat") { clinux_openat(number, name, flags, mode) })
     }
 

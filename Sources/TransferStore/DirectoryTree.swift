@@ -57,7 +57,7 @@ struct DirectoryTree: Sendable {
     private static let resolve = UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
     private static func openBeneath(_ root: DirectoryHandle, _ path: String) throws(SystemError) -> DirectoryHandle {
-        let flags = UInt64(CLINUX_O_DIRECTORY | O_RDONLY | O_CLOEXEC)
+        let flags = UInt64(clinux_o_directory | O_RDONLY | O_CLOEXEC)
         while true {
             do throws(SystemError) {
                 let number = try system("openat2") { clinux_openat2(root.number, path, flags, 0, resolve) }

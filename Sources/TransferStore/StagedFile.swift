@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
-package import TransferSystem
+import TransferProtocol
+import TransferSystem
 
 /// The incoming part of one upload: bytes on disk that nobody sees yet. Used by one thread at a time.
 package final class StagedFile {
@@ -63,7 +63,7 @@ package final class StagedFile {
     func setAttributes(modified: Begin.Timestamp?, permissions: mode_t) throws(SystemError) {
         if let modified {
             let times = [
-                timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT)),
+                timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
                 timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds)),
             ]
             try system("futimens") { futimens(number, times) }
@@ -114,7 +114,7 @@ package final class StagedFile {
     private func rename(_ part: String, into directory: DirectoryHandle, as name: String) throws(SystemError) {
         do throws(SystemError) {
             try system("renameat2") {
-                clinux_renameat2(incoming.number, part, directory.number, name, UInt32(CLINUX_RENAME_NOREPLACE))
+                clinux_renameat2(incoming.number, part, directory.number, name, clinux_rename_noreplace)
             }
         } catch {
             // The file system lacks the flag (rename(2)): a second name, and then one less, is as atomic.
@@ -149,7 +149,7 @@ extension StagedFile {
         id: UploadID, permissions: mode_t, in incoming: DirectoryHandle
     ) throws(SystemError) -> StagedFile {
         do throws(SystemError) {
-            let flags = CLINUX_O_TMPFILE | O_RDWR
+            let flags = clinux_o_tmpfile | O_RDWR
             return StagedFile(
                 try incoming.openFile(".", flags: flags, mode: permissions), place: .anonymous, in: incoming)
         } catch {

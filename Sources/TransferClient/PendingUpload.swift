@@ -1,0 +1,89 @@
+import TransferProtocol
+
+/// One upload from the moment it is found to the moment it has its report. Tried again, it keeps its id.
+///
+/// `@unchecked Sendable`: belongs to one place at a time: the feed, then the producer that reads it, then the session
+/// that waits for its result.
+final class PendingUpload: @unchecked Sendable {
+    /// Where the bytes come from.
+    enum Content {
+        case file(path: String, followsLinks: Bool)
+        case bytes([UInt8])
+        case stream(ReplayableStream)
+    }
+
+    let id = UploadID.random()
+    let content: Content
+
+    /// For the report.
+    let label: String
+
+    /// Path to store under, the server's folder included.
+    let destination: String
+
+    /// As asked for.
+    let wantedKind: ContentKind?
+
+    // Filled in by the producer.
+    var kind = ContentKind.file
+    var size: UInt64?
+    var started: Int64 = 0
+    var attempts = 0
+
+    init(_ content: Content, label: String, destination: String, kind: ContentKind?) {
+        self.content = content
+        self.label = label
+        self.destination = destination
+        wantedKind = kind
+    }
+}
+
+/// A stream whose first bytes are kept, so that a short one can be sent again after a lost connection.
+final class ReplayableStream {
+    /// Bytes kept: one block. A longer stream cannot be sent again from the front.
+    private static let limit = Limits.blockSize
+
+    private let source: any ByteSource
+    private var kept: [UInt8] = []
+    private var isKept = true
+    private var position = 0
+
+    init(_ source: any ByteSource) {
+        self.source = source
+    }
+
+    /// Goes back to the front.
+    ///
+    /// - Returns: false when too much was read for that.
+    func rewind() -> Bool {
+        position = 0
+        return isKept
+    }
+
+    /// Whether the next read may have to wait for the source.
+    var mayBlock: Bool { position == kept.count }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if isKept, position < kept.count {
+            let count = min(buffer.count, kept.count - position)
+            buffer.copyBytes(from: kept[position..<position + count])
+            position += count
+            return count
+        }
+        let count = min(try source.read(into: buffer), buffer.count)
+        keep(UnsafeRawBufferPointer(rebasing: buffer[..<max(0, count)]))
+        return max(0, count)
+    }
+
+    private func keep(_ bytes: UnsafeRawBufferPointer) {
+        guard isKept else { return }
+        guard kept.count + bytes.count <= Self.limit else {
+            isKept = false
+            kept = []
+            position = 0
+            return
+        }
+        kept.append(contentsOf: bytes)
+        position = kept.count
+    }
+}

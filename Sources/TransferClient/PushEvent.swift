@@ -1,0 +1,50 @@
+/// What happens during a push, in order.
+public enum PushEvent: Sendable {
+    /// The server has answered.
+    case connected(server: String)
+
+    /// The connection was lost; the next attempt follows after that many seconds.
+    case reconnecting(reason: String, after: Double)
+
+    /// Files and bytes in all, as far as they can be known; once, when counting was asked for and is done.
+    case counted(files: Int, bytes: UInt64)
+
+    /// How far the server is with an upload.
+    case progress(UploadProgress)
+
+    /// An upload ended.
+    case finished(UploadReport)
+}
+
+/// How far the server is with an upload; not a promise.
+public struct UploadProgress: Sendable, Equatable {
+    /// As in the report that will follow.
+    public var source: String
+
+    /// Bytes that the server has taken in.
+    public var bytes: UInt64
+
+    /// Bytes in all, where known.
+    public var size: UInt64?
+}
+
+/// Why a push could not go on. The reports before it stand.
+public struct PushFailure: Error, Sendable, Equatable {
+    /// What kind of failure.
+    public enum Reason: Sendable, Equatable {
+        /// No connection, or none any more.
+        case unreachable
+        /// The server doesn't let this client in.
+        case refused
+        /// One side does not understand the other.
+        case protocolFault
+        /// The push was cancelled.
+        case cancelled
+    }
+
+    /// What kind of failure.
+    public let reason: Reason
+
+    /// A sentence that says what to do.
+    public let message: String
+}

@@ -1,0 +1,140 @@
+internal import Synchronization
+
+/// The events of one push. Iterate it once; the push goes on as long as its events are taken.
+public struct PushEvents: AsyncSequence, Sendable {
+    /// What ends the sequence early.
+    public typealias Failure = PushFailure
+
+    let channel: EventChannel
+
+    /// Ends the push; what is not acknowledged is reported as cancelled.
+    public func cancel() {
+        channel.cancel()
+    }
+
+    /// Starts to take events.
+    public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
+
+    /// Takes one event after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let channel: EventChannel
+
+        /// The next event, or nothing at the end.
+        public mutating func next() async throws(PushFailure) -> PushEvent? {
+            try await channel.next()
+        }
+
+        /// The next event, or nothing at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PushFailure) -> PushEvent? {
+            try await channel.next()
+        }
+    }
+}
+
+/// Events on their way from the loop to whoever iterates. Bounded: past the limit the push starts no more uploads until
+/// the reader has caught up.
+final class EventChannel: Sendable {
+    private struct State {
+        var events: [PushEvent] = []
+        var head = 0
+        var end: Result<Void, PushFailure>?
+        var reader: CheckedContinuation<Void, Never>?
+        var onRoom: (@Sendable () -> Void)?
+        var onCancel: (@Sendable () -> Void)?
+        var isCancelled = false
+    }
+
+    /// Events that may wait. A result takes about 200 bytes.
+    private static let limit = 8192
+
+    private let state = Mutex(State())
+
+    /// Whether the reader is behind; `onRoom` is called when it no longer is.
+    var isFull: Bool { state.withLock { $0.events.count - $0.head >= Self.limit } }
+
+    /// - Parameters:
+    ///   - onRoom: called on the reader's thread.
+    ///   - onCancel: called once, at once when it was cancelled before.
+    func connect(onRoom: @escaping @Sendable () -> Void, onCancel: @escaping @Sendable () -> Void) {
+        let isCancelled = state.withLock { state in
+            state.onRoom = onRoom
+            state.onCancel = onCancel
+            return state.isCancelled
+        }
+        if isCancelled { onCancel() }
+    }
+
+    func send(_ event: PushEvent) {
+        let reader = state.withLock { state in
+            state.events.append(event)
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    func finish(_ end: Result<Void, PushFailure>) {
+        let reader = state.withLock { state in
+            state.end = end
+            state.onRoom = nil
+            state.onCancel = nil
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    func cancel() {
+        let onCancel = state.withLock { state in
+            state.isCancelled = true
+            return state.onCancel.take()
+        }
+        onCancel?()
+    }
+
+    func next() async throws(PushFailure) -> PushEvent? {
+        while true {
+            switch take() {
+            case .event(let event, let onRoom):
+                onRoom?()
+                return event
+            case .end(let end):
+                try end.get()
+                return nil
+            case .empty: await wait()
+            }
+        }
+    }
+
+    private enum Taken {
+        case event(PushEvent, onRoom: (@Sendable () -> Void)?)
+        case end(Result<Void, PushFailure>)
+        case empty
+    }
+
+    private func take() -> Taken {
+        state.withLock { state in
+            guard state.head < state.events.count else {
+                guard let end = state.end else { return .empty }
+                return .end(end)
+            }
+            let event = state.events[state.head]
+            state.head += 1
+            let left = state.events.count - state.head
+            if left == 0 {
+                state.events.removeAll(keepingCapacity: true)
+                state.head = 0
+            }
+            return .event(event, onRoom: left == Self.limit / 2 ? state.onRoom : nil)
+        }
+    }
+
+    private func wait() async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.head < state.events.count || state.end != nil { return true }
+                state.reader = continuation
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+}
