@@ -1,6 +1,13 @@
 #ifndef TRANSFER_CZLIB_SHIM_H
 #define TRANSFER_CZLIB_SHIM_H
 
+// Makes next_in a pointer to const, so that input need not be cast to mutable.
+#define ZLIB_CONST 1
 #include <zlib.h>
+
+// Macros in zlib.h, which Swift cannot import.
+static inline int czlib_deflate_init(z_stream *stream, int level) { return deflateInit(stream, level); }
+
+static inline int czlib_inflate_init(z_stream *stream) { return inflateInit(stream); }
 
 #endif

@@ -1,0 +1,29 @@
+internal import CZlib
+
+/// Compresses frames, each into a zlib stream (RFC 1950) of its own.
+///
+/// It belongs to one task at a time and holds 256 KiB (zconf.h), so make few and reuse them.
+package final class Deflater {
+    private let stream: ZlibStream
+
+    /// A deflater of level 0 (stored) to 9 (smallest), or -1 for zlib's default.
+    package init(level: Int) {
+        precondition((-1...9).contains(level), "zlib has no level \(level)")
+        stream = ZlibStream(deflatingAt: level)
+    }
+
+    deinit {
+        stream.free(deflateEnd)
+    }
+
+    /// Compresses `input` into `output` as one whole stream and returns its length in bytes, or nil if it does not fit.
+    ///
+    /// An `output` shorter than `input` is how a caller asks for a saving: on nil, it sends the bytes as they are.
+    /// Both are shorter than 4 GiB.
+    package func deflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
+        guard !output.isEmpty else { return nil }
+        stream.run(deflateReset)
+        let step = stream.step(from: input, into: output) { CZlib.deflate($0, Z_FINISH) }
+        return step.status == Z_STREAM_END ? step.written : nil
+    }
+}

@@ -1,0 +1,61 @@
+internal import COpenSSL
+internal import CXXHash
+internal import TransferProtocol
+
+/// The C library's state of one streaming hash; whoever made it must `free` it.
+enum HashState {
+    case xxh128(OpaquePointer)
+    case sha256(OpaquePointer)
+
+    init(_ function: DigestFunction) {
+        switch function {
+        case .xxh128:
+            guard let state = XXH3_createState() else { preconditionFailure("out of memory") }
+            self = .xxh128(state)
+        case .sha256:
+            guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
+            self = .sha256(context)
+        }
+        reset()
+    }
+
+    func free() {
+        switch self {
+        case .xxh128(let state): XXH3_freeState(state)
+        case .sha256(let context): EVP_MD_CTX_free(context)
+        }
+    }
+
+    func reset() {
+        switch self {
+        case .xxh128(let state):
+            XXH3_128bits_reset(state)
+        case .sha256(let context):
+            let status = EVP_DigestInit_ex2(context, SHA256Method.shared, nil)
+            precondition(status == 1, "EVP_DigestInit_ex2 failed")
+        }
+    }
+
+    func update(_ bytes: UnsafeRawBufferPointer) {
+        switch self {
+        case .xxh128(let state):
+            XXH3_128bits_update(state, bytes.baseAddress, bytes.count)
+        case .sha256(let context):
+            let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+            precondition(status == 1, "EVP_DigestUpdate failed")
+        }
+    }
+
+    func digest() -> [UInt8] {
+        switch self {
+        case .xxh128(let state):
+            XXH3_128bits_digest(state).canonicalBytes
+        case .sha256(let context):
+            [UInt8](unsafeUninitializedCapacity: DigestFunction.sha256.size) { buffer, count in
+                let status = EVP_DigestFinal_ex(context, buffer.baseAddress, nil)
+                precondition(status == 1, "EVP_DigestFinal_ex failed")
+                count = DigestFunction.sha256.size
+            }
+        }
+    }
+}

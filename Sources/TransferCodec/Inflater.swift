@@ -1,0 +1,105 @@
+internal import CZlib
+
+/// Expands frames, each of which holds one zlib stream (RFC 1950), piece by piece and never beyond a limit.
+///
+/// It belongs to one task at a time and holds some 40 KB once used, so make few and reuse them. For each frame: `begin`,
+/// `inflate` as input comes, `finish`. After an error every call throws it again until the next `begin`.
+package final class Inflater {
+    private enum State {
+        case idle
+        case running
+        case complete
+        case failed(CodecError)
+    }
+
+    private let stream = ZlibStream()
+    private var state = State.idle
+    /// Bytes that the frame may still produce.
+    private var allowance = 0
+
+    /// An inflater that awaits `begin`.
+    package init() {}
+
+    deinit {
+        stream.free(inflateEnd)
+    }
+
+    /// Starts a frame that may inflate to `limit` bytes at most; whatever came before is forgotten.
+    package func begin(limit: Int) {
+        precondition(limit >= 0, "a limit of \(limit) bytes")
+        stream.run(inflateReset)
+        allowance = limit
+        state = .running
+    }
+
+    /// Expands `input` from `consumed` on into `output`, advances `consumed`, and returns the bytes written.
+    ///
+    /// Call it until `consumed` is `input.count` and less than `output.count` came out: then nothing is pending. Only
+    /// once the frame has produced its limit may `output` be empty, and then one call takes all the input.
+    ///
+    /// Throws `corrupt` if the stream is damaged, wants a preset dictionary or has ended before the input, `tooLarge`
+    /// if it holds more than the limit. What `output` holds after an error is not content. Both buffers are shorter
+    /// than 4 GiB.
+    package func inflate(
+        _ input: UnsafeRawBufferPointer, consumed: inout Int, into output: UnsafeMutableRawBufferPointer
+    ) throws(CodecError) -> Int {
+        precondition((0...input.count).contains(consumed), "\(consumed) of \(input.count) bytes consumed")
+        precondition(!output.isEmpty || allowance == 0, "nowhere to write to")
+        let room = UnsafeMutableRawBufferPointer(rebasing: output.prefix(allowance))
+        let written = room.isEmpty ? 0 : try step(input, &consumed, into: room)
+        allowance -= written
+        if allowance == 0 { try expectEnd(input, &consumed) }
+        if case .complete = state, consumed < input.count { throw fail(.corrupt) }
+        return written
+    }
+
+    /// Ends the frame. Throws `corrupt` if the stream is not complete.
+    package func finish() throws(CodecError) {
+        switch state {
+        case .idle: preconditionFailure("finish before begin")
+        case .running: throw fail(.corrupt)
+        case .complete: return
+        case .failed(let error): throw error
+        }
+    }
+
+    /// At the limit only the end of the stream may follow, and zlib shows by a byte with nowhere to go if more does.
+    private func expectEnd(_ input: UnsafeRawBufferPointer, _ consumed: inout Int) throws(CodecError) {
+        var excess: UInt8 = 0
+        let written = try withUnsafeMutableBytes(of: &excess) { byte throws(CodecError) in
+            try step(input, &consumed, into: byte)
+        }
+        guard written == 0 else { throw fail(.tooLarge) }
+    }
+
+    private func step(
+        _ input: UnsafeRawBufferPointer, _ consumed: inout Int, into output: UnsafeMutableRawBufferPointer
+    ) throws(CodecError) -> Int {
+        switch state {
+        case .idle: preconditionFailure("inflate before begin")
+        case .complete: return 0
+        case .failed(let error): throw error
+        case .running: break
+        }
+        let rest = UnsafeRawBufferPointer(rebasing: input[consumed...])
+        let step = stream.step(from: rest, into: output) { CZlib.inflate($0, Z_NO_FLUSH) }
+        consumed += step.read
+        try take(step.status)
+        return step.written
+    }
+
+    private func take(_ status: Int32) throws(CodecError) {
+        switch status {
+        // Z_BUF_ERROR only says that there was nothing to do for want of input or room.
+        case Z_OK, Z_BUF_ERROR: return
+        case Z_STREAM_END: state = .complete
+        case Z_DATA_ERROR, Z_NEED_DICT: throw fail(.corrupt)
+        default: preconditionFailure("inflate returned \(status)")
+        }
+    }
+
+    private func fail(_ error: CodecError) -> CodecError {
+        state = .failed(error)
+        return error
+    }
+}

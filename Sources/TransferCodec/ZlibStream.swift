@@ -1,0 +1,47 @@
+internal import CZlib
+
+/// A `z_stream` at a fixed address, which zlib requires: its own state points back at it. Whoever made it must `free` it.
+struct ZlibStream {
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// A deflating stream; `level` is 0...9, or -1 for zlib's default.
+    init(deflatingAt level: Int) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        precondition(czlib_deflate_init(stream, Int32(level)) == Z_OK, "out of memory, or no such level: \(level)")
+    }
+
+    /// An inflating stream.
+    init() {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        precondition(czlib_inflate_init(stream) == Z_OK, "out of memory")
+    }
+
+    /// Runs `operation` of zlib from `input` into `output`: what it returned and how many bytes it read and wrote.
+    /// Neither buffer may be 4 GiB or longer, because zlib counts in 32 bits.
+    func step(
+        from input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
+        _ operation: (UnsafeMutablePointer<z_stream>) -> Int32
+    ) -> (status: Int32, read: Int, written: Int) {
+        stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: Bytef.self)
+        stream.pointee.avail_in = UInt32(input.count)
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: Bytef.self)
+        stream.pointee.avail_out = UInt32(output.count)
+        let status = operation(stream)
+        return (status, input.count - Int(stream.pointee.avail_in), output.count - Int(stream.pointee.avail_out))
+    }
+
+    /// Runs an `operation` that moves no bytes, such as `inflateReset`.
+    func run(_ operation: (UnsafeMutablePointer<z_stream>) -> Int32) {
+        let status = operation(stream)
+        precondition(status == Z_OK, "zlib refused with \(status)")
+    }
+
+    /// Ends the stream with zlib's `end` and gives its memory back.
+    func free(_ end: (UnsafeMutablePointer<z_stream>) -> Int32) {
+        // deflateEnd says Z_DATA_ERROR when a stream was left half done, which is no fault.
+        _ = end(stream)
+        stream.deallocate()
+    }
+}
