@@ -1,9 +1,11 @@
 internal import Glibc
+private import TransferIO
 
 /// The program.
 @main
 struct Transfer {
     static func main() async {
+        ExitSignals.block()
         do throws(UsageError) {
             let invocation = try Invocation(
                 Array(CommandLine.arguments.dropFirst()), environment: Environment.values(for:))
@@ -28,8 +30,9 @@ struct Transfer {
 
     private static func run(_ arguments: ParsedArguments) async throws(UsageError) -> ExitCode {
         switch arguments.command.name {
-        // The commands join here, one case each.
-        default: throw arguments.error("'\(arguments.command.name)' is not part of this build")
+        case Commands.serve.name: return try await ServeCommand(arguments).run()
+        case Commands.push.name: return try await PushCommand(arguments).run()
+        default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }
     }
 }

@@ -6,7 +6,7 @@ extension Commands {
         description: [
             "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
                 + "sent with everything in it; - stands for standard input and needs --name.",
-            "A lost connection is made again, and uploads continue where they were.",
+            "After a lost connection it connects again and sends what was not acknowledged.",
         ],
         flags: pushSources + pushHandling + pushOutput + [plaintext, .help],
         examples: pushExamples,
@@ -23,7 +23,7 @@ extension Commands {
         Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself."),
         Flag(
             name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
-            details: "The bytes are treated alike.", choices: ContentKind.flagValues),
+            details: "Recognised from the content when not given. The bytes are treated alike.", choices: ContentKind.flagValues),
     ]
 
     private static let pushHandling = [

@@ -1,0 +1,70 @@
+private import Glibc
+private import TransferClient
+private import TransferIO
+private import TransferProtocol
+private import TransferSystem
+
+/// `transfer push`: sends what the arguments name and prints what became of it.
+struct PushCommand {
+    private let server: ServerAddress
+    private let uploads: [Upload]
+    private let configuration: ClientConfiguration
+    private let output: PushOutput
+
+    /// - Throws: `UsageError` for what cannot be pushed as it stands.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        let address = try arguments.requiredString("to")
+        guard let server = ServerAddress(address) else {
+            throw arguments.error("'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
+        }
+        self.server = server
+        uploads = try Self.uploads(arguments)
+        output = PushOutput(arguments)
+        var configuration = ClientConfiguration()
+        configuration.compression = arguments.string("compress") == "zlib" ? .zlib : .none
+        configuration.digest = arguments.choice("digest", as: DigestFunction.self) ?? configuration.digest
+        configuration.conflict = arguments.choice("on-conflict", as: ConflictPolicy.self) ?? configuration.conflict
+        configuration.retryFor = try arguments.duration("retry-for")
+        configuration.agent = "transfer/\(transferVersion)"
+        configuration.countsAhead = output.showsProgress
+        self.configuration = configuration
+    }
+
+    func run() async -> ExitCode {
+        var reporter = PushReporter(output)
+        do throws(PushFailure) {
+            let client = try TransferClient(server: server, configuration: configuration)
+            let events = client.push(uploads)
+            let interruption = Interruption { events.cancel() }
+            defer { interruption.stop() }
+            for try await event in events { reporter.show(event) }
+            return reporter.finish(nil)
+        } catch {
+            return reporter.finish(error)
+        }
+    }
+
+    private static func uploads(_ arguments: ParsedArguments) throws(UsageError) -> [Upload] {
+        let kind = arguments.choice("kind", as: ContentKind.self)
+        let name = arguments.string("name")
+        let text = arguments.string("text")
+        let paths = arguments.operands
+        guard !paths.isEmpty || text != nil else {
+            throw arguments.error("nothing to push; name files or directories, or use --text or -")
+        }
+        guard name == nil || paths.count + (text == nil ? 0 : 1) == 1 else {
+            throw arguments.error("--name is for a single upload")
+        }
+        var uploads: [Upload] = []
+        for path in paths {
+            guard path == "-" else {
+                uploads.append(.path(path, name: name, kind: kind))
+                continue
+            }
+            guard let name else { throw arguments.error("standard input needs a name; use --name") }
+            uploads.append(.stream(DescriptorSource(STDIN_FILENO), name: name, kind: kind))
+        }
+        if let text { uploads.append(.bytes(Array(text.utf8), name: name ?? "text.txt", kind: kind ?? .text)) }
+        return uploads
+    }
+}

@@ -1,0 +1,102 @@
+private import Glibc
+import TransferClient
+private import TransferProtocol
+private import TransferSystem
+
+/// Turns the events of a push into what people and scripts read: results on standard output, talk on standard error.
+struct PushReporter {
+    private let output: PushOutput
+    private let started = monotonicNanoseconds()
+    private var line: LiveLine?
+    private var committed = (files: 0, bytes: UInt64(0))
+    private var failed: [ResultCode: Int] = [:]
+    private var skipped = 0
+
+    init(_ output: PushOutput) {
+        self.output = output
+        line = output.showsProgress ? LiveLine() : nil
+    }
+
+    mutating func show(_ event: PushEvent) {
+        switch event {
+        case .finished(let report): show(report)
+        case .reconnecting(let reason, let seconds):
+            talk("connection lost: \(reason); trying again in \(ByteFormat.duration(seconds))")
+        case .connected, .counted, .progress: break
+        }
+        line?.update(event)
+    }
+
+    /// Prints the summary.
+    ///
+    /// - Parameter failure: what ended the push early.
+    mutating func finish(_ failure: PushFailure?) -> ExitCode {
+        line?.clear()
+        if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
+        if !output.isQuiet, committed.files + failed.count + skipped > 0 { talk(summary) }
+        return exitCode(failure)
+    }
+
+    private mutating func show(_ report: UploadReport) {
+        switch report.result {
+        case .sourceSkipped: skipped += 1
+        case let code where code.isSuccess:
+            committed.files += 1
+            committed.bytes += report.size
+        case let code: failed[code, default: 0] += 1
+        }
+        if output.isJSON {
+            print(report.json.text + "\n", to: .output)
+        } else if !report.result.isSuccess {
+            print("\(report.line)\n", to: .error)
+        } else if !output.isQuiet {
+            print("\(report.line)\n", to: .output)
+        }
+    }
+
+    private mutating func talk(_ text: String) {
+        guard !output.isQuiet else { return }
+        print("\(text)\n", to: .error)
+    }
+
+    private mutating func print(_ text: String, to stream: StandardStream) {
+        line?.clear()
+        stream.write(text)
+    }
+
+    private var summary: String {
+        let seconds = Double(monotonicNanoseconds() - started) / 1e9
+        let rate = ByteFormat.rate(Double(committed.bytes) / max(seconds, 1e-9))
+        var text = "\(committed.files) stored, \(ByteFormat.size(committed.bytes)) in \(seconds.shown) s (\(rate))"
+        if skipped > 0 { text += ", \(skipped) skipped" }
+        let failures = failed.sorted { $0.key.rawValue < $1.key.rawValue }
+        if !failures.isEmpty {
+            let count = failures.reduce(0) { $0 + $1.value }
+            text += ", \(count) failed (" + failures.map { "\($0.value) \($0.key)" }.joined(separator: ", ") + ")"
+        }
+        return text
+    }
+
+    private func exitCode(_ failure: PushFailure?) -> ExitCode {
+        switch failure?.reason {
+        case .unreachable: return .unreachable
+        case .refused: return .accessRefused
+        case .protocolFault: return .fault
+        case .cancelled: return .uploadsFailed
+        case nil: break
+        }
+        guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
+        // Nothing was stored, and all for one reason that the exit code can tell.
+        let codes = Set(failed.keys.map(\.exitCode))
+        guard let code = codes.first else { return .success }
+        return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed
+    }
+}
+
+extension Double {
+    /// Seconds with two digits behind the point.
+    fileprivate var shown: String {
+        let hundredths = Int64((self * 100).rounded())
+        return "\(hundredths / 100)." + (hundredths % 100 < 10 ? "0" : "") + "\(hundredths % 100)"
+    }
+}

@@ -1,0 +1,103 @@
+private import Glibc
+private import TransferIO
+private import TransferProtocol
+private import TransferServer
+private import TransferSystem
+
+/// `transfer serve`: receives until a signal ends it.
+struct ServeCommand {
+    private let configuration: ServerConfiguration
+    private let log: Log
+
+    /// - Throws: `UsageError` for values that a server cannot work with.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        var endpoints: [Endpoint] = []
+        for text in arguments.strings("listen") {
+            guard let endpoint = Endpoint(text, defaultPort: 5288) else {
+                throw arguments.error("'\(text.escapedForDisplay)' is not an address to listen on")
+            }
+            endpoints.append(endpoint)
+        }
+        var configuration = ServerConfiguration(
+            directory: try arguments.requiredString("dir"), endpoints: endpoints)
+        if arguments.isSet("max-upload") { configuration.maximumUpload = try arguments.size("max-upload") }
+        configuration.maximumConnections = try arguments.count("max-connections")
+        configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")
+        configuration.timeouts.idle = try arguments.positiveInterval("idle-timeout")
+        configuration.timeouts.handshake = try arguments.positiveInterval("handshake-timeout")
+        configuration.timeouts.heartbeat = min(
+            configuration.timeouts.heartbeat, .seconds(configuration.timeouts.silence.seconds / 4))
+        configuration.timeouts.minimumRate = try arguments.size("min-rate")
+        configuration.drain = .seconds(try arguments.duration("drain-timeout"))
+        configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        configuration.blockingThreads = max(4, 4 * configuration.loops)
+        configuration.agent = "transfer/\(transferVersion)"
+        self.configuration = configuration
+        log = Log(
+            format: arguments.string("log-format") == "json" ? .json : .text,
+            level: arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info)
+    }
+
+    func run() async -> ExitCode {
+        raiseDescriptorLimit()
+        do throws(ServerError) {
+            let server = try Server(configuration, log: log)
+            try await server.start()
+            return await ServerLifetime(server).untilStopped()
+        } catch {
+            StandardStream.error.write("transfer: \(error.message)\n")
+            return .fault
+        }
+    }
+
+    /// Every connection and every file being written takes a descriptor, and the usual soft limit of 1,024 is a relic
+    /// of select(2), which nothing here uses.
+    private func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
+
+extension ParsedArguments {
+    /// A duration that must not be zero.
+    fileprivate func positiveInterval(_ name: String) throws(UsageError) -> Interval {
+        let seconds = try duration(name)
+        guard seconds > 0 else { throw error("\(source(of: name)) must be more than zero") }
+        return .seconds(seconds)
+    }
+}
+
+/// Watches for the signals that end a server. Lives on the server's first loop.
+private actor ServerLifetime {
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    private let server: Server
+    private let loop: EventLoop
+
+    init(_ server: Server) {
+        self.server = server
+        loop = server.loop
+        unownedExecutor = loop.asUnownedSerialExecutor()
+    }
+
+    /// The first signal lets running uploads finish, the second ends the process at once.
+    func untilStopped() async -> ExitCode {
+        do throws(SystemError) {
+            let signals = try ExitSignals(loop: loop)
+            await signals.arrived.wait()
+            let second = Task {
+                await signals.arrived.wait()
+                await server.stopSessions()
+            }
+            await server.shutDown()
+            signals.arrived.fire()
+            await second.value
+            signals.close()
+            return .success
+        } catch {
+            StandardStream.error.write("transfer: cannot wait for signals: \(error)\n")
+            return .fault
+        }
+    }
+}

@@ -1,0 +1,339 @@
+import TransferIO
+import TransferProtocol
+import TransferSystem
+
+/// One connection to the server: sends what the producer makes, a bounded number of chunks ahead, and turns the
+/// server's frames into reports. Lives on the run's loop.
+actor ClientSession {
+    /// Why the connection ended.
+    enum Ending: Sendable, Equatable {
+        /// Everything has its report.
+        case complete
+        /// It broke, or the server went; trying again can help.
+        case lost(String)
+        /// The server ended it and trying again cannot help.
+        case refused(UploadResult)
+        /// The server broke the protocol.
+        case fault(ProtocolFault)
+        case cancelled
+    }
+
+    /// Chunks that wait to be sent beside the one being made: reading ahead hides the latency of the disk.
+    private static let chunksAhead = 3
+
+    /// How long a server can make the client wait with a retry-after; more is a mistake.
+    private static let longestHold = Interval.seconds(30)
+
+    /// Bytes received at once; results are short.
+    private static let receiveSize = 64 << 10
+
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    private let run: RunContext
+    private let producer: LaneProducer
+    private let mayProduce = Signal()
+    private var socket: StreamSocket?
+    private var machine = ClientConnection()
+    private var liveness: Liveness
+    private var timer: EventLoop.Timer?
+    private var queue = SendQueue()
+    private var inFlight = InFlight()
+    private var accepted: UploadID?
+    private var settled: UploadID?
+    private var producing = LaneProducer.Next.more
+    /// Counts what the producer may have been waiting for.
+    private var news = 0
+    private var isLeaving = false
+    private var hasSendFailed = false
+    private var heldUntil = MonotonicTime(nanoseconds: 0)
+    private var isOver = false
+    private var ending: Ending?
+
+    /// Whether the server has answered.
+    private(set) var hasConnected = false
+
+    /// Whether any upload got further here; then the next attempt starts with patience anew.
+    private(set) var hasProgressed = false
+
+    init(_ run: RunContext) {
+        self.run = run
+        unownedExecutor = run.loop.asUnownedSerialExecutor()
+        producer = LaneProducer(feed: run.feed, configuration: run.configuration)
+        liveness = Liveness(run.timeouts, now: .now)
+    }
+
+    /// Lives through the connection. What was begun and has no result is back in the feed when it returns, unless the
+    /// ending is final.
+    ///
+    /// - Parameter address: where to connect to.
+    func converse(with address: SocketAddress) async -> Ending {
+        do throws(SystemError) {
+            let timeout = run.timeouts.handshake.nanoseconds
+            socket = try await StreamSocket.connect(to: address, loop: run.loop, timeout: timeout)
+        } catch {
+            return .lost(error.reason)
+        }
+        liveness = Liveness(run.timeouts, now: .now)
+        armTimer()
+        send(.hello(Hello(agent: run.configuration.agent)))
+        let reader = Task { await readLoop() }
+        let writer = Task { await writeLoop() }
+        await produceLoop()
+        await finish()
+        await reader.value
+        await writer.value
+        return ending ?? .complete
+    }
+
+    /// Uploads that were begun and have no result, in order; they are the caller's from now on.
+    func takeUnacknowledged() -> [PendingUpload] { inFlight.takeAll() }
+
+    /// Ends at once.
+    func cancel() {
+        end(.cancelled)
+    }
+
+    /// The reader of the events has caught up.
+    func resume() {
+        mayProduce.fire()
+    }
+
+    private func end(_ reason: Ending) {
+        guard ending == nil else { return }
+        ending = reason
+        mayProduce.fire()
+        // The last words of a server that refuses may still be on their way, but nobody waits for more than them.
+        if reason != .complete { close() }
+    }
+
+    private func close() {
+        guard !isOver else { return }
+        isOver = true
+        socket?.close()
+    }
+}
+
+// MARK: Producing
+
+extension ClientSession {
+    private func produceLoop() async {
+        while ending == nil {
+            if isComplete { return end(isLeaving ? .lost("the server is stopping") : .complete) }
+            guard mayFill else {
+                await mayProduce.wait()
+                continue
+            }
+            let chunk = OutgoingChunk(await run.buffers.take())
+            let orders = LaneProducer.Orders(allowance: machine.allowance, accepted: accepted, settled: settled)
+            let newsBefore = news
+            let next = await run.pool.run { [producer] in producer.fill(chunk, orders) }
+            // What arrived while the chunk was being made may be just what the producer would wait for.
+            producing = news == newsBefore ? next : .more
+            take(chunk)
+        }
+    }
+
+    private var mayFill: Bool {
+        producing == .more && queue.chunkCount < Self.chunksAhead && heldUntil <= .now && !run.channel.isFull
+    }
+
+    private var isComplete: Bool {
+        guard machine.isSettled, queue.isEmpty else { return false }
+        return isLeaving || (producing == .exhausted && heldUntil <= .now)
+    }
+
+    private func take(_ chunk: OutgoingChunk) {
+        for upload in chunk.begun {
+            machine.began(upload.id)
+            inFlight.add(upload)
+        }
+        for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
+        for report in chunk.reports { run.channel.send(.finished(report)) }
+        guard !chunk.isEmpty, !isOver else { return }
+        queue.append(chunk)
+        flush()
+    }
+
+    /// Something happened that the producer may be waiting for.
+    private func tellProducer() {
+        news += 1
+        producing = .more
+        mayProduce.fire()
+    }
+}
+
+// MARK: Receiving
+
+extension ClientSession {
+    private func readLoop() async {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.receiveSize, alignment: 64)
+        defer { buffer.deallocate() }
+        var parser = FrameParser()
+        var filled = 0
+        while ending == nil {
+            switch receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
+            case .wouldBlock: await socket?.readable.wait()
+            case .end: end(.lost("the server closed the connection"))
+            case .bytes(let count):
+                liveness.received(count, now: .now)
+                let received = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
+                let consumed = parse(&parser, received.bytes)
+                filled = received.count - consumed
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: received[consumed...]))
+            }
+        }
+    }
+
+    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
+        do throws(SystemError) {
+            return try socket?.receive(into: buffer) ?? .end
+        } catch {
+            end(.lost(error.reason))
+            return .wouldBlock
+        }
+    }
+
+    /// - Returns: how many bytes were taken.
+    private func parse(_ parser: inout FrameParser, _ bytes: RawSpan) -> Int {
+        var consumed = 0
+        do throws(ProtocolFault) {
+            while ending == nil {
+                switch try parser.next(bytes.extracting(consumed..<bytes.byteCount)) {
+                case .needsMore: return consumed
+                case .message(let message, let count):
+                    consumed += count
+                    try handle(message)
+                case .data: throw ProtocolFault(.unexpectedFrame, "The server sent data.")
+                }
+            }
+        } catch {
+            end(.fault(error))
+        }
+        return consumed
+    }
+
+    private func handle(_ message: Message) throws(ProtocolFault) {
+        switch try machine.receive(message) {
+        case .welcomed(let welcome): welcomed(welcome)
+        case .accepted(let id):
+            accepted = id
+            tellProducer()
+        case .progress(let id, let bytes): progressed(id, bytes)
+        case .finished(let result): finished(result)
+        case .reply(let reply): send(reply)
+        case .leaving:
+            isLeaving = true
+            tellProducer()
+        case .refused(let result):
+            end(result.code.isRetryable ? .lost(result.message) : .refused(result))
+        case .nothing: break
+        }
+    }
+
+    private func welcomed(_ welcome: Welcome) {
+        hasConnected = true
+        liveness.timeouts.heartbeat = .milliseconds(Int64(max(1000, welcome.heartbeat)))
+        liveness.established(now: .now)
+        armTimer()
+        run.channel.send(.connected(server: run.server.description))
+        tellProducer()
+    }
+
+    private func progressed(_ id: UploadID, _ bytes: UInt64) {
+        guard let upload = inFlight[id] else { return }
+        hasProgressed = true
+        run.channel.send(.progress(UploadProgress(source: upload.label, bytes: bytes, size: upload.size)))
+    }
+
+    private func finished(_ result: UploadResult) {
+        guard let (upload, failure) = inFlight.remove(result.id) else { return }
+        settled = result.id
+        if let failure {
+            run.channel.send(.finished(.failed(upload, failure)))
+        } else if shouldRetry(upload, result) {
+            run.feed.putBack([upload])
+        } else {
+            hasProgressed = true
+            run.channel.send(.finished(UploadReport(upload, result)))
+        }
+        tellProducer()
+    }
+
+    private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
+        guard result.code.isRetryable else { return false }
+        // A server that goes is no fault of the upload.
+        guard result.code != .shuttingDown else { return true }
+        upload.attempts += 1
+        guard upload.attempts < ClientConfiguration.mostAttempts else { return false }
+        if let milliseconds = result.retryAfter { hold(.milliseconds(Int64(milliseconds))) }
+        return true
+    }
+
+    /// Begins no upload for a while.
+    private func hold(_ interval: Interval) {
+        heldUntil = max(heldUntil, .now + min(interval, Self.longestHold))
+        _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.mayProduce.fire() }
+        }
+    }
+}
+
+// MARK: Sending
+
+extension ClientSession {
+    private func send(_ message: Message) {
+        var frame: [UInt8] = []
+        message.encode(into: &frame)
+        queue.append(control: frame)
+        flush()
+    }
+
+    private func flush() {
+        guard !isOver, let socket else { return }
+        do throws(SystemError) {
+            if try queue.drain(into: socket) { liveness.sent(now: .now) }
+        } catch {
+            // The server may have said why before it closed; the reader will find that, or the end.
+            hasSendFailed = true
+        }
+        mayProduce.fire()
+    }
+
+    private func writeLoop() async {
+        while !isOver {
+            await socket?.writable.wait()
+            if !hasSendFailed { flush() }
+        }
+    }
+}
+
+// MARK: Time and the end
+
+extension ClientSession {
+    private func armTimer() {
+        if let timer { run.loop.cancel(timer) }
+        timer = run.loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    private func timerFired() {
+        timer = nil
+        guard !isOver, ending == nil else { return }
+        switch liveness.expire(now: .now) {
+        case .nothing: break
+        case .sendPing: send(.ping(0))
+        case .giveUp(let fault): end(.lost(fault.message))
+        }
+        armTimer()
+    }
+
+    private func finish() async {
+        if let timer { run.loop.cancel(timer) }
+        timer = nil
+        if ending == .complete { send(.goodbye(Goodbye(.committed))) }
+        close()
+        await run.pool.run { [producer] in producer.stop() }
+        if case .lost = ending { run.feed.putBack(inFlight.takeAll()) }
+    }
+}

@@ -1,0 +1,202 @@
+import TransferCodec
+import TransferProtocol
+import TransferSystem
+
+/// The pool's side of one connection: opens, reads, digests and frames what the feed hands out, a chunk at a time. Many
+/// small uploads share a chunk; a long one takes many.
+///
+/// `@unchecked Sendable`: the session has one chunk filled at a time and waits for it, so no two threads are ever in it.
+final class LaneProducer: @unchecked Sendable {
+    /// What the session knows that matters for what comes next.
+    struct Orders: Sendable {
+        /// Uploads that may begin now.
+        var allowance: Int
+        /// The upload that the server has admitted since it was asked.
+        var accepted: UploadID?
+        /// An upload that has its result already: no more of it is wanted.
+        var settled: UploadID?
+    }
+
+    /// Whether to go on.
+    enum Next: Sendable {
+        case more
+        /// Results must arrive first.
+        case waitForAllowance
+        case waitForAccept
+        /// There is nothing left to push, but uploads may be put back.
+        case exhausted
+    }
+
+    private let feed: UploadFeed
+    private let configuration: ClientConfiguration
+    private let encoder: PayloadEncoder
+    private var long: LongUpload?
+    /// Opened, but the chunk had no room left for it.
+    private var held: (pending: PendingUpload, reader: ContentReader)?
+
+    /// Content up to here travels whole in one frame with a short header, with its `begin` and `end` in one chunk.
+    private static let smallSize = UInt64(FrameHeader.extendedMarker)
+
+    /// From this size on the server is asked before anything is read: a refusal then costs one round trip instead of
+    /// the content. Below, the round trip would cost more.
+    private static let askFirstSize: UInt64 = 16 << 20
+
+    init(feed: UploadFeed, configuration: ClientConfiguration) {
+        self.feed = feed
+        self.configuration = configuration
+        encoder = PayloadEncoder(configuration.compression)
+    }
+
+    /// Fills an empty chunk.
+    func fill(_ chunk: OutgoingChunk, _ orders: Orders) -> Next {
+        while true {
+            if let long {
+                guard let next = advance(long, chunk, orders) else { continue }
+                return next
+            }
+            guard chunk.begun.count < orders.allowance else { return .waitForAllowance }
+            if let held {
+                guard start(held.pending, held.reader, chunk) else { return .more }
+                self.held = nil
+                continue
+            }
+            switch feed.next() {
+            case nil: return .exhausted
+            case .report(let report): chunk.reports.append(report)
+            case .upload(let pending): open(pending, chunk)
+            }
+            guard held == nil, chunk.reports.count < OutgoingChunk.mostReports else { return .more }
+        }
+    }
+
+    /// The connection is gone: what was opened but not begun goes back to the feed.
+    func stop() {
+        if let held { feed.putBack([held.pending]) }
+        held = nil
+        long = nil
+    }
+
+    private func open(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
+        pending.started = monotonicNanoseconds()
+        do throws(LocalFailure) {
+            let reader = try ContentReader(pending.content)
+            pending.size = reader.size
+            if !start(pending, reader, chunk) { held = (pending, reader) }
+        } catch {
+            chunk.reports.append(.failed(pending, error))
+        }
+    }
+
+    /// - Returns: false when the chunk has no room for it.
+    private func start(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) -> Bool {
+        do throws(LocalFailure) {
+            if let size = reader.size, size < Self.smallSize {
+                return try appendWhole(pending, reader, Int(size), chunk)
+            }
+            guard chunk.room >= OutgoingChunk.controlRoom else { return false }
+            try begin(pending, reader, chunk)
+        } catch {
+            chunk.reports.append(.failed(pending, error))
+        }
+        return true
+    }
+}
+
+// MARK: Small uploads
+
+extension LaneProducer {
+    /// Appends an upload with all its frames, or nothing of it: a source that changes while it is read is never begun.
+    private func appendWhole(
+        _ pending: PendingUpload, _ reader: ContentReader, _ size: Int, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) -> Bool {
+        var begin = makeBegin(pending, reader)
+        var frame: [UInt8] = []
+        Message.begin(begin).encode(into: &frame)
+        let header = FrameHeader.shortSize
+        guard frame.count + header + size + OutgoingChunk.endRoom <= chunk.room else { return false }
+        // One byte more than there should be, so that a file that has grown shows.
+        let space = chunk.tail(from: frame.count + header, count: size + 1)
+        guard try reader.read(into: space) == size else { throw .changed }
+        try reader.checkUnchanged()
+        let content = UnsafeRawBufferPointer(rebasing: space[..<size])
+        let kind = pending.wantedKind ?? ContentKind(recognising: content, isWhole: true)
+        if kind != begin.kind {
+            begin.kind = kind
+            frame.removeAll(keepingCapacity: true)
+            Message.begin(begin).encode(into: &frame)
+        }
+        pending.kind = kind
+        var end: [UInt8] = []
+        Message.end(End(size: UInt64(size), digest: ContentDigester.digest(configuration.digest, content)))
+            .encode(into: &end)
+        chunk.append(frame)
+        if size > 0 { encoder.append(content, at: header, to: chunk) }
+        chunk.append(end)
+        chunk.begun.append(pending)
+        return true
+    }
+
+    private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) -> Begin {
+        let (modified, permissions) = reader.attributes
+        return Begin(
+            id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
+            digest: configuration.digest, conflict: configuration.conflict, modified: modified,
+            permissions: permissions)
+    }
+}
+
+// MARK: Long uploads
+
+extension LaneProducer {
+    private func begin(
+        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) {
+        var begin = makeBegin(pending, reader)
+        if pending.wantedKind == nil { begin.kind = try recognise(reader) }
+        begin.expectsAccept = reader.size.map { $0 >= Self.askFirstSize } ?? false
+        pending.kind = begin.kind
+        var frame: [UInt8] = []
+        Message.begin(begin).encode(into: &frame)
+        chunk.append(frame)
+        chunk.begun.append(pending)
+        long = LongUpload(
+            pending, reader: reader, function: configuration.digest, isAwaitingAccept: begin.expectsAccept)
+    }
+
+    private func recognise(_ reader: ContentReader) throws(LocalFailure) -> ContentKind {
+        let sample = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentKind.sampleSize, alignment: 8)
+        defer { sample.deallocate() }
+        let count = try reader.peek(into: sample)
+        let isWhole = count < sample.count
+        return ContentKind(recognising: UnsafeRawBufferPointer(rebasing: sample[..<count]), isWhole: isWhole)
+    }
+
+    /// - Returns: nothing when the upload is over and the next one may start.
+    private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
+        guard orders.settled != long.pending.id else {
+            abort(chunk)
+            return nil
+        }
+        if long.isAwaitingAccept {
+            guard orders.accepted == long.pending.id else { return .waitForAccept }
+            long.isAwaitingAccept = false
+        }
+        // What is ready is sent before anything is waited for.
+        if !chunk.isEmpty, long.reader.mayBlock || chunk.room < OutgoingChunk.longRoom { return .more }
+        do throws(LocalFailure) {
+            if try long.produce(into: chunk, with: encoder) { return .more }
+            self.long = nil
+        } catch {
+            abort(chunk)
+            chunk.abandoned.append((long.pending, error))
+        }
+        return nil
+    }
+
+    private func abort(_ chunk: OutgoingChunk) {
+        var frame: [UInt8] = []
+        Message.abort.encode(into: &frame)
+        chunk.append(frame)
+        long = nil
+    }
+}

@@ -1,0 +1,29 @@
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// Why a source could not be sent: its result code and a sentence.
+struct LocalFailure: Error, Equatable {
+    let code: ResultCode
+    let message: String
+
+    static func unreadable(_ error: SystemError) -> LocalFailure {
+        let advice =
+            switch error.errno {
+            case ENOENT: "There is no such file or directory."
+            case EACCES, EPERM: "Permission denied."
+            case EISDIR: "It is a directory."
+            case ELOOP: "It is a symbolic link."
+            default: "It could not be read: \(error)."
+            }
+        return LocalFailure(code: .sourceUnreadable, message: advice)
+    }
+
+    static let changed = LocalFailure(
+        code: .sourceChanged, message: "The file changed while it was read; push it again when it is at rest.")
+
+    /// - Parameter what: a device, a FIFO and so on.
+    static func special(_ what: String) -> LocalFailure {
+        LocalFailure(code: .sourceSkipped, message: "Skipped: it is \(what), not a file or a directory.")
+    }
+}

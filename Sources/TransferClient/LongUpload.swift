@@ -1,0 +1,67 @@
+import TransferCodec
+import TransferProtocol
+
+/// An upload that takes more than one data frame: read, digested and framed piece by piece.
+final class LongUpload {
+    let pending: PendingUpload
+    let reader: ContentReader
+
+    /// The server is asked first; nothing is read until it has answered.
+    var isAwaitingAccept: Bool
+
+    private let function: DigestFunction
+    private let digester: ContentDigester
+
+    init(_ pending: PendingUpload, reader: ContentReader, function: DigestFunction, isAwaitingAccept: Bool) {
+        self.pending = pending
+        self.reader = reader
+        self.function = function
+        digester = ContentDigester(function)
+        self.isAwaitingAccept = isAwaitingAccept
+    }
+
+    /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
+    ///
+    /// - Returns: false when the upload is over.
+    func produce(into chunk: OutgoingChunk, with encoder: PayloadEncoder) throws(LocalFailure) -> Bool {
+        let length = nextLength
+        let header = FrameHeader.encodedSize(bodyLength: length)
+        let payload = chunk.tail(from: header, count: length)
+        let count = length > 0 ? try reader.read(into: payload) : 0
+        let content = UnsafeRawBufferPointer(rebasing: payload[..<count])
+        var blocks: [UInt8] = []
+        digester.update(content) { index, digest in
+            let plain = function.algorithm(forSize: 0)
+            Message.block(BlockDigest(index: index, digest: Digest(plain, digest))).encode(into: &blocks)
+        }
+        if count > 0 { encoder.append(content, at: header, to: chunk) }
+        chunk.append(blocks)
+        guard try isComplete(wanted: length, got: count) else { return true }
+        try finish(chunk)
+        return false
+    }
+
+    /// As much as fits a frame, up to the end of the block and of the content.
+    private var nextLength: Int {
+        let blockLeft = Limits.blockSize - Int(digester.size % UInt64(Limits.blockSize))
+        let length = min(OutgoingChunk.payloadSize, blockLeft)
+        guard let size = reader.size else { return length }
+        return Int(min(UInt64(length), size - digester.size))
+    }
+
+    private func isComplete(wanted: Int, got: Int) throws(LocalFailure) -> Bool {
+        // A stream may give less than was asked for; only nothing at all is its end.
+        guard let size = reader.size else { return got == 0 }
+        guard got == wanted else { throw .changed }
+        return digester.size == size
+    }
+
+    private func finish(_ chunk: OutgoingChunk) throws(LocalFailure) {
+        try reader.checkUnchanged()
+        let size = digester.size
+        var end: [UInt8] = []
+        Message.end(End(size: size, digest: digester.finish().digest)).encode(into: &end)
+        chunk.append(end)
+        pending.size = size
+    }
+}

@@ -1,0 +1,135 @@
+import TransferIO
+import TransferProtocol
+import TransferSystem
+
+/// One push from the first connection to the last report: connects, and after a lost connection connects again with
+/// growing waits and replays exactly what was not acknowledged.
+actor PushRun {
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    private let context: RunContext
+    private var session: ClientSession?
+    private var isCancelled = false
+    private var backoff = Backoff()
+    private var generator = SystemRandomNumberGenerator()
+
+    init(_ context: RunContext) {
+        self.context = context
+        unownedExecutor = context.loop.asUnownedSerialExecutor()
+    }
+
+    func run() async {
+        context.channel.connect(
+            onRoom: { Task { await self.resume() } }, onCancel: { Task { await self.cancel() } })
+        let end = await converseUntilDone()
+        context.channel.finish(end)
+    }
+
+    private func resume() async {
+        await session?.resume()
+    }
+
+    private func cancel() async {
+        isCancelled = true
+        await session?.cancel()
+    }
+
+    private func converseUntilDone() async -> Result<Void, PushFailure> {
+        var hasConnected = false
+        var patience = deadline
+        while !isCancelled {
+            let (ending, session) = await converse()
+            self.session = nil
+            if await session?.hasConnected ?? false { hasConnected = true }
+            switch ending {
+            case .complete: return .success(())
+            case .cancelled: return await cancelled(session)
+            case .refused(let result): return await refused(result, session)
+            case .fault(let fault):
+                let message = "The server broke the protocol: \(fault.message)"
+                return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
+            case .lost(let reason):
+                guard hasConnected else { return .failure(unreachable(reason)) }
+                if await session?.hasProgressed ?? false {
+                    patience = deadline
+                    backoff.reset()
+                }
+                guard await wait(reason, until: patience) else {
+                    return await giveUp(session, unreachable(reason))
+                }
+            }
+        }
+        return await cancelled(nil)
+    }
+
+    private var deadline: MonotonicTime { .now + .seconds(context.configuration.retryFor) }
+
+    /// Tries the server's addresses in turn until one answers.
+    private func converse() async -> (ClientSession.Ending, ClientSession?) {
+        let endpoint = context.server.endpoint
+        let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
+        guard case .success(let addresses) = resolved else {
+            guard case .failure(let error) = resolved else { return (.lost(""), nil) }
+            return (.lost(error.reason), nil)
+        }
+        var last: (ClientSession.Ending, ClientSession?) = (.lost("The name has no address."), nil)
+        for address in addresses {
+            let session = ClientSession(context)
+            self.session = session
+            guard !isCancelled else { return (.cancelled, session) }
+            last = (await session.converse(with: address), session)
+            guard case .lost = last.0, await !session.hasConnected else { break }
+        }
+        return last
+    }
+
+    /// - Returns: false when there is no time left for another attempt.
+    private func wait(_ reason: String, until patience: MonotonicTime) async -> Bool {
+        let interval = backoff.next(using: &generator)
+        guard MonotonicTime.now + interval < patience else { return false }
+        context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
+        await context.loop.sleep(nanoseconds: interval.nanoseconds)
+        return true
+    }
+
+    private func unreachable(_ reason: String) -> PushFailure {
+        PushFailure(reason: .unreachable, message: "Cannot reach \(context.server.endpoint): \(reason)")
+    }
+}
+
+// MARK: Final failures
+
+extension PushRun {
+    private func refused(_ result: UploadResult, _ session: ClientSession?) async -> Result<Void, PushFailure> {
+        let isAccess = result.code.class == .access
+        let message = "The server refused: \(result.message) (\(result.code))"
+        return await giveUp(session, PushFailure(reason: isAccess ? .refused : .protocolFault, message: message))
+    }
+
+    private func cancelled(_ session: ClientSession?) async -> Result<Void, PushFailure> {
+        let failure = PushFailure(reason: .cancelled, message: "The push was stopped.")
+        await report(session, LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."))
+        return .failure(failure)
+    }
+
+    /// Reports everything that has no report yet, to the last file, so that nobody has to guess what is missing.
+    private func giveUp(_ session: ClientSession?, _ failure: PushFailure) async -> Result<Void, PushFailure> {
+        let local = LocalFailure(code: .connectionLost, message: "Not acknowledged: the connection was lost.")
+        await report(session, local)
+        let feed = context.feed
+        while let item = await context.pool.run({ feed.next() }) {
+            switch item {
+            case .report(let report): context.channel.send(.finished(report))
+            case .upload(let upload): context.channel.send(.finished(.failed(upload, local)))
+            }
+        }
+        return .failure(failure)
+    }
+
+    private func report(_ session: ClientSession?, _ failure: LocalFailure) async {
+        for upload in await session?.takeUnacknowledged() ?? [] {
+            context.channel.send(.finished(.failed(upload, failure)))
+        }
+    }
+}
+

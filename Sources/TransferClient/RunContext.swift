@@ -1,0 +1,39 @@
+import TransferIO
+import TransferProtocol
+import TransferSystem
+
+/// What the parts of one push share.
+final class RunContext: Sendable {
+    let server: ServerAddress
+    let configuration: ClientConfiguration
+    let loop: EventLoop
+    let pool: BlockingPool
+    let buffers: BufferPool
+    let feed: UploadFeed
+    let channel = EventChannel()
+
+    init(
+        server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
+        buffers: BufferPool, feed: UploadFeed
+    ) {
+        self.server = server
+        self.configuration = configuration
+        self.loop = loop
+        self.pool = pool
+        self.buffers = buffers
+        self.feed = feed
+    }
+
+    var timeouts: Liveness.Timeouts {
+        var timeouts = Liveness.Timeouts()
+        timeouts.handshake = .seconds(configuration.handshakeTimeout)
+        timeouts.silence = .seconds(configuration.silenceTimeout)
+        // A client closes the connection when it is done, and waits for its sources as long as they take.
+        timeouts.idle = Interval(nanoseconds: .max)
+        return timeouts
+    }
+}
+
+extension MonotonicTime {
+    static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
+}

@@ -1,0 +1,120 @@
+internal import CLinux
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// A file that is being pushed. It is read once from the front; afterwards it must still be the same file with the same
+/// size and modification time, or nobody knows what was read.
+final class SourceFile {
+    private let path: String
+    private let followsLinks: Bool
+    private let descriptor: Descriptor
+    private let status: stat
+
+    /// - Throws: `sourceUnreadable` or `sourceSkipped`.
+    init(path: String, followsLinks: Bool) throws(LocalFailure) {
+        self.path = path
+        self.followsLinks = followsLinks
+        // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : clinux_o_nofollow)
+        do throws(SystemError) {
+            descriptor = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
+            let number = descriptor.number
+            var status = stat()
+            try system("fstat") { fstat(number, &status) }
+            self.status = status
+        } catch {
+            throw .unreadable(error)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .special(FileType(mode: status.st_mode).description) }
+    }
+
+    var size: UInt64 { UInt64(max(0, status.st_size)) }
+
+    var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
+
+    var modified: Begin.Timestamp {
+        Begin.Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(status.st_mtim.tv_nsec))
+    }
+
+    /// Reads on.
+    ///
+    /// - Returns: fewer bytes than asked for only at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let count: Int
+            do throws(SystemError) {
+                count = try system("read") {
+                    Glibc.read(descriptor.number, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
+                }
+            } catch {
+                throw .unreadable(error)
+            }
+            guard count > 0 else { break }
+            filled += count
+        }
+        return filled
+    }
+
+    /// The first bytes, without moving.
+    func peek(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        max(0, pread(descriptor.number, buffer.baseAddress, buffer.count, 0))
+    }
+
+    /// Looks at what stands under the path now.
+    ///
+    /// - Throws: `sourceChanged`.
+    func checkUnchanged() throws(LocalFailure) {
+        var now = stat()
+        let code = fstatat(AT_FDCWD, path, &now, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
+        guard code == 0, now.st_ino == status.st_ino, now.st_dev == status.st_dev, now.st_size == status.st_size,
+            now.st_mtim.tv_sec == status.st_mtim.tv_sec, now.st_mtim.tv_nsec == status.st_mtim.tv_nsec
+        else { throw .changed }
+    }
+}
+
+/// What a directory entry is.
+enum FileType: Equatable {
+    case regular, directory, symbolicLink, fifo, socket, device, unknown
+
+    init(mode: mode_t) {
+        self =
+            switch mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .directory
+            case S_IFLNK: .symbolicLink
+            case S_IFIFO: .fifo
+            case S_IFSOCK: .socket
+            case S_IFCHR, S_IFBLK: .device
+            default: .unknown
+            }
+    }
+
+    /// As it stands after "it is".
+    var description: String {
+        switch self {
+        case .regular: "a file"
+        case .directory: "a directory"
+        case .symbolicLink: "a symbolic link"
+        case .fifo: "a FIFO"
+        case .socket: "a socket"
+        case .device: "a device"
+        case .unknown: "something unknown"
+        }
+    }
+}
+
+extension PendingUpload.Content {
+    /// Bytes as far as a look from outside can tell.
+    var sizeNow: UInt64? {
+        switch self {
+        case .bytes(let bytes): return UInt64(bytes.count)
+        case .stream: return nil
+        case .file(let path, _):
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            return UInt64(max(0, status.st_size))
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import TransferIO
+import TransferSystem
+
+/// Pushes to one server.
+///
+/// ```swift
+/// let client = try TransferClient(server: address)
+/// for try await event in client.push([.path("photo.png")]) {
+///     if case .finished(let report) = event { print(report.result, report.storedPath ?? "") }
+/// }
+/// ```
+public final class TransferClient: Sendable {
+    /// Where uploads go.
+    public let server: ServerAddress
+
+    private let configuration: ClientConfiguration
+    private let loop: EventLoop
+    private let pool: BlockingPool
+    private let buffers: BufferPool
+
+    /// Chunks for all pushes of a client together, each of 264 KiB.
+    private static let bufferCount = 16
+
+    /// Threads that read, digest and deflate.
+    private static let threads = 4
+
+    /// Makes a client; nothing is connected yet.
+    ///
+    /// - Throws: `PushFailure` when the process has no threads or descriptors left.
+    public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
+        self.server = server
+        self.configuration = configuration
+        do throws(SystemError) {
+            loop = try EventLoop(name: "transfer-client")
+        } catch {
+            throw PushFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
+        }
+        pool = BlockingPool(name: "transfer-read", threads: Self.threads)
+        buffers = BufferPool(size: OutgoingChunk.capacity, count: Self.bufferCount)
+    }
+
+    deinit {
+        loop.stop()
+    }
+
+    /// Makes a client and looks whether the server answers.
+    ///
+    /// - Throws: `PushFailure` when it doesn't.
+    public static func connect(
+        to server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()
+    ) async throws(PushFailure) -> TransferClient {
+        let client = try TransferClient(server: server, configuration: configuration)
+        var events = client.push([]).makeAsyncIterator()
+        while try await events.next() != nil {}
+        return client
+    }
+
+    /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A
+    /// failed upload ends only itself.
+    ///
+    /// - Returns: what happens, ending when every upload has its report. It throws `PushFailure` when no connection
+    ///   can be made, or none again in time.
+    public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
+        let context = RunContext(
+            server: server, configuration: configuration, loop: loop, pool: pool, buffers: buffers,
+            feed: UploadFeed(uploads, folder: server.folder))
+        if configuration.countsAhead { count(uploads, context) }
+        let run = PushRun(context)
+        // The client must outlive the push: its loop is what the push runs on.
+        Task { [self] in
+            await run.run()
+            withExtendedLifetime(self) {}
+        }
+        return PushEvents(channel: context.channel)
+    }
+
+    /// Pushes one upload, or all of one directory, and waits for it.
+    ///
+    /// - Returns: one report for each file.
+    /// - Throws: `PushFailure` when no connection can be made, or none again in time.
+    public func push(_ upload: Upload) async throws(PushFailure) -> [UploadReport] {
+        var reports: [UploadReport] = []
+        var events = push([upload]).makeAsyncIterator()
+        while let event = try await events.next() {
+            if case .finished(let report) = event { reports.append(report) }
+        }
+        return reports
+    }
+
+    /// Counts files and bytes beside the push.
+    private func count(_ uploads: some Sequence<Upload> & Sendable, _ context: RunContext) {
+        let feed = UploadFeed(uploads, folder: server.folder)
+        pool.submit {
+            var (files, bytes): (Int, UInt64) = (0, 0)
+            while let item = feed.next() {
+                guard case .upload(let upload) = item else { continue }
+                files += 1
+                bytes += upload.content.sizeNow ?? 0
+            }
+            context.channel.send(.counted(files: files, bytes: bytes))
+        }
+    }
+}
