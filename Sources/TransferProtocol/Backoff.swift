@@ -15,7 +15,8 @@ package struct Backoff: Sendable {
         let doubled = Double(first.nanoseconds) * Double(1 << min(attempts, 30))
         attempts += 1
         let ceiling = min(doubled, Double(longest.nanoseconds))
-        return Interval(nanoseconds: Int64(Double.random(in: ceiling / 2...ceiling, using: &generator)))
+        let wait = Double.random(in: ceiling / 2...ceiling, using: &generator)
+        return Interval(nanoseconds: Int64(exactly: wait.rounded(.down)) ?? .max)
     }
 
     /// An attempt went well.

@@ -18,6 +18,9 @@ package struct ClientConnection: Sendable {
     private var state = State.greeting
     private var begun: Set<UploadID> = []
 
+    /// Whether `welcome` has arrived.
+    package private(set) var isWelcomed = false
+
     /// Uploads that may be begun without a result: the baseline until the server says otherwise.
     package private(set) var unacknowledgedLimit = Limits.unacknowledgedUploads
 
@@ -47,11 +50,6 @@ package struct ClientConnection: Sendable {
         }
     }
 
-    /// Whether `welcome` has arrived.
-    package var isWelcomed: Bool {
-        if case .greeting = state { false } else { true }
-    }
-
     /// Whether every upload that was begun has its result.
     package var isSettled: Bool { begun.isEmpty }
 
@@ -64,10 +62,8 @@ package struct ClientConnection: Sendable {
     /// - Throws: `unexpectedFrame` or `malformedFrame`; the connection must end.
     package mutating func receive(_ message: Message) throws(ProtocolFault) -> Action {
         switch (message, state) {
-        case (.welcome(let welcome), .greeting):
-            unacknowledgedLimit = min(Int(welcome.unacknowledgedUploads), Limits.unacknowledgedUploads)
-            state = .open
-            return .welcomed(welcome)
+        case (_, .closed): throw ProtocolFault(.unexpectedFrame, "The server sent more after it ended the connection.")
+        case (.welcome(let welcome), .greeting): return try open(welcome)
         case (.result(let result), _) where result.id == .none:
             state = .closed
             return .refused(result)
@@ -79,8 +75,18 @@ package struct ClientConnection: Sendable {
         case (_, .open), (_, .leaving): return try upload(message)
         case (_, .greeting):
             throw ProtocolFault(.unexpectedFrame, "The server sent \(message.function) before welcome.")
-        case (_, .closed): throw ProtocolFault(.unexpectedFrame, "The server sent more after it ended the connection.")
         }
+    }
+
+    /// A client that obeyed a limit of nothing would wait for ever, or send empty frames or pings without end.
+    private mutating func open(_ welcome: Welcome) throws(ProtocolFault) -> Action {
+        guard welcome.dataBody > 0, welcome.unacknowledgedUploads > 0, welcome.heartbeat > 0, welcome.silence > 0 else {
+            throw .malformed("The welcome frame has a limit of zero.")
+        }
+        unacknowledgedLimit = min(Int(welcome.unacknowledgedUploads), Limits.unacknowledgedUploads)
+        isWelcomed = true
+        state = .open
+        return .welcomed(welcome)
     }
 
     private mutating func upload(_ message: Message) throws(ProtocolFault) -> Action {
@@ -94,7 +100,8 @@ package struct ClientConnection: Sendable {
         case .received(let received):
             // The result may have overtaken it in the server.
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
-        default: throw ProtocolFault(.unexpectedFrame, "The server sent \(message.function), which only clients send.")
+        default:
+            throw ProtocolFault(.unexpectedFrame, "The \(message.function) frame is not allowed from the server now.")
         }
     }
 

@@ -72,8 +72,8 @@ package struct FrameHeader: Equatable, Sendable {
     /// Reads a header from the front of `bytes`.
     ///
     /// - Returns: nothing when more bytes are needed.
-    /// - Throws: `unsupportedVersion`, `unsupportedFunction`, `malformedFrame` or `frameTooLarge`. Faults are thrown as
-    ///   soon as the bytes that show them are there.
+    /// - Throws: `unsupportedVersion`, `unsupportedFunction`, `malformedFrame` or `frameTooLarge`. Another version is
+    ///   noticed at two bytes, because its headers may be shorter; the rest when the header is whole.
     package static func decode(_ bytes: RawSpan) throws(ProtocolFault) -> FrameHeader? {
         guard bytes.byteCount >= 2 else { return nil }
         let version = bytes.bigEndian(at: 0, as: UInt16.self)
@@ -96,7 +96,7 @@ package struct FrameHeader: Equatable, Sendable {
         let limit = function == .data ? Limits.dataBody : Limits.controlBody
         guard length <= UInt64(limit) else {
             throw ProtocolFault(
-                .frameTooLarge, "A \(function) body of \(length) bytes is over the limit of \(limit) bytes.")
+                .frameTooLarge, "The \(function) body has \(length) bytes; the limit is \(limit).")
         }
         return FrameHeader(function, encoding: encoding, bodyLength: Int(length))
     }

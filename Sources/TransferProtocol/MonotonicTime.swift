@@ -12,12 +12,12 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
     /// Saturates rather than traps, so that "never" can be any huge interval.
     package static func + (time: Self, interval: Interval) -> Self {
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(interval.nanoseconds)
-        return Self(nanoseconds: overflow ? .max : sum)
+        return Self(nanoseconds: overflow ? (interval.nanoseconds < 0 ? .min : .max) : sum)
     }
 
     package static func - (a: Self, b: Self) -> Interval {
         let (difference, overflow) = a.nanoseconds.subtractingReportingOverflow(b.nanoseconds)
-        return Interval(nanoseconds: overflow ? .max : difference)
+        return Interval(nanoseconds: overflow ? (a.nanoseconds < 0 ? .min : .max) : difference)
     }
 }
 
@@ -36,7 +36,7 @@ package struct Interval: Comparable, Hashable, Sendable {
 
     package static func milliseconds(_ value: Int64) -> Interval {
         let (product, overflow) = value.multipliedReportingOverflow(by: 1_000_000)
-        return Interval(nanoseconds: overflow ? .max : product)
+        return Interval(nanoseconds: overflow ? (value < 0 ? .min : .max) : product)
     }
 
     package var seconds: Double { Double(nanoseconds) / 1e9 }

@@ -1,11 +1,14 @@
 /// A path below the server's directory that cannot mean anything outside it: UTF-8, relative, without `.`, `..`, empty
 /// components or NUL, within the limits, and not the server's own folder.
+///
+/// It is taken apart and compared by its bytes, as Linux does, not by characters: a combining mark after a slash makes
+/// one Swift character with it, and canonically equivalent names are equal Swift strings but two files.
 public struct RelativePath: Hashable, Sendable {
     /// The path with `/` between components.
     public let string: String
 
-    /// The folder at the top of the server's directory that is its own. Compared without case, because some file
-    /// systems do.
+    /// The folder at the top of the server's directory that is its own. Compared without case and without characters
+    /// that are not seen, because some file systems do (ext4 with casefold).
     package static let reservedName = ".transfer"
 
     /// Why a text is not a path; a sentence.
@@ -34,7 +37,7 @@ public struct RelativePath: Hashable, Sendable {
     }
 
     /// The components from the top down; never empty.
-    package var components: [Substring] { string.split(separator: "/") }
+    package var components: [Substring] { string.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) } }
 
     /// The last component.
     package var name: Substring { string[(slash.map { string.utf8.index(after: $0) } ?? string.startIndex)...] }
@@ -63,7 +66,7 @@ public struct RelativePath: Hashable, Sendable {
             throw Fault(message: "The path has \(components.count) components; the limit is \(Limits.pathDepth).")
         }
         for component in components { try check(component: component) }
-        if components[0].lazy.map(asciiLowercased).elementsEqual(reservedName.utf8) {
+        if isReserved(components[0]) {
             throw Fault(message: "\(reservedName) is the server's own folder.")
         }
     }
@@ -79,9 +82,22 @@ public struct RelativePath: Hashable, Sendable {
         }
     }
 
+    private static func isReserved(_ component: Substring.UTF8View) -> Bool {
+        guard component.contains(where: { $0 >= 0x80 }) else {
+            return component.lazy.map(asciiLowercased).elementsEqual(reservedName.utf8)
+        }
+        let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
+        return String(String.UnicodeScalarView(seen)).uppercased() == reservedName.uppercased()
+    }
+
     private static func asciiLowercased(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
+}
+
+extension RelativePath {
+    /// Byte by byte. The synthesised hash agrees: equal bytes are equal strings.
+    public static func == (a: RelativePath, b: RelativePath) -> Bool { a.string.utf8.elementsEqual(b.string.utf8) }
 }
 
 extension RelativePath: CustomStringConvertible {

@@ -29,8 +29,9 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
         case client = 6
     }
 
-    /// The group that the number belongs to; unknown groups count as the server's.
-    public var `class`: Class { Class(rawValue: rawValue / 100) ?? .server }
+    /// The group that the number belongs to; unknown groups count as the server's, and so does 0, so that a field left
+    /// empty is never taken for a success.
+    public var `class`: Class { rawValue == 0 ? .server : Class(rawValue: rawValue / 100) ?? .server }
 
     /// Whether the upload ended as its sender wished.
     public var isSuccess: Bool { self.class == .success }

@@ -21,7 +21,8 @@ package struct ServerConnection: Sendable {
     }
 
     private var state = State.awaitingHello
-    private var unacknowledged = 0
+    /// Uploads that were begun and have no result.
+    private var unacknowledged: Set<UploadID> = []
     private let unacknowledgedLimit: Int
 
     package init(unacknowledgedLimit: Int = Limits.unacknowledgedUploads) {
@@ -63,7 +64,7 @@ package struct ServerConnection: Sendable {
     }
 
     /// Whether every upload that was begun has its result.
-    package var isSettled: Bool { unacknowledged == 0 && !isReceiving }
+    package var isSettled: Bool { unacknowledged.isEmpty && !isReceiving }
 
     /// - Throws: `unexpectedFrame`; the connection must end.
     package mutating func receive(_ message: Message) throws(ProtocolFault) -> MessageAction {
@@ -85,11 +86,7 @@ package struct ServerConnection: Sendable {
     private mutating func upload(_ message: Message, _ lane: Lane) throws(ProtocolFault) -> MessageAction {
         switch (message, lane) {
         case (.begin(let begin), .idle):
-            guard unacknowledged < unacknowledgedLimit else {
-                throw ProtocolFault(
-                    .unexpectedFrame, "More than \(unacknowledgedLimit) uploads were begun without a result.")
-            }
-            unacknowledged += 1
+            try admit(begin.id)
             state = .open(.receiving(begin.id))
             return .begin(begin)
         case (.block(let block), .receiving): return .block(block)
@@ -104,8 +101,20 @@ package struct ServerConnection: Sendable {
             state = .open(.idle)
             return .nothing
         case (.begin, .receiving), (.begin, .skipping): throw unexpected(.begin, "inside an upload")
-        case (_, .idle): throw unexpected(message.function, "outside an upload")
+        case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")
+        case (.hello, _): throw unexpected(.hello, "twice")
         default: throw unexpected(message.function, "from a client")
+        }
+    }
+
+    /// An id begun again before its result is refused: nobody could tell which of the two the result is about.
+    private mutating func admit(_ id: UploadID) throws(ProtocolFault) {
+        guard unacknowledged.count < unacknowledgedLimit else {
+            throw ProtocolFault(
+                .unexpectedFrame, "More than \(unacknowledgedLimit) uploads were begun without a result.")
+        }
+        guard unacknowledged.insert(id).inserted else {
+            throw ProtocolFault(.unexpectedFrame, "The upload \(id) was begun again before its result.")
         }
     }
 
@@ -122,12 +131,12 @@ package struct ServerConnection: Sendable {
 
     /// An upload has its result; what still arrives of it is skipped.
     package mutating func settled(_ id: UploadID) {
-        precondition(unacknowledged > 0, "a result for an upload that was not begun")
-        unacknowledged -= 1
+        let wasBegun = unacknowledged.remove(id) != nil
+        precondition(wasBegun, "a result for an upload that was not begun")
         if state == .open(.receiving(id)) { state = .open(.skipping) }
     }
 
     private func unexpected(_ function: FunctionCode, _ place: String) -> ProtocolFault {
-        ProtocolFault(.unexpectedFrame, "A \(function) frame is not allowed \(place).")
+        ProtocolFault(.unexpectedFrame, "The \(function) frame is not allowed \(place).")
     }
 }

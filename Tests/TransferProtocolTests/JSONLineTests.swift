@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCLI
+import TransferProtocol
 
 @Suite struct JSONLineTests {
     @Test(arguments: [

@@ -1,0 +1,175 @@
+import Testing
+
+@testable import TransferProtocol
+
+@Suite struct ClientConnectionTests {
+    enum State: CaseIterable {
+        case greeting, open, leaving, closed
+
+        /// A machine that came here by legal frames alone, with `Sample.id` begun and without a result.
+        var machine: ClientConnection {
+            get throws {
+                var machine = ClientConnection()
+                machine.began(Sample.id)
+                guard self != .greeting else { return machine }
+                _ = try machine.receive(.welcome(Welcome()))
+                switch self {
+                case .greeting, .open: break
+                case .leaving: _ = try machine.receive(.goodbye(Goodbye(.shuttingDown)))
+                case .closed: _ = try machine.receive(.result(UploadResult(id: .none, code: .timedOut)))
+                }
+                return machine
+            }
+        }
+
+        /// Tells the state of a machine by what it takes.
+        init(_ machine: ClientConnection) {
+            var machine = machine
+            if (try? machine.receive(.welcome(Welcome()))) != nil {
+                self = .greeting
+            } else if (try? machine.receive(.ping(0))) == nil {
+                self = .closed
+            } else {
+                self = (try? machine.receive(.goodbye(Goodbye(.shuttingDown)))) == nil ? .leaving : .open
+            }
+        }
+    }
+
+    struct Outcome: Equatable {
+        let action: ClientConnection.Action
+        let state: State
+
+        init(_ action: ClientConnection.Action, _ state: State) {
+            self.action = action
+            self.state = state
+        }
+    }
+
+    private static let refusal = UploadResult(id: .none, code: .malformedFrame, message: "No.")
+
+    /// Every message, those about an upload also for one that was not begun.
+    private static let messages: [Message] = [
+        .hello(Hello(agent: "x")), .welcome(Welcome(unacknowledgedUploads: 9)), .ping(7), .pong(7),
+        .goodbye(Goodbye(.shuttingDown)), .begin(Sample.begin), .accept(Sample.id), .accept(Sample.otherID),
+        .block(BlockDigest(index: 0, digest: Sample.xxh128)), .end(End(size: 0, digest: Sample.xxh128)), .abort,
+        .received(Received(id: Sample.id, bytes: 5)), .received(Received(id: Sample.otherID, bytes: 5)),
+        .result(UploadResult(id: Sample.id, code: .committed)),
+        .result(UploadResult(id: Sample.otherID, code: .committed)), .result(refusal),
+    ]
+
+    /// What is legal; everything else must be refused.
+    private static func expected(_ message: Message, in state: State) -> Outcome? {
+        switch (message, state) {
+        case (_, .closed): nil
+        case (.result(refusal), _): Outcome(.refused(refusal), .closed)
+        case (.welcome(let welcome), .greeting): Outcome(.welcomed(welcome), .open)
+        case (.goodbye(let goodbye), .greeting), (.goodbye(let goodbye), .open): Outcome(.leaving(goodbye), .leaving)
+        case (_, .greeting): nil
+        case (.ping(let token), _): Outcome(.reply(.pong(token)), state)
+        case (.pong, _): Outcome(.nothing, state)
+        case (.accept(Sample.id), _): Outcome(.accepted(Sample.id), state)
+        case (.received(let received), _):
+            Outcome(received.id == Sample.id ? .progress(Sample.id, bytes: 5) : .nothing, state)
+        case (.result(let result), _) where result.id == Sample.id: Outcome(.finished(result), state)
+        default: nil
+        }
+    }
+
+    @Test(arguments: State.allCases, messages) func everyMessageInEveryState(_ state: State, message: Message) throws {
+        var machine = try state.machine
+        var outcome: Outcome?
+        let code = faultCode { () throws(ProtocolFault) in
+            let action = try machine.receive(message)
+            outcome = Outcome(action, State(machine))
+        }
+        let expected = Self.expected(message, in: state)
+        #expect(outcome == expected)
+        #expect(code == (expected == nil ? .unexpectedFrame : nil))
+    }
+
+    @Test func theTableHasEveryMessage() {
+        #expect(Set(Self.messages.map(\.function)).count == FunctionCode.allCases.count - 1)
+    }
+
+    @Test(
+        arguments: [
+            (.greeting, false, 4095), (.open, true, 4095), (.leaving, true, 0), (.closed, true, 0),
+        ] as [(State, Bool, Int)]) func properties(_ state: State, isWelcomed: Bool, allowance: Int) throws
+    {
+        let machine = try state.machine
+        #expect(machine.isWelcomed == isWelcomed)
+        #expect(machine.allowance == allowance)
+        #expect(!machine.isSettled)
+    }
+
+    @Test func goodbyeOrRefusalIsNoWelcome() throws {
+        var machine = ClientConnection()
+        _ = try machine.receive(.goodbye(Goodbye(.busy)))
+        #expect(!machine.isWelcomed)
+        #expect(machine.allowance == 0)
+        machine = ClientConnection()
+        _ = try machine.receive(.result(Self.refusal))
+        #expect(!machine.isWelcomed)
+    }
+
+    @Test func allowanceFollowsBeginsAndResults() throws {
+        var machine = ClientConnection()
+        #expect(machine.allowance == Limits.unacknowledgedUploads)
+        _ = try machine.receive(.welcome(Welcome(unacknowledgedUploads: 2)))
+        #expect(machine.allowance == 2)
+        machine.began(Sample.id)
+        machine.began(Sample.otherID)
+        #expect(machine.allowance == 0)
+        _ = try machine.receive(.result(UploadResult(id: Sample.otherID, code: .invalidPath)))
+        #expect(machine.allowance == 1)
+        #expect(!machine.isSettled)
+        _ = try machine.receive(.result(UploadResult(id: Sample.id, code: .committed)))
+        #expect(machine.allowance == 2)
+        #expect(machine.isSettled)
+    }
+
+    /// Begun before `welcome` with the baseline in mind; more may not follow until enough of them are over.
+    @Test func welcomeMayAllowLessThanWasBegun() throws {
+        var machine = ClientConnection()
+        for number in 1...5 as ClosedRange<UInt64> { machine.began(UploadID(high: 0, low: number)) }
+        _ = try machine.receive(.welcome(Welcome(unacknowledgedUploads: 3)))
+        #expect(machine.allowance == 0)
+    }
+
+    @Test(arguments: [1, 4_096, 4_097, Int(UInt32.max)]) func serversLimitIsClamped(_ limit: Int) throws {
+        var machine = ClientConnection()
+        _ = try machine.receive(.welcome(Welcome(unacknowledgedUploads: limit)))
+        #expect(machine.allowance == min(limit, Limits.unacknowledgedUploads))
+    }
+
+    /// A client that obeyed them would wait for ever, or send empty frames or pings without end.
+    @Test(arguments: [
+        Welcome(dataBody: 0), Welcome(unacknowledgedUploads: 0), Welcome(heartbeat: 0), Welcome(silence: 0),
+    ]) func welcomeThatAllowsNothingIsRefused(_ welcome: Welcome) {
+        var machine = ClientConnection()
+        let code = faultCode { () throws(ProtocolFault) in _ = try machine.receive(.welcome(welcome)) }
+        #expect(code == .malformedFrame)
+    }
+
+    @Test func secondResultIsRefused() throws {
+        var machine = try State.open.machine
+        let result = Message.result(UploadResult(id: Sample.id, code: .committed))
+        _ = try machine.receive(result)
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(result) } == .unexpectedFrame)
+    }
+
+    @Test func idMayBeUsedAgainAfterItsResult() throws {
+        var machine = try State.open.machine
+        _ = try machine.receive(.result(UploadResult(id: Sample.id, code: .busy)))
+        machine.began(Sample.id)
+        #expect(!machine.isSettled)
+    }
+
+    @Test func idTwiceInTheWindowTraps() async {
+        await #expect(processExitsWith: .failure) {
+            var machine = ClientConnection()
+            machine.began(Sample.id)
+            machine.began(Sample.id)
+        }
+    }
+}

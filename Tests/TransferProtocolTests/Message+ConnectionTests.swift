@@ -1,0 +1,52 @@
+import Testing
+
+@testable import TransferProtocol
+
+@Suite struct MessageConnectionTests {
+    @Test func featureBitsAreKept() throws {
+        var hello = Hello(agent: "")
+        hello.features = 0x8000_0001
+        #expect(Message.hello(hello).body == [0x80, 0, 0, 1])
+        #expect(try Message.decode(.hello, body: [0x80, 0, 0, 1]) == .hello(hello))
+        var welcome = Welcome()
+        welcome.features = 0xFF
+        #expect(try Message.decode(.welcome, body: Message.welcome(welcome).body) == .welcome(welcome))
+    }
+
+    /// A field that another message knows is unknown here, not refused.
+    @Test func fieldsOfOtherMessagesAreSkipped() throws {
+        let serverName: [UInt8] = [2, 0, 1, 0x61]
+        #expect(try Message.decode(.hello, body: [0, 0, 0, 0] + serverName) == .hello(Hello(agent: "")))
+        #expect(try Message.decode(.goodbye, body: [0, 1] + serverName) == .goodbye(Goodbye(.committed)))
+    }
+
+    @Test(arguments: [(.hello, [0, 0, 0, 0], 1), (.goodbye, [0, 1], 3)] as [(FunctionCode, [UInt8], UInt8)])
+    func noFieldComesTwice(_ function: FunctionCode, required: [UInt8], tag: UInt8) {
+        let field: [UInt8] = [tag, 0, 1, 0x61]
+        let code = faultCode { () throws(ProtocolFault) in
+            _ = try Message.decode(function, body: required + field + field)
+        }
+        #expect(code == .malformedFrame)
+    }
+
+    @Test(arguments: [1, 2] as [UInt8]) func noFieldOfWelcomeComesTwice(_ tag: UInt8) {
+        let body = Message.welcome(Welcome()).body + [tag, 0, 0, tag, 0, 0]
+        let code = faultCode { () throws(ProtocolFault) in _ = try Message.decode(.welcome, body: body) }
+        #expect(code == .malformedFrame)
+    }
+
+    @Test func welcomeDefaultsAreTheBaseline() {
+        let welcome = Welcome()
+        let timeouts = Liveness.Timeouts()
+        #expect(welcome.dataBody == UInt32(Limits.dataBody))
+        #expect(welcome.unacknowledgedUploads == UInt32(Limits.unacknowledgedUploads))
+        #expect(welcome.uploadSize == Limits.uploadSize)
+        #expect(Interval.milliseconds(Int64(welcome.heartbeat)) == timeouts.heartbeat)
+        #expect(Interval.milliseconds(Int64(welcome.silence)) == timeouts.silence)
+    }
+
+    @Test func goodbyeKeepsUnknownCodes() throws {
+        let goodbye = Goodbye(ResultCode(rawValue: 999), "Odd.")
+        #expect(try Message.decode(.goodbye, body: Message.goodbye(goodbye).body) == .goodbye(goodbye))
+    }
+}

@@ -1,0 +1,84 @@
+@testable import TransferProtocol
+
+/// Values that many tests start from.
+enum Sample {
+    static let id = UploadID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
+    static let otherID = UploadID(high: 0, low: 1)
+    static let xxh128 = Digest(.xxh128, Array(0x10..<0x20))
+    static let sha256 = Digest(.sha256, Array(0x20..<0x40))
+
+    static let begin = Begin(
+        id: id, path: "photos/2026/photo-0001.jpg", size: 4096, kind: .picture,
+        modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644)
+
+    /// At least one of every function code but `data`, with and without what is optional.
+    static let messages: [Message] = [
+        .hello(Hello(agent: "")),
+        .hello(Hello(agent: "transfer/1.0")),
+        .welcome(Welcome()),
+        .welcome(
+            Welcome(
+                dataBody: 65_536, unacknowledgedUploads: 7, uploadSize: 1 << 40, heartbeat: 1_000, silence: 3_000,
+                agent: "transfer/1.0", serverName: "attic")),
+        .ping(0),
+        .pong(.max),
+        .goodbye(Goodbye(.committed)),
+        .goodbye(Goodbye(.shuttingDown, "The server is stopping.")),
+        .begin(Begin(id: id, path: "a", size: nil)),
+        .begin(begin),
+        .begin(
+            Begin(
+                id: otherID, path: "写真/😀 \n\"'.jpg", size: .max, kind: .location, digest: .sha256,
+                conflict: .fail, expectsAccept: true, modified: .init(seconds: .min, nanoseconds: 0),
+                permissions: 0)),
+        .accept(id),
+        .block(BlockDigest(index: 0, digest: xxh128)),
+        .block(BlockDigest(index: .max, digest: sha256)),
+        .end(End(size: 4096, digest: xxh128)),
+        .end(End(size: .max, digest: Digest(.sha256Tree, sha256.bytes))),
+        .abort,
+        .received(Received(id: id, bytes: 1 << 32)),
+        .result(UploadResult(id: id, code: .committed, isDurable: true, size: 4096, digest: xxh128)),
+        .result(
+            UploadResult(
+                id: id, code: .alreadyStored, isDurable: true, size: 5_000_000,
+                digest: Digest(.xxh128Tree, xxh128.bytes), storedPath: "photos/photo-1.jpg")),
+        .result(UploadResult(id: id, code: .busy, message: "Full; come back.", retryAfter: 1_500)),
+        .result(UploadResult(ProtocolFault(.frameTooLarge, "Too large."))),
+    ]
+}
+
+extension Message {
+    /// The whole frame.
+    var frame: [UInt8] {
+        var bytes: [UInt8] = []
+        encode(into: &bytes)
+        return bytes
+    }
+
+    /// The frame without its header.
+    var body: [UInt8] { Array(frame.dropFirst(FrameHeader.shortSize)) }
+
+    static func decode(_ function: FunctionCode, body: [UInt8]) throws(ProtocolFault) -> Message {
+        try decode(function, body: body.span.bytes)
+    }
+}
+
+extension FrameHeader {
+    /// A whole `data` frame.
+    static func data(_ payload: [UInt8], _ encoding: BodyEncoding = .stored) -> [UInt8] {
+        var bytes: [UInt8] = []
+        FrameHeader(.data, encoding: encoding, bodyLength: payload.count).encode(into: &bytes)
+        return bytes + payload
+    }
+}
+
+/// The code of the fault that `body` throws, or nothing.
+func faultCode(_ body: () throws(ProtocolFault) -> Void) -> ResultCode? {
+    do throws(ProtocolFault) {
+        try body()
+        return nil
+    } catch {
+        return error.code
+    }
+}

@@ -1,0 +1,220 @@
+import Testing
+
+@testable import TransferProtocol
+
+@Suite struct ServerConnectionTests {
+    enum State: CaseIterable {
+        case awaitingHello, idle, receiving, skipping, closed
+
+        /// A machine that came here by legal frames alone.
+        var machine: ServerConnection {
+            get throws {
+                var machine = ServerConnection()
+                guard self != .awaitingHello else { return machine }
+                _ = try machine.receive(.hello(Hello(agent: "")))
+                switch self {
+                case .awaitingHello, .idle: break
+                case .receiving, .skipping:
+                    _ = try machine.receive(.begin(Sample.begin))
+                    if self == .skipping { machine.settled(Sample.id) }
+                case .closed: _ = try machine.receive(.goodbye(Goodbye(.committed)))
+                }
+                return machine
+            }
+        }
+
+        /// Tells the state of a machine by what it takes.
+        init(_ machine: ServerConnection) {
+            var machine = machine
+            switch try? machine.receiveData() {
+            case .store: self = .receiving
+            case .skip: self = .skipping
+            case nil:
+                if (try? machine.receive(.hello(Hello(agent: "")))) != nil {
+                    self = .awaitingHello
+                } else {
+                    self = (try? machine.receive(.ping(0))) == nil ? .closed : .idle
+                }
+            }
+        }
+    }
+
+    struct Outcome: Equatable {
+        let action: ServerConnection.MessageAction
+        let state: State
+
+        init(_ action: ServerConnection.MessageAction, _ state: State) {
+            self.action = action
+            self.state = state
+        }
+    }
+
+    private static let block = BlockDigest(index: 0, digest: Sample.xxh128)
+    private static let end = End(size: 0, digest: Sample.xxh128)
+    private static let newBegin = Begin(id: Sample.otherID, path: "b", size: nil)
+
+    private static let messages: [Message] = [
+        .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
+        .begin(newBegin), .accept(Sample.id), .block(block), .end(end), .abort,
+        .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),
+    ]
+
+    /// What is legal; everything else must be refused.
+    private static func expected(_ message: Message, in state: State) -> Outcome? {
+        switch (message, state) {
+        case (.hello(let hello), .awaitingHello): Outcome(.welcome(hello), .idle)
+        case (_, .awaitingHello), (_, .closed): nil
+        case (.ping(let token), _): Outcome(.reply(.pong(token)), state)
+        case (.pong, _): Outcome(.nothing, state)
+        case (.goodbye, _): Outcome(.close, .closed)
+        case (.begin(let begin), .idle): Outcome(.begin(begin), .receiving)
+        case (.block(let block), .receiving): Outcome(.block(block), .receiving)
+        case (.end(let end), .receiving): Outcome(.end(end), .idle)
+        case (.abort, .receiving): Outcome(.abort, .idle)
+        case (.block, .skipping): Outcome(.nothing, .skipping)
+        case (.end, .skipping), (.abort, .skipping): Outcome(.nothing, .idle)
+        default: nil
+        }
+    }
+
+    @Test(arguments: State.allCases, messages) func everyMessageInEveryState(_ state: State, message: Message) throws {
+        var machine = try state.machine
+        var outcome: Outcome?
+        let code = faultCode { () throws(ProtocolFault) in
+            let action = try machine.receive(message)
+            outcome = Outcome(action, State(machine))
+        }
+        let expected = Self.expected(message, in: state)
+        #expect(outcome == expected)
+        #expect(code == (expected == nil ? .unexpectedFrame : nil))
+    }
+
+    @Test func theTableHasEveryMessage() {
+        #expect(Set(Self.messages.map(\.function)).count == FunctionCode.allCases.count - 1)
+    }
+
+    @Test(
+        arguments: [
+            (.awaitingHello, nil), (.idle, nil), (.receiving, .store), (.skipping, .skip), (.closed, nil),
+        ] as [(State, ServerConnection.DataAction?)])
+    func dataInEveryState(_ state: State, expected: ServerConnection.DataAction?) throws {
+        var machine = try state.machine
+        var action: ServerConnection.DataAction?
+        let code = faultCode { () throws(ProtocolFault) in action = try machine.receiveData() }
+        #expect(action == expected)
+        #expect(code == (expected == nil ? .unexpectedFrame : nil))
+        #expect(State(machine) == state)
+    }
+
+    @Test(
+        arguments: [
+            (.awaitingHello, false, false, true), (.idle, true, false, true), (.receiving, true, true, false),
+            (.skipping, true, true, false), (.closed, false, false, true),
+        ] as [(State, Bool, Bool, Bool)])
+    func properties(_ state: State, isOpen: Bool, isReceiving: Bool, isSettled: Bool) throws {
+        let machine = try state.machine
+        #expect(machine.isOpen == isOpen)
+        #expect(machine.isReceiving == isReceiving)
+        #expect(machine.isSettled == isSettled)
+    }
+
+    @Test func faultsNameTheFrame() throws {
+        var machine = try State.idle.machine
+        #expect(throws: ProtocolFault(.unexpectedFrame, "The hello frame is not allowed twice.")) {
+            try machine.receive(.hello(Hello(agent: "")))
+        }
+        #expect(throws: ProtocolFault(.unexpectedFrame, "The welcome frame is not allowed from a client.")) {
+            try machine.receive(.welcome(Welcome()))
+        }
+        #expect(throws: ProtocolFault(.unexpectedFrame, "The end frame is not allowed outside an upload.")) {
+            try machine.receive(.end(Self.end))
+        }
+    }
+
+    @Test func windowIsEnforced() throws {
+        var machine = ServerConnection(unacknowledgedLimit: 3)
+        _ = try machine.receive(.hello(Hello(agent: "")))
+        for number in 1...3 as ClosedRange<UInt64> { try upload(number, to: &machine) }
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(begin(4)) } == .unexpectedFrame)
+    }
+
+    @Test func windowOpensWithEveryResult() throws {
+        var machine = ServerConnection(unacknowledgedLimit: 2)
+        _ = try machine.receive(.hello(Hello(agent: "")))
+        try upload(1, to: &machine)
+        for number in 2...100 as ClosedRange<UInt64> {
+            try upload(number, to: &machine)
+            #expect(!machine.isSettled)
+            machine.settled(id(number - 1))
+        }
+        machine.settled(id(100))
+        #expect(machine.isSettled)
+    }
+
+    @Test func theWholeWindowOfTheProtocol() throws {
+        var machine = try State.idle.machine
+        for number in 1...UInt64(Limits.unacknowledgedUploads) { try upload(number, to: &machine) }
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(begin(5_000)) } == .unexpectedFrame)
+    }
+
+    /// The server could not tell which of the two a result is about.
+    @Test func idMustNotBeBegunAgainBeforeItsResult() throws {
+        var machine = try State.idle.machine
+        try upload(1, to: &machine)
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(begin(1)) } == .unexpectedFrame)
+        machine = try State.idle.machine
+        try upload(1, to: &machine)
+        machine.settled(id(1))
+        try upload(1, to: &machine)
+        machine.settled(id(1))
+        #expect(machine.isSettled)
+    }
+
+    @Test func resultDuringTheUploadSkipsTheRest() throws {
+        var machine = try State.idle.machine
+        _ = try machine.receive(begin(1))
+        #expect(try machine.receiveData() == .store)
+        machine.settled(id(1))
+        #expect(try machine.receiveData() == .skip)
+        #expect(!machine.isSettled)
+        #expect(try machine.receive(.end(Self.end)) == .nothing)
+        #expect(machine.isSettled)
+        #expect(try machine.receive(begin(2)) == .begin(Begin(id: id(2), path: "a", size: nil)))
+        #expect(try machine.receiveData() == .store)
+    }
+
+    @Test func resultOfAnEarlierUploadDoesNotTouchTheOpenOne() throws {
+        var machine = try State.idle.machine
+        try upload(1, to: &machine)
+        _ = try machine.receive(begin(2))
+        machine.settled(id(1))
+        #expect(State(machine) == .receiving)
+        #expect(!machine.isSettled)
+    }
+
+    @Test func resultsMayComeAfterGoodbye() throws {
+        var machine = try State.idle.machine
+        try upload(1, to: &machine)
+        _ = try machine.receive(.goodbye(Goodbye(.committed)))
+        #expect(!machine.isSettled)
+        machine.settled(id(1))
+        #expect(machine.isSettled)
+    }
+
+    @Test func resultForWhatWasNotBegunTraps() async {
+        await #expect(processExitsWith: .failure) {
+            var machine = ServerConnection()
+            machine.settled(Sample.id)
+        }
+    }
+
+    private func id(_ number: UInt64) -> UploadID { UploadID(high: 0, low: number) }
+
+    private func begin(_ number: UInt64) -> Message { .begin(Begin(id: id(number), path: "a", size: nil)) }
+
+    private func upload(_ number: UInt64, to machine: inout ServerConnection) throws {
+        #expect(try machine.receive(begin(number)) == .begin(Begin(id: id(number), path: "a", size: nil)))
+        #expect(try machine.receiveData() == .store)
+        #expect(try machine.receive(.end(Self.end)) == .end(Self.end))
+    }
+}

@@ -1,0 +1,82 @@
+@testable import TransferProtocol
+
+/// What the examples of `docs/PROTOCOL.md` show, in their order.
+enum SpecificationExamples {
+    private static let id = UploadID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF)
+    private static let begin = Begin(
+        id: id, path: "notes/hello.txt", size: 5, kind: .text,
+        modified: .init(seconds: 1_767_225_600, nanoseconds: 500_000_000), permissions: 0o644)
+    private static let digest = Digest(
+        .xxh128,
+        [0xB5, 0xE9, 0xC1, 0xAD, 0x07, 0x1B, 0x3E, 0x7F, 0xC7, 0x79, 0xCF, 0xAA, 0x5E, 0x52, 0x38, 0x18])
+    private static let zlib: [UInt8] = [
+        0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
+    ]
+
+    static var all: [(caption: String, conversation: Conversation)] {
+        [
+            ("`hello` from `example/1.0`:", Conversation { $0.append(.hello(Hello(agent: "example/1.0"))) }),
+            (
+                "`welcome` with the baseline limits from `transfer/1.0`:",
+                Conversation { $0.append(.welcome(Welcome(agent: "transfer/1.0"))) }
+            ),
+            (
+                "`begin`, `data` and `end` of the text `hello` as `notes/hello.txt`, 5 bytes of content in one write:",
+                Conversation {
+                    $0.append(.begin(begin))
+                    $0.append(data: Array("hello".utf8))
+                    $0.append(.end(End(size: 5, digest: digest)))
+                }
+            ),
+            (
+                "`result` that acknowledges it as `committed`:",
+                result(UploadResult(id: id, code: .committed, isDurable: true, size: 5, digest: digest))
+            ),
+            (
+                "`result` when the content was there already as `notes/hello-1.txt`:",
+                result(
+                    UploadResult(
+                        id: id, code: .alreadyStored, isDurable: true, size: 5, digest: digest,
+                        storedPath: "notes/hello-1.txt"))
+            ),
+            (
+                "`data`, 1,000 times the letter `a` as a zlib stream of 17 bytes:",
+                Conversation { $0.append(data: zlib, .zlib) }
+            ),
+            (
+                "`data` header alone, with an extended length of 65,536:",
+                Conversation { $0.append(headerOf: 65_536) }
+            ),
+            (
+                "`result` that refuses the connection of a client of version 1:",
+                result(UploadResult(versionFault))
+            ),
+            (
+                "`result` that asks to come back in a second:",
+                result(UploadResult(id: id, code: .busy, message: "Out of memory.", retryAfter: 1_000))
+            ),
+            (
+                "`ping` and `goodbye`:",
+                Conversation {
+                    $0.append(.ping(7))
+                    $0.append(.goodbye(Goodbye(.committed)))
+                }
+            ),
+        ]
+    }
+
+    private static func result(_ result: UploadResult) -> Conversation {
+        Conversation { $0.append(.result(result)) }
+    }
+
+    /// As the parser itself words it.
+    private static var versionFault: ProtocolFault {
+        do throws(ProtocolFault) {
+            var parser = FrameParser()
+            _ = try parser.next([0, 1])
+            preconditionFailure("a frame of version 1 was taken")
+        } catch {
+            return error
+        }
+    }
+}

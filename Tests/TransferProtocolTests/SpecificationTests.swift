@@ -1,0 +1,104 @@
+import Testing
+
+@testable import TransferProtocol
+
+/// `docs/PROTOCOL.md` and the code must say the same.
+@Suite struct SpecificationTests {
+    private let document: MarkdownDocument
+
+    init() throws {
+        document = try MarkdownDocument("docs/PROTOCOL.md")
+    }
+
+    @Test func functionCodes() {
+        let rows = document.table(below: "### Function codes").map { Array($0.prefix(2)) }
+        #expect(rows == FunctionCode.allCases.map { ["\($0.rawValue)", "\($0)"] })
+    }
+
+    @Test func limits() {
+        let rows = document.table(below: "### Limits").map { [$0[0], $0[1].filter { $0 != "," }] }
+        let limits: [(String, UInt64)] = [
+            ("blockSize", UInt64(Limits.blockSize)), ("dataBody", UInt64(Limits.dataBody)),
+            ("controlBody", UInt64(Limits.controlBody)), ("path", UInt64(Limits.path)),
+            ("pathComponent", UInt64(Limits.pathComponent)), ("pathDepth", UInt64(Limits.pathDepth)),
+            ("text", UInt64(Limits.text)), ("uploadSize", Limits.uploadSize),
+            ("unacknowledgedUploads", UInt64(Limits.unacknowledgedUploads)),
+        ]
+        #expect(rows == limits.map { [$0, "\($1)"] })
+    }
+
+    @Test func resultCodes() {
+        let rows = document.table(below: "## Result codes").map { Array($0.prefix(5)) }
+        let expected = ResultCode.all.map { code, name in
+            ["\(code.rawValue)", name, "\(code.class)", code.isRetryable ? "yes" : "no", "\(code.exitCode)"]
+        }
+        #expect(rows == expected)
+    }
+
+    @Test func optionalFields() {
+        let rows = document.tables(below: "### Optional fields").last?.dropFirst().map { Array($0.prefix(2)) }
+        let tags: [(FieldTag, String)] = [
+            (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
+            (.retryAfter, "retryAfter"),
+        ]
+        #expect(rows == tags.map { ["\($0.rawValue)", $1] })
+    }
+
+    @Test func kinds() {
+        let rows = document.tables(below: "### `begin`").last?.dropFirst().map { Array($0.prefix(2)) }
+        #expect(rows == ContentKind.allCases.map { ["\($0.rawValue)", $0.name] })
+    }
+
+    @Test func conflictPolicies() {
+        let rows = document.table(below: "## Names that are taken").map { Array($0.prefix(2)) }
+        #expect(rows == ConflictPolicy.allCases.map { ["\($0.rawValue)", "\($0)"] })
+    }
+
+    @Test func digests() throws {
+        let tables = document.tables(below: "## Digests")
+        #expect(
+            tables.first?.dropFirst().map { Array($0.prefix(2)) }
+                == DigestAlgorithm.allCases.map {
+                    ["\($0.rawValue)", $0.name]
+                })
+        for row in try #require(tables.last).dropFirst() {
+            let algorithm = try #require(DigestAlgorithm.allCases.first { $0.name == row[1] })
+            #expect(row[2].count == 2 * algorithm.function.size)
+        }
+    }
+
+    @Test func timeouts() {
+        let rows = document.table(below: "## Time-outs").map { Array($0.prefix(2)) }
+        let timeouts = Liveness.Timeouts()
+        let expected = [
+            ("handshake", timeouts.handshake), ("heartbeat", timeouts.heartbeat), ("silence", timeouts.silence),
+            ("idle", timeouts.idle),
+        ].map { [$0, "\(Int($1.seconds)) s"] }
+        #expect(Array(rows.prefix(4)) == expected)
+        #expect(rows.last == ["minimum rate", "1,024 bytes/s over \(Int(Liveness.rateWindow.seconds)) s"])
+    }
+
+    /// Every field of a byte table begins where the one before it ends.
+    @Test func byteTablesHaveNoGaps() {
+        let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
+        #expect(tables.count == 12)
+        for table in tables {
+            var end: Int? = 0
+            for row in table.dropFirst() {
+                #expect(row[0] == end.map(String.init) ?? "…", "\(row)")
+                end = end.flatMap { start in Int(row[1]).map { start + $0 } }
+            }
+        }
+    }
+
+    @Test func everyExampleDecodesToWhatItsCaptionSays() throws {
+        let expected = SpecificationExamples.all
+        #expect(document.examples.map(\.caption) == expected.map(\.caption))
+        for (example, expected) in zip(document.examples, expected) {
+            #expect(example.bytes == expected.conversation.bytes, "\(example.caption)")
+            let parsed = try Conversation.parse(example.bytes, shownUpTo: [example.bytes.count])
+            #expect(parsed.frames == expected.conversation.frames, "\(example.caption)")
+            #expect(parsed.consumed == example.bytes.count)
+        }
+    }
+}
