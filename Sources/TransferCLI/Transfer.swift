@@ -4,15 +4,21 @@ private import TransferIO
 /// The program.
 @main
 struct Transfer {
-    static func main() async {
+    /// Not an asynchronous `main`: the runtime would give the main thread to Dispatch, which lets all signals through
+    /// on it, and the commands rely on those that they have blocked.
+    static func main() {
         ExitSignals.block()
+        Task.detached { exit(await execute().rawValue) }
+        while true { pause() }
+    }
+
+    private static func execute() async -> ExitCode {
         do throws(UsageError) {
-            let invocation = try Invocation(
-                Array(CommandLine.arguments.dropFirst()), environment: Environment.values(for:))
-            exit(try await run(invocation).rawValue)
+            return try await run(
+                Invocation(Array(CommandLine.arguments.dropFirst()), environment: Environment.values(for:)))
         } catch {
             StandardStream.error.write(error.report)
-            exit(ExitCode.usage.rawValue)
+            return .usage
         }
     }
 

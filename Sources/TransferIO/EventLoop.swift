@@ -12,12 +12,15 @@ struct Readiness: OptionSet {
     static let failed = Readiness(rawValue: 4)
 }
 
-/// One thread, one epoll instance, one job queue. Actors that name it as their executor, and tasks that prefer it, run
-/// on its thread; so do readiness callbacks and timers. Nothing that can block may run here.
+/// One thread, one epoll instance, one job queue. Actors that name it as their executor run on its thread; so do
+/// readiness callbacks and timers. Nothing that can block may run here.
+///
+/// Not a task executor: running an actor's job as if its task preferred this loop makes the runtime queue the task anew
+/// at every call that could stay where it is.
 ///
 /// `@unchecked Sendable`: `inbox` is a mutex; everything marked "loop only" is touched by the loop's thread alone, which
 /// `assertOnLoop` checks.
-package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, @unchecked Sendable {
     private struct Inbox {
         var jobs: [UnownedJob] = []
         /// The loop is in (or about to enter) epoll_wait and must be woken for a new job. Set under the lock after the
@@ -68,8 +71,6 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
-    package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     package func checkIsolated() {
         precondition(isOnLoop, "not on the loop's thread")
@@ -162,9 +163,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
                 return inbox.isStopping
             }
             guard !running.isEmpty else { return !isStopping }
-            for job in running {
-                job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-            }
+            for job in running { job.runSynchronously(on: asUnownedSerialExecutor()) }
             running.removeAll(keepingCapacity: true)
         }
     }

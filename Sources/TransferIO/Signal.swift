@@ -8,12 +8,18 @@ package final class Signal {
 
     /// Suspends until the signal is fired.
     package func wait() async {
-        if isFired {
-            isFired = false
-            return
+        if takeFired() { return }
+        await withCheckedContinuation { continuation in
+            // Looked at again, because the runtime does not promise that nothing ran since.
+            if takeFired() { return continuation.resume() }
+            precondition(waiter == nil, "two tasks wait for one signal")
+            waiter = continuation
         }
-        precondition(waiter == nil, "two tasks wait for one signal")
-        await withCheckedContinuation { waiter = $0 }
+    }
+
+    private func takeFired() -> Bool {
+        defer { isFired = false }
+        return isFired
     }
 
     /// Wakes the waiter, or the next one to come.

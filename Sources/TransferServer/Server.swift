@@ -40,6 +40,11 @@ package actor Server {
         }
     }
 
+    /// The server is over when nobody holds it any more; its loops end with it.
+    deinit {
+        for loop in loops { loop.stop() }
+    }
+
     /// Listens on every endpoint and accepts from now on.
     ///
     /// - Returns: the addresses, with the port that the system chose where 0 was asked for.

@@ -171,16 +171,13 @@ extension ServerSession {
         case .welcome(let hello): welcome(hello)
         case .begin(let begin): admit(begin, batch)
         case .block(let block): batch.operations.append(.block(block))
-        case .end(let end):
-            batch.operations.append(.end(end))
-            liveness.expectRate(false, now: .now)
-        case .abort:
-            batch.operations.append(.abort)
-            liveness.expectRate(false, now: .now)
+        case .end(let end): batch.operations.append(.end(end))
+        case .abort: batch.operations.append(.abort)
         case .reply(let reply): send(reply)
         case .close: end(.done)
         case .nothing: break
         }
+        if !machine.isReceiving { liveness.expectRate(false, now: .now) }
     }
 
     private func welcome(_ hello: Hello) {
