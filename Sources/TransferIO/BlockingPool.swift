@@ -22,7 +22,9 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     private let limit: Int
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let hasWork: UnsafeMutablePointer<pthread_cond_t>
-    private var state = State()
+    // Unchecked, because waiting on the condition gives the lock up in the middle of a function, which the runtime's check
+    // of exclusive access does not understand: under -O it ends the process.
+    @exclusivity(unchecked) private var state = State()
 
     /// - Parameter threads: how many at most; at least 1.
     package init(name: String, threads: Int) {
