@@ -132,4 +132,3 @@ extension PushRun {
         }
     }
 }
-
