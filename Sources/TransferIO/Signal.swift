@@ -8,12 +8,19 @@ package final class Signal {
 
     /// Suspends until the signal is fired.
     package func wait() async {
-        if isFired {
-            isFired = false
-            return
+        if takeFired() { return }
+        await withCheckedContinuation { continuation in
+            // The way in can be a suspension: the runtime queues a task again that is on its actor but doesn't prefer the
+            // loop. What was fired meanwhile would be stored beside the waiter, and nobody woken.
+            guard !takeFired() else { return continuation.resume() }
+            precondition(waiter == nil, "two tasks wait for one signal")
+            waiter = continuation
         }
-        precondition(waiter == nil, "two tasks wait for one signal")
-        await withCheckedContinuation { waiter = $0 }
+    }
+
+    private func takeFired() -> Bool {
+        defer { isFired = false }
+        return isFired
     }
 
     /// Wakes the waiter, or the next one to come.

@@ -1,0 +1,50 @@
+import Glibc
+
+/// A new, empty directory that only this user can enter. It goes, with all that is in it, when nobody holds the object
+/// any more: keep it to the end of the test.
+package final class TemporaryDirectory: Sendable {
+    /// A directory could not be made.
+    package struct Failure: Error, Equatable, Sendable {
+        package let errno: Int32
+    }
+
+    /// The absolute path, without a slash at the end.
+    package let path: String
+
+    /// Makes the directory in `TMPDIR`, or in `/tmp`. Its path is short enough for a Unix-domain socket in it.
+    package init() throws(Failure) {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let template = strdup(parent + "/transfer-XXXXXX")
+        defer { free(template) }
+        guard let template, let made = mkdtemp(template) else { throw Failure(errno: errno) }
+        path = String(cString: made)
+    }
+
+    deinit {
+        Self.remove(path)
+    }
+
+    /// The path of `name` in the directory, whether there is such a thing or not.
+    package func path(_ name: String) -> String { path + "/" + name }
+
+    /// Never follows a symbolic link. A directory that a test closed is opened again first.
+    private static func remove(_ path: String) {
+        if unlink(path) == 0 { return }
+        chmod(path, 0o700)
+        for name in names(in: path) { remove(path + "/" + name) }
+        rmdir(path)
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
