@@ -76,8 +76,8 @@ actor ClientSession {
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
         send(.hello(Hello(agent: run.configuration.agent)))
-        let reader = Task { await readLoop() }
-        let writer = Task { await writeLoop() }
+        let reader = Task(executorPreference: run.loop) { await self.readLoop() }
+        let writer = Task(executorPreference: run.loop) { await self.writeLoop() }
         await produceLoop()
         await finish()
         await reader.value

@@ -19,8 +19,10 @@ actor PushRun {
     }
 
     func run() async {
+        let loop = context.loop
         context.channel.connect(
-            onRoom: { Task { await self.resume() } }, onCancel: { Task { await self.cancel() } })
+            onRoom: { Task(executorPreference: loop) { await self.resume() } },
+            onCancel: { Task(executorPreference: loop) { await self.cancel() } })
         let end = await converseUntilDone()
         context.channel.finish(end)
     }

@@ -67,7 +67,7 @@ public final class TransferClient: Sendable {
         if configuration.countsAhead { count(uploads, context) }
         let run = PushRun(context)
         // The client must outlive the push: its loop is what the push runs on.
-        Task { [self] in
+        Task(executorPreference: loop) { [self] in
             await run.run()
             withExtendedLifetime(self) {}
         }

@@ -12,8 +12,7 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     }
 
     private struct State {
-        var queue: [Work] = []
-        var head = 0
+        var queue = Queue<Work>()
         var threads = 0
         var idle = 0
     }
@@ -62,7 +61,8 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     private func add(_ work: Work) {
         pthread_mutex_lock(lock)
         state.queue.append(work)
-        let mustStart = state.idle == 0 && state.threads < limit
+        // A thread counts as idle until it has woken, so each of them can take only one of those that wait.
+        let mustStart = state.queue.count > state.idle && state.threads < limit
         if mustStart { state.threads += 1 }
         pthread_mutex_unlock(lock)
         guard mustStart else {
@@ -99,18 +99,12 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     private func next(waiting: Bool) -> Work? {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        while state.head == state.queue.count {
+        while true {
+            if let work = state.queue.popFirst() { return work }
             guard waiting else { return nil }
             state.idle += 1
             pthread_cond_wait(hasWork, lock)
             state.idle -= 1
         }
-        let work = state.queue[state.head]
-        state.head += 1
-        if state.head == state.queue.count {
-            state.queue.removeAll(keepingCapacity: true)
-            state.head = 0
-        }
-        return work
     }
 }
