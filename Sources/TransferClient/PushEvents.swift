@@ -119,8 +119,9 @@ final class EventChannel: Sendable {
             let event = state.events[state.head]
             state.head += 1
             let left = state.events.count - state.head
-            if left == 0 {
-                state.events.removeAll(keepingCapacity: true)
+            // A reader that is always a little behind must not make the list grow for ever.
+            if left == 0 || state.head >= Self.limit {
+                state.events.removeFirst(state.head)
                 state.head = 0
             }
             return .event(event, onRoom: left == Self.limit / 2 ? state.onRoom : nil)
