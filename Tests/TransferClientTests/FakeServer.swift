@@ -15,8 +15,11 @@ final class FakeServer: Sendable {
         private var parser = FrameParser()
         private var bytes: [UInt8] = []
 
-        init(_ wire: Wire) {
+        private let note: (String) -> Void
+
+        init(_ wire: Wire, note: @escaping (String) -> Void) {
             self.wire = wire
+            self.note = note
         }
 
         /// - Returns: nothing when the client is gone, silent or makes no sense.
@@ -52,7 +55,9 @@ final class FakeServer: Sendable {
         /// Everything up to the next `begin`.
         func nextBegin() -> Begin? {
             while let arrival = next() {
-                if case .message(.begin(let begin)) = arrival { return begin }
+                guard case .message(.begin(let begin)) = arrival else { continue }
+                note(begin.path)
+                return begin
             }
             return nil
         }
@@ -87,6 +92,7 @@ final class FakeServer: Sendable {
     let port: UInt16
     private let listener: Wire
     private let count = Atomic<Int>(0)
+    private let paths = Mutex<[String]>([])
 
     /// - Parameter script: what happens on the first, second, third connection; then nobody listens any more.
     init(_ script: (@Sendable (Peer) -> Void)...) {
@@ -97,7 +103,7 @@ final class FakeServer: Sendable {
             for act in script {
                 guard let wire = listener.accept() else { return }
                 count.add(1, ordering: .relaxed)
-                act(Peer(wire))
+                act(Peer(wire) { [self] path in paths.withLock { $0.append(path) } })
             }
             listener.cut()
         }
@@ -105,6 +111,9 @@ final class FakeServer: Sendable {
 
     /// Connections that were made.
     var connections: Int { count.load(ordering: .relaxed) }
+
+    /// The paths of all uploads that the script saw begin.
+    var begun: [String] { paths.withLock { $0 } }
 
     var address: ServerAddress {
         get throws {
