@@ -27,7 +27,8 @@ import TransferProtocol
         ("KML", Array("<kml xmlns=\"x\">".utf8), .location),
         ("GeoJSON", Array("{ \"type\" :\n \"Feature\" }".utf8), .location),
         ("other XML", Array("<html>".utf8), .text), ("other JSON", Array("{\"type\":\"x\"}".utf8), .text),
-        ("binary", [1, 2, 0, 3], .file), ("not UTF-8", [0xC3, 0x28], .file), ("Latin-1", [0x67, 0x72, 0xFC, 0xDF], .file),
+        ("binary", [1, 2, 0, 3], .file), ("not UTF-8", [0xC3, 0x28], .file),
+        ("Latin-1", [0x67, 0x72, 0xFC, 0xDF], .file),
         ("empty", [], .file),
     ]
 

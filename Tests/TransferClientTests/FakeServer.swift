@@ -80,7 +80,9 @@ final class FakeServer: Sendable {
         /// Takes the rest of an upload and says that it is stored.
         func commit(_ begin: Begin) {
             guard let end = nextEnd() else { return }
-            send(.result(UploadResult(id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
+            send(
+                .result(
+                    UploadResult(id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
         }
 
         /// Reads until the client closes.

@@ -23,6 +23,16 @@ final class Gate: @unchecked Sendable {
         sem_post(semaphore)
     }
 
+    /// Waits without holding a thread of the tests.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            onThread { [self] in
+                _ = take()
+                continuation.resume()
+            }
+        }
+    }
+
     /// Waits.
     func take() -> [UInt8]? {
         while sem_wait(semaphore) != 0 {}

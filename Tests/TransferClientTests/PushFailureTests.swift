@@ -50,7 +50,8 @@ import TransferTestSupport
     private static let garbage: [(String, [UInt8])] = [
         ("HTTP", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)), ("zeros", Array(repeating: 0, count: 64)),
         ("data", [0, 2, 0, 18, 0, 0, 1, 0]), ("huge", [0, 2, 0, 23, 0, 0xFF, 0xFF] + Array(repeating: 0xFF, count: 8)),
-        ("hello", encoded(.hello(Hello(agent: "x")))), ("two welcomes", encoded(.welcome(Welcome())) + encoded(.welcome(Welcome()))),
+        ("hello", encoded(.hello(Hello(agent: "x")))),
+        ("two welcomes", encoded(.welcome(Welcome())) + encoded(.welcome(Welcome()))),
         ("unknown id", encoded(.welcome(Welcome())) + encoded(.result(UploadResult(id: .random(), code: .committed)))),
         ("unknown accept", encoded(.welcome(Welcome())) + encoded(.accept(.random()))),
         ("result before welcome", encoded(.result(UploadResult(id: .random(), code: .committed)))),
@@ -96,8 +97,8 @@ import TransferTestSupport
             })
         // Silent for longer than it will be waited for: only from the loss on counts.
         let outcome = try await fake.address.outcome(three) {
-            $0.silenceTimeout = 0.6
-            $0.retryFor = 0.3
+            $0.silenceTimeout = 1.5
+            $0.retryFor = 1
         }
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed, .committed, .committed])
@@ -112,7 +113,7 @@ import TransferTestSupport
                 peer.drain()
             })
         let outcome = try await fake.address.outcome(three) {
-            $0.silenceTimeout = 0.2
+            $0.silenceTimeout = 1
             $0.retryFor = 0.5
         }
         #expect(outcome.failure?.reason == .unreachable)

@@ -48,7 +48,8 @@ final class Wire: Sendable {
         withAddress(&address) { _ = bind(number, $0, $1) }
         Glibc.listen(number, backlog)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withAddress(&address) { address, _ in _ = getsockname(number, UnsafeMutablePointer(mutating: address), &length) }
+        withAddress(&address) { address, _ in _ = getsockname(number, UnsafeMutablePointer(mutating: address), &length)
+        }
         return (Wire(number), UInt16(bigEndian: address.sin_port))
     }
 
