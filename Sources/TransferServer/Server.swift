@@ -43,6 +43,7 @@ package actor Server {
     /// The server is over when nobody holds it any more; its loops end with it.
     deinit {
         for loop in loops { loop.stop() }
+        context.pool.close()
     }
 
     /// Listens on every endpoint and accepts from now on.
