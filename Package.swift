@@ -41,10 +41,14 @@ let package = Package(
         library(
             "TransferServer",
             uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "TransferStore"]),
-        library("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "CLinux"]),
+        library(
+            "TransferClient",
+            uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "CLinux"]),
         .executableTarget(
             name: "TransferCLI",
-            dependencies: ["TransferServer", "TransferClient", "TransferProtocol", "TransferSystem", "TransferIO", "CLinux"],
+            dependencies: [
+                "TransferServer", "TransferClient", "TransferProtocol", "TransferSystem", "TransferIO", "CLinux",
+            ],
             swiftSettings: strict),
 
         .target(

@@ -2,7 +2,7 @@ import Glibc
 import TransferSystem
 
 /// A bounded number of threads for work that can block: disk, name resolution, digests of large blocks. Threads start
-/// when there is work for them and live as long as the process.
+/// when there is work for them and live until the pool is closed.
 ///
 /// `@unchecked Sendable`: `state` is only touched with `lock` held.
 package final class BlockingPool: TaskExecutor, @unchecked Sendable {
@@ -12,17 +12,19 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     }
 
     private struct State {
-        var queue: [Work] = []
-        var head = 0
+        var queue = Queue<Work>()
         var threads = 0
         var idle = 0
+        var isClosed = false
     }
 
     private let name: String
     private let limit: Int
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let hasWork: UnsafeMutablePointer<pthread_cond_t>
-    private var state = State()
+    // Unchecked, because waiting on the condition gives the lock up in the middle of a function, which the runtime's check
+    // of exclusive access does not understand: under -O it ends the process.
+    @exclusivity(unchecked) private var state = State()
 
     /// - Parameter threads: how many at most; at least 1.
     package init(name: String, threads: Int) {
@@ -57,10 +59,19 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
         }
     }
 
+    /// Lets the threads end as soon as there is no work for them; each holds the pool until then. Work may still come.
+    package func close() {
+        pthread_mutex_lock(lock)
+        state.isClosed = true
+        pthread_mutex_unlock(lock)
+        pthread_cond_broadcast(hasWork)
+    }
+
     private func add(_ work: Work) {
         pthread_mutex_lock(lock)
         state.queue.append(work)
-        let mustStart = state.idle == 0 && state.threads < limit
+        // A thread counts as idle until it has woken, so each of them can take only one of those that wait.
+        let mustStart = state.queue.count > state.idle && state.threads < limit
         if mustStart { state.threads += 1 }
         pthread_mutex_unlock(lock)
         guard mustStart else {
@@ -97,18 +108,15 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     private func next(waiting: Bool) -> Work? {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        while state.head == state.queue.count {
-            guard waiting else { return nil }
+        while true {
+            if let work = state.queue.popFirst() { return work }
+            guard waiting, !state.isClosed else {
+                if waiting { state.threads -= 1 }
+                return nil
+            }
             state.idle += 1
             pthread_cond_wait(hasWork, lock)
             state.idle -= 1
         }
-        let work = state.queue[state.head]
-        state.head += 1
-        if state.head == state.queue.count {
-            state.queue.removeAll(keepingCapacity: true)
-            state.head = 0
-        }
-        return work
     }
 }

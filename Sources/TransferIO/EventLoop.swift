@@ -3,28 +3,20 @@ import Glibc
 internal import Synchronization
 package import TransferSystem
 
-/// What epoll said about a descriptor.
-struct Readiness: OptionSet {
-    let rawValue: UInt8
-    static let readable = Readiness(rawValue: 1)
-    static let writable = Readiness(rawValue: 2)
-    /// An error or a hang-up: reading and writing will tell which.
-    static let failed = Readiness(rawValue: 4)
-}
-
-/// One thread, one epoll instance, one job queue. Actors that name it as their executor run on its thread; so do
-/// readiness callbacks and timers. Nothing that can block may run here.
+/// One thread, one epoll instance, one job queue. Actors that name it as their executor, and tasks that prefer it, run
+/// on its thread; so do readiness callbacks and timers. Nothing that can block may run here.
 ///
-/// Not a task executor: running an actor's job as if its task preferred this loop makes the runtime queue the task anew
-/// at every call that could stay where it is.
+/// A task that lives on an actor of the loop should prefer the loop as well, `Task(executorPreference: loop)`: the runtime
+/// resumes a task without a preference on the global pool and only there finds that it belongs to an actor, so that each
+/// wait would cost two changes of thread.
 ///
 /// `@unchecked Sendable`: `inbox` is a mutex; everything marked "loop only" is touched by the loop's thread alone, which
 /// `assertOnLoop` checks.
-package final class EventLoop: SerialExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private struct Inbox {
         var jobs: [UnownedJob] = []
-        /// The loop is in (or about to enter) epoll_wait and must be woken for a new job. Set under the lock after the
-        /// queue was seen empty, so a job can't slip in between unseen.
+        /// The loop is in (or about to enter) epoll_wait and must be woken for a new job. Set under the lock that saw the
+        /// queue empty, so a job can't slip in between unseen.
         var isAsleep = false
         var isStopping = false
     }
@@ -72,13 +64,16 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
+    package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
     package func checkIsolated() {
         precondition(isOnLoop, "not on the loop's thread")
     }
 
     package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-    /// Ends the loop after the jobs that are queued now. Whoever lives on it must be closed before.
+    /// Ends the loop when no job is queued any more. Whoever lives on it must be closed before: what is queued later never
+    /// runs.
     package func stop() {
         inbox.withLock { $0.isStopping = true }
         wake()
@@ -105,7 +100,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Suspends the calling task, which must be isolated to this loop.
     package func sleep(nanoseconds: Int64) async {
         await withCheckedContinuation { continuation in
-            _ = schedule(at: monotonicNanoseconds() &+ nanoseconds) { continuation.resume() }
+            _ = schedule(at: monotonicDeadline(after: nanoseconds)) { continuation.resume() }
         }
     }
 
@@ -142,38 +137,47 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     private func run() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
+        // The number may be another thread's once this one has ended.
+        defer { thread.store(0, ordering: .relaxed) }
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventBatch) { events in
-            while runJobs() {
-                let count = epoll_wait(epoll.number, events.baseAddress, Int32(events.count), timeout())
-                inbox.withLock { $0.isAsleep = false }
-                if count > 0 { dispatch(events[..<Int(count)]) }
-                fireTimers()
-            }
+            repeat {
+                runJobs()
+            } while poll(events)
         }
     }
 
-    /// Runs what is queued until nothing is left.
+    /// Runs what is queued now. What these jobs queue in turn comes after a look at the descriptors and the timers:
+    /// jobs that always cause others would keep those waiting for ever.
+    private func runJobs() {
+        inbox.withLock { swap(&$0.jobs, &running) }
+        for job in running {
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        }
+        running.removeAll(keepingCapacity: true)
+    }
+
+    /// Tells who is ready and fires what is due; waits for either when no job is queued.
     ///
     /// - Returns: false when the loop must end.
-    private func runJobs() -> Bool {
-        while true {
-            let isStopping = inbox.withLock { inbox in
-                swap(&inbox.jobs, &running)
-                inbox.isAsleep = running.isEmpty
-                return inbox.isStopping
-            }
-            guard !running.isEmpty else { return !isStopping }
-            for job in running { job.runSynchronously(on: asUnownedSerialExecutor()) }
-            running.removeAll(keepingCapacity: true)
+    private func poll(_ events: UnsafeMutableBufferPointer<epoll_event>) -> Bool {
+        let (mayWait, mustEnd) = inbox.withLock { inbox in
+            inbox.isAsleep = inbox.jobs.isEmpty && !inbox.isStopping
+            return (inbox.isAsleep, inbox.jobs.isEmpty && inbox.isStopping)
         }
+        guard !mustEnd else { return false }
+        let count = epoll_wait(epoll.number, events.baseAddress, Int32(events.count), mayWait ? timeout() : 0)
+        if mayWait { inbox.withLock { $0.isAsleep = false } }
+        if count > 0 { dispatch(events[..<Int(count)]) }
+        fireTimers()
+        return true
     }
 
     /// Milliseconds for epoll_wait, rounded up so that a timer is due when it returns.
     private func timeout() -> Int32 {
         guard let deadline = timers.nextDeadline() else { return -1 }
-        let left = deadline &- monotonicNanoseconds()
-        guard left > 0 else { return 0 }
-        return Int32(clamping: left / 1_000_000 + 1)
+        let now = monotonicNanoseconds()
+        guard deadline > now else { return 0 }
+        return Int32(clamping: (deadline - now) / 1_000_000 + 1)
     }
 
     private func dispatch(_ events: Slice<UnsafeMutableBufferPointer<epoll_event>>) {
@@ -201,14 +205,5 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     private func drainWakeup() {
         var count: UInt64 = 0
         _ = read(wakeup.number, &count, 8)
-    }
-}
-
-extension Readiness {
-    init(epoll events: UInt32) {
-        self = []
-        if events & (EPOLLIN.rawValue | EPOLLRDHUP.rawValue) != 0 { insert(.readable) }
-        if events & EPOLLOUT.rawValue != 0 { insert(.writable) }
-        if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { insert(.failed) }
     }
 }

@@ -51,27 +51,31 @@ package final class ListeningSocket: ReadinessHandler {
 
     package func accept() throws(SystemError) -> Accepted {
         guard registration != nil else { return .wouldBlock }
-        var connection: Int32?
-        do throws(SystemError) {
-            let peer = try SocketAddress.filled(by: "accept4") { address, length in
-                let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-                let accepted = clinux_accept4(number, address, &length, flags)
-                connection = accepted < 0 ? nil : accepted
-                return accepted
-            }
-            guard let connection else { return .wouldBlock }
-            return .connection(Descriptor(connection), peer: peer)
-        } catch {
-            switch error.errno {
-            case EAGAIN: return .wouldBlock
-            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(error)
-            // The connection died before it was taken, or a network error belongs to it (accept(2)): try the next.
-            case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
-                ENETUNREACH, EPERM:
-                return try accept()
-            default: throw error
+        while true {
+            do throws(SystemError) {
+                let (descriptor, peer) = try acceptOne()
+                return .connection(Descriptor(descriptor), peer: peer)
+            } catch {
+                switch error.errno {
+                case EAGAIN: return .wouldBlock
+                case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(error)
+                // The connection died before it was taken, or a network error belongs to it (accept(2)): try the next.
+                case EINTR, ECONNABORTED, EPROTO, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP,
+                    ENETUNREACH, EPERM:
+                    continue
+                default: throw error
+                }
             }
         }
+    }
+
+    private func acceptOne() throws(SystemError) -> (Int32, peer: SocketAddress) {
+        var descriptor: Int32 = -1
+        let peer = try SocketAddress.filled(by: "accept4") { address, length in
+            descriptor = clinux_accept4(number, address, &length, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
+            return descriptor
+        }
+        return (descriptor, peer)
     }
 
     /// Stops listening; connections that nobody accepted are reset by the kernel.
@@ -79,8 +83,9 @@ package final class ListeningSocket: ReadinessHandler {
         guard let registration else { return }
         self.registration = nil
         loop.deregister(registration)
-        Glibc.close(number)
+        // First the file: once the socket is closed, another server may take the stale file's place with its own.
         if let unixPath { unlink(unixPath) }
+        Glibc.close(number)
         acceptable.fire()
     }
 

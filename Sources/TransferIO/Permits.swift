@@ -10,7 +10,7 @@ package final class Permits: Sendable {
     private let state: Mutex<State>
 
     package init(_ count: Int) {
-        state = Mutex(State(available: count))
+        state = Mutex(State(available: max(0, count)))
     }
 
     package func acquire() async {

@@ -10,8 +10,9 @@ package final class Signal {
     package func wait() async {
         if takeFired() { return }
         await withCheckedContinuation { continuation in
-            // Looked at again, because the runtime does not promise that nothing ran since.
-            if takeFired() { return continuation.resume() }
+            // The way in can be a suspension: the runtime queues a task again that is on its actor but doesn't prefer the
+            // loop. What was fired meanwhile would be stored beside the waiter, and nobody woken.
+            guard !takeFired() else { return continuation.resume() }
             precondition(waiter == nil, "two tasks wait for one signal")
             waiter = continuation
         }

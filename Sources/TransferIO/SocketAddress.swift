@@ -103,6 +103,8 @@ extension Endpoint {
     private static func resolve(host: String, port: UInt16) throws(ResolutionError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        // Without a name, this asks for the addresses that stand for all of this machine's (getaddrinfo(3)).
+        hints.ai_flags = AI_PASSIVE
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host == "*" ? nil : host, String(port), &hints, &list)
         guard code == 0, let first = list else {

@@ -26,7 +26,7 @@ extension StreamSocket {
     ) async throws(SystemError) {
         guard try !start(address) else { return }
         var hasTimedOut = false
-        let timer = loop.schedule(at: monotonicNanoseconds() &+ nanoseconds) { [writable] in
+        let timer = loop.schedule(at: monotonicDeadline(after: nanoseconds)) { [writable] in
             hasTimedOut = true
             writable.fire()
         }

@@ -71,12 +71,14 @@ package final class StreamSocket: ReadinessHandler {
     /// Sends small writes at once instead of waiting to fill a segment (tcp(7)); whoever writes here writes whole
     /// messages. Without effect on Unix-domain sockets.
     package func disableDelay() {
+        guard registration != nil else { return }
         var on: Int32 = 1
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// What went wrong since the last look (SO_ERROR of socket(7)); how a connection attempt ended.
     package func pendingError() -> SystemError? {
+        guard registration != nil else { return nil }
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &length)

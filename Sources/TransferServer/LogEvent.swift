@@ -72,7 +72,8 @@ extension LogEvent {
 
     static func acceptFailed(_ error: SystemError) -> LogEvent {
         LogEvent(
-            .error, "acceptFailed", "cannot accept connections now: \(error)", [("message", .string(error.description))])
+            .error, "acceptFailed", "cannot accept connections now: \(error)", [("message", .string(error.description))]
+        )
     }
 
     static func stopping(sessions: Int) -> LogEvent {

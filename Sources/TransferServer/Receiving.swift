@@ -109,7 +109,8 @@ final class Receiving {
         }
         let digest = digester.finish().digest
         guard digest == end.digest else {
-            throw StoreError(.digestMismatch, "The content arrived with the digest \(digest); \(end.digest) was declared.")
+            throw StoreError(
+                .digestMismatch, "The content arrived with the digest \(digest); \(end.digest) was declared.")
         }
         if let earlier {
             guard earlier.size == size, earlier.digest == digest else {

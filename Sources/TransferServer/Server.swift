@@ -43,6 +43,7 @@ package actor Server {
     /// The server is over when nobody holds it any more; its loops end with it.
     deinit {
         for loop in loops { loop.stop() }
+        context.pool.close()
     }
 
     /// Listens on every endpoint and accepts from now on.
@@ -58,7 +59,7 @@ package actor Server {
             closeListeners()
             throw error
         }
-        for listener in listeners { Task { await acceptLoop(listener) } }
+        for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         return bound
     }
@@ -70,7 +71,7 @@ package actor Server {
         isStopping = true
         closeListeners()
         context.log.write([.stopping(sessions: sessions.count)])
-        for session in sessions.values { Task { await session.drain() } }
+        for session in sessions.values { Task(executorPreference: session.loop) { await session.drain() } }
         let grace = MonotonicTime.now + context.configuration.drain
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
@@ -80,7 +81,7 @@ package actor Server {
 
     /// Ends every session now; `shutDown` returns soon after.
     package func stopSessions() {
-        for session in sessions.values { Task { await session.stop() } }
+        for session in sessions.values { Task(executorPreference: session.loop) { await session.stop() } }
     }
 
     /// Connections that are open.
@@ -133,7 +134,10 @@ extension Server {
     /// How long to wait before accepting again when the process has no descriptors left.
     private static let exhaustionBackoff = (first: Interval.milliseconds(10), longest: Interval.seconds(1))
 
-    private func acceptLoop(_ listener: ListeningSocket) async {
+    /// - Parameter number: of the listener, which may be closed by the time that this starts.
+    private func acceptLoop(_ number: Int) async {
+        guard listeners.indices.contains(number) else { return }
+        let listener = listeners[number]
         var backoff = Backoff(first: Self.exhaustionBackoff.first, longest: Self.exhaustionBackoff.longest)
         var generator = SystemRandomNumberGenerator()
         while true {
@@ -176,9 +180,9 @@ extension Server {
         sessionCount += 1
         let session = ServerSession(peer: peer, loop: loops[number % loops.count], context: context)
         sessions[number] = session
-        Task {
+        Task(executorPreference: session.loop) {
             await session.run(descriptor)
-            over(number)
+            await self.over(number)
         }
     }
 

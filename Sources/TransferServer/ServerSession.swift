@@ -68,7 +68,7 @@ actor ServerSession {
         socket?.disableDelay()
         context.log.write([.connected(peer: peer)])
         armTimer()
-        let writer = Task { await writeLoop() }
+        let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
         await finish()
         await writer.value
@@ -219,7 +219,7 @@ extension ServerSession {
         queue.append(batch)
         guard !isWorking else { return }
         isWorking = true
-        Task { await workLoop() }
+        Task(executorPreference: loop) { await self.workLoop() }
     }
 
     private func release(_ batch: LaneBatch) {

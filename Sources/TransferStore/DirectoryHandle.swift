@@ -22,9 +22,15 @@ final class DirectoryHandle: Sendable {
         try system("mkdirat") { mkdirat(number, name, mode) }
     }
 
+    /// - Throws: ELOOP for a symbolic link, like openat2; the plain call says ENOTDIR of it.
     func openDirectory(_ name: String) throws(SystemError) -> DirectoryHandle {
         let flags = clinux_o_directory | clinux_o_nofollow | O_RDONLY | O_CLOEXEC
-        return DirectoryHandle(Descriptor(try system("openat") { clinux_openat(number, name, flags, 0) }))
+        do throws(SystemError) {
+            return DirectoryHandle(Descriptor(try system("openat") { clinux_openat(number, name, flags, 0) }))
+        } catch {
+            guard error.errno == ENOTDIR, try status(name)?.isSymbolicLink ?? false else { throw error }
+            throw SystemError(errno: ELOOP, call: error.call)
+        }
     }
 
     func openFile(_ name: String, flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
@@ -73,4 +79,8 @@ final class DirectoryHandle: Sendable {
         }
         return names
     }
+}
+
+extension stat {
+    fileprivate var isSymbolicLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }

@@ -25,8 +25,10 @@ extension StoreError {
         case EDQUOT: self.init(.quotaExceeded, "Could not \(doing): the server's disk quota is used up.")
         case EFBIG: self.init(.uploadTooLarge, "Could not \(doing): the server's file system takes no file so large.")
         case EMFILE, ENFILE, ENOMEM:
-            self.init(.busy, "Could not \(doing): the server is out of \(error.errno == ENOMEM ? "memory" : "file handles").")
-        case ENAMETOOLONG: self.init(.invalidPath, "Could not \(doing): a name is too long for the server's file system.")
+            let what = error.errno == ENOMEM ? "memory" : "file handles"
+            self.init(.busy, "Could not \(doing): the server is out of \(what).")
+        case ENAMETOOLONG:
+            self.init(.invalidPath, "Could not \(doing): a name is too long for the server's file system.")
         case EILSEQ, EINVAL: self.init(.invalidPath, "Could not \(doing): the server's file system refuses the name.")
         case ELOOP, EXDEV: self.init(.invalidPath, "Could not \(doing): the path goes through a symbolic link.")
         case ENOTDIR: self.init(.pathConflict, "Could not \(doing): a file is where a directory is needed.")

@@ -6,3 +6,9 @@ package func monotonicNanoseconds() -> Int64 {
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
+
+/// The moment `nanoseconds` from now on the same clock; the last one there is when that is too far away to be told.
+package func monotonicDeadline(after nanoseconds: Int64) -> Int64 {
+    let (deadline, overflow) = monotonicNanoseconds().addingReportingOverflow(nanoseconds)
+    return overflow ? .max : deadline
+}

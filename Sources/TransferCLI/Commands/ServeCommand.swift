@@ -74,6 +74,8 @@ private actor ServerLifetime {
     nonisolated let unownedExecutor: UnownedSerialExecutor
     private let server: Server
     private let loop: EventLoop
+    private var arrived: Signal?
+    private var isOver = false
 
     init(_ server: Server) {
         self.server = server
@@ -81,23 +83,29 @@ private actor ServerLifetime {
         unownedExecutor = loop.asUnownedSerialExecutor()
     }
 
-    /// The first signal lets running uploads finish, the second ends the process at once.
+    /// The first signal lets running uploads finish, the second ends them.
     func untilStopped() async -> ExitCode {
         do throws(SystemError) {
             let signals = try ExitSignals(loop: loop)
+            arrived = signals.arrived
             await signals.arrived.wait()
-            let second = Task {
+            Task(executorPreference: loop) { await self.shutDown() }
+            while true {
                 await signals.arrived.wait()
+                if isOver { break }
                 await server.stopSessions()
             }
-            await server.shutDown()
-            signals.arrived.fire()
-            await second.value
             signals.close()
             return .success
         } catch {
             StandardStream.error.write("transfer: cannot wait for signals: \(error)\n")
             return .fault
         }
+    }
+
+    private func shutDown() async {
+        await server.shutDown()
+        isOver = true
+        arrived?.fire()
     }
 }

@@ -23,7 +23,8 @@ extension Commands {
         Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself."),
         Flag(
             name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
-            details: "Recognised from the content when not given. The bytes are treated alike.", choices: ContentKind.flagValues),
+            details: "Recognised from the content when not given. The bytes are treated alike.",
+            choices: ContentKind.flagValues),
     ]
 
     private static let pushHandling = [

@@ -1,0 +1,95 @@
+import Glibc
+import Synchronization
+import Testing
+import TransferIO
+
+@Suite struct BlockingPoolTests {
+    @Test func returnsWhatTheBodyReturns() async {
+        let pool = BlockingPool(name: "test-pool", threads: 2)
+        let name = await pool.run { threadName() }
+        #expect(name == "test-pool")
+    }
+
+    @Test func runsEverythingAndNeverMoreAtOnceThanItMay() async {
+        let pool = BlockingPool(name: "test-pool", threads: 3)
+        let crowd = Crowd()
+        await withTaskGroup { group in
+            for _ in 0..<300 {
+                group.addTask {
+                    await pool.run {
+                        crowd.enter()
+                        sched_yield()
+                        crowd.leave()
+                    }
+                }
+            }
+        }
+        #expect(crowd.all == 300)
+        #expect((1...3).contains(crowd.most))
+    }
+
+    @Test func atLeastOneThread() async {
+        let pool = BlockingPool(name: "test-pool", threads: 0)
+        #expect(await pool.run { 7 } == 7)
+    }
+
+    /// Each body waits for the other, so they pass only on two threads.
+    @Test(arguments: 0..<8) func aSecondThreadStartsThoughOneIsIdleWhenWorkComesForTwo(_: Int) async {
+        let pool = BlockingPool(name: "test-pool", threads: 2)
+        await pool.run {}
+        let (here, there) = (Gate(), Gate())
+        async let first = pool.run {
+            there.open()
+            return here.pass()
+        }
+        async let second = pool.run {
+            here.open()
+            return there.pass()
+        }
+        let passed = await [first, second]
+        #expect(passed == [true, true])
+    }
+
+    @Test func oneThreadWorksInOrder() async {
+        let pool = BlockingPool(name: "test-pool", threads: 1)
+        let order = Mutex<[Int]>([])
+        for number in 0..<200 { pool.submit { order.withLock { $0.append(number) } } }
+        await pool.run {}
+        #expect(order.withLock { $0 } == Array(0..<200))
+    }
+
+    @Test func doneWorkIsLetGoOfWhileMoreWaits() async {
+        let pool = BlockingPool(name: "test-pool", threads: 1)
+        let (start, end) = (Gate(), Gate())
+        let (witness, gone) = Witness.make()
+        // All three are queued before the first of them runs.
+        pool.submit { _ = start.pass() }
+        pool.submit { [witness] in withExtendedLifetime(witness) {} }
+        pool.submit { #expect(end.pass()) }
+        async let last: Void = pool.run {}
+        _ = consume witness
+        start.open()
+        await gone.finished()
+        end.open()
+        await last
+    }
+
+    @Test func tasksThatPreferItRunOnIt() async {
+        let pool = BlockingPool(name: "test-pool", threads: 2)
+        let crowd = Crowd()
+        await withTaskGroup { group in
+            for _ in 0..<50 {
+                group.addTask(executorPreference: pool) {
+                    #expect(threadName() == "test-pool")
+                    crowd.enter()
+                    sched_yield()
+                    crowd.leave()
+                    await Task.yield()
+                    #expect(threadName() == "test-pool")
+                }
+            }
+        }
+        #expect(crowd.all == 50)
+        #expect((1...2).contains(crowd.most))
+    }
+}

@@ -1,0 +1,88 @@
+import Glibc
+import Testing
+import TransferSystem
+
+@testable import TransferIO
+
+@Suite struct EventLoopRegistrationTests {
+    /// Reports what the loop told it.
+    private final class Recorder: ReadinessHandler {
+        let told = Signal()
+        var events: [Readiness] = []
+        var action: () -> Void = {}
+
+        func ready(_ readiness: Readiness) {
+            events.append(readiness)
+            action()
+            told.fire()
+        }
+    }
+
+    @Test func tellsWhatIsReady() async throws {
+        try await onLoop { actor in
+            let pair = try SocketPair()
+            let recorder = Recorder()
+            let registration = try actor.loop.register(pair.near.number, recorder)
+            await recorder.told.wait()
+            #expect(recorder.events == [.writable])
+
+            try system("write") { write(pair.far.number, "x", 1) }
+            await recorder.told.wait()
+            #expect(recorder.events.last?.contains(.readable) == true)
+
+            shutdown(pair.far.number, Int32(SHUT_RDWR))
+            await recorder.told.wait()
+            #expect(recorder.events.last?.isSuperset(of: [.readable, .failed]) == true)
+            actor.loop.deregister(registration)
+        }
+    }
+
+    /// Two descriptors become ready together; whoever is told first closes the other and registers a third under the
+    /// same number. The event that was meant for the closed one must not reach anybody.
+    @Test func anEventTakenBeforeACloseDoesNotReachWhoeverGotTheNumber() async throws {
+        try await onLoop { actor in
+            let pairs = [try SocketPair(), try SocketPair()]
+            let spare = try SocketPair()
+            let recorders = [Recorder(), Recorder()]
+            let heir = Recorder()
+            var registrations: [Registration] = []
+            for (pair, recorder) in zip(pairs, recorders) {
+                registrations.append(try actor.loop.register(pair.near.number, recorder))
+            }
+            for recorder in recorders { await recorder.told.wait() }
+
+            var inherited: Registration?
+            for (index, recorder) in recorders.enumerated() {
+                recorder.action = {
+                    guard inherited == nil else { return }
+                    let victim = pairs[1 - index].near.number
+                    actor.loop.deregister(registrations[1 - index])
+                    // Closes the victim and takes its number in one step.
+                    dup2(spare.near.number, victim)
+                    inherited = try? actor.loop.register(victim, heir)
+                }
+            }
+            for pair in pairs { try system("write") { write(pair.far.number, "x", 1) } }
+            await heir.told.wait()
+            #expect(heir.events == [.writable])
+            #expect(recorders.map(\.events.count).sorted() == [1, 2])
+
+            try system("write") { write(spare.far.number, "x", 1) }
+            await heir.told.wait()
+            #expect(heir.events.last?.contains(.readable) == true)
+            let survivor = recorders[0].events.count == 2 ? 0 : 1
+            actor.loop.deregister(registrations[survivor])
+            if let inherited { actor.loop.deregister(inherited) }
+        }
+    }
+
+    @Test func whatCannotBeWatchedIsRefused() async throws {
+        try await onLoop { actor in
+            let file = Descriptor(try system("open") { open("/proc/self/exe", O_RDONLY | O_CLOEXEC) })
+            let recorder = Recorder()
+            #expect(throws: SystemError(errno: EPERM, call: "epoll_ctl")) {
+                _ = try actor.loop.register(file.number, recorder)
+            }
+        }
+    }
+}

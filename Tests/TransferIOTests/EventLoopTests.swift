@@ -1,0 +1,256 @@
+import Glibc
+import Synchronization
+import Testing
+import TransferSystem
+
+@testable import TransferIO
+
+@Suite struct EventLoopTests {
+    @Test func anActorOfTheLoopRunsOnItsThread() async throws {
+        try await onLoop { actor in
+            #expect(threadName() == "test-loop")
+            #expect(actor.loop.isIsolatingCurrentContext() == true)
+            await Task.yield()
+            #expect(threadName() == "test-loop")
+            try await onLoop { other in
+                #expect(other.loop.isIsolatingCurrentContext() == true)
+                #expect(actor.loop.isIsolatingCurrentContext() == false)
+            }
+            #expect(threadName() == "test-loop")
+        }
+    }
+
+    @Test func aTaskThatPrefersTheLoopRunsOnItsThread() async throws {
+        let loop = try EventLoop(name: "test-loop")
+        defer { loop.stop() }
+        #expect(loop.isIsolatingCurrentContext() == false)
+        await withTaskExecutorPreference(loop) {
+            #expect(threadName() == "test-loop")
+            await Task.yield()
+            #expect(threadName() == "test-loop")
+        }
+        #expect(threadName() != "test-loop")
+    }
+
+    /// Were it resumed on another thread first, the task that is queued after it would run before it.
+    @Test func aTaskThatPrefersTheLoopIsResumedOnItsThread() async throws {
+        try await onLoop { actor in
+            let signal = Signal()
+            var order: [String] = []
+            let waiting = Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                await signal.wait()
+                order.append("resumed")
+            }
+            await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
+            signal.fire()
+            let later = Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                order.append("later")
+            }
+            await waiting.value
+            await later.value
+            #expect(order == ["resumed", "later"])
+        }
+    }
+
+    @Test func jobsFromManyThreadsAllRun() async throws {
+        try await onLoop { actor in
+            nonisolated(unsafe) var count = 0
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<500 { await actor.run { _ in count += 1 } }
+                    }
+                }
+            }
+            #expect(count == 4000)
+        }
+    }
+
+    @Test func jobsRunInTheOrderInWhichTheyCame() async throws {
+        try await onLoop { actor in
+            var order: [Int] = []
+            let tasks = (0..<100).map { number in
+                Task.immediate(executorPreference: actor.loop) {
+                    _ = actor
+                    order.append(number)
+                }
+            }
+            for task in tasks { await task.value }
+            #expect(order == Array(0..<100))
+        }
+    }
+
+    @Test func jobsThatAlwaysCauseOthersKeepNobodyWaiting() async throws {
+        let rally = Rally(try EventLoop(name: "test-loop"))
+        defer { rally.loop.stop() }
+        await withTaskExecutorPreference(rally.loop) {
+            async let serving: Void = rally.serve()
+            async let returning: Void = rally.giveBack()
+            _ = await (serving, returning)
+        }
+        #expect(await rally.isTimeUp)
+    }
+
+    /// Two tasks that wake each other, so that the loop is never without a job.
+    private actor Rally {
+        nonisolated let loop: EventLoop
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+        private(set) var isTimeUp = false
+        private let (ping, pong) = (Signal(), Signal())
+        private var rounds = 0
+
+        /// The test ends even if the timer never fires.
+        private var goesOn: Bool { !isTimeUp && rounds < 100_000 }
+
+        init(_ loop: EventLoop) {
+            self.loop = loop
+        }
+
+        func serve() async {
+            while goesOn {
+                rounds += 1
+                ping.fire()
+                await pong.wait()
+                // Not before both are at it.
+                if rounds == 10 {
+                    _ = loop.schedule(at: 0) { self.assumeIsolated { $0.isTimeUp = true } }
+                }
+            }
+            ping.fire()
+        }
+
+        func giveBack() async {
+            while goesOn {
+                await ping.wait()
+                pong.fire()
+            }
+        }
+    }
+
+    @Test func timersFireInTheOrderOfTheirDeadlines() async throws {
+        try await onLoop { actor in
+            let start = monotonicNanoseconds()
+            let done = Signal()
+            var fired: [Int64] = []
+            for delay in [3, 1, 5, 2, 4] as [Int64] {
+                let deadline = start + delay * 1_000_000
+                _ = actor.loop.schedule(at: deadline) {
+                    #expect(monotonicNanoseconds() >= deadline)
+                    #expect(actor.loop.isIsolatingCurrentContext() == true)
+                    fired.append(delay)
+                    if delay == 5 { done.fire() }
+                }
+            }
+            await done.wait()
+            #expect(fired == [1, 2, 3, 4, 5])
+        }
+    }
+
+    @Test func cancelledTimersDoNotFire() async throws {
+        try await onLoop { actor in
+            let now = monotonicNanoseconds()
+            let done = Signal()
+            let first = actor.loop.schedule(at: now) { Issue.record("cancelled before") }
+            actor.loop.cancel(first)
+            var last: EventLoop.Timer?
+            _ = actor.loop.schedule(at: now + 1) {
+                // It is due at the same time as the one that fires here.
+                if let last { actor.loop.cancel(last) }
+            }
+            last = actor.loop.schedule(at: now + 2) { Issue.record("cancelled by another") }
+            _ = actor.loop.schedule(at: now + 3) { done.fire() }
+            await done.wait()
+            if let last { actor.loop.cancel(last) }
+        }
+    }
+
+    @Test func aCallbackMayScheduleAnother() async throws {
+        try await onLoop { actor in
+            let done = Signal()
+            let loop = actor.loop
+            _ = loop.schedule(at: 0) {
+                _ = loop.schedule(at: 0) { done.fire() }
+            }
+            await done.wait()
+        }
+    }
+
+    @Test func sleepLastsItsTime() async throws {
+        try await onLoop { actor in
+            let start = monotonicNanoseconds()
+            await actor.loop.sleep(nanoseconds: 2_000_000)
+            #expect(monotonicNanoseconds() - start >= 2_000_000)
+            #expect(threadName() == "test-loop")
+            await actor.loop.sleep(nanoseconds: 0)
+            await actor.loop.sleep(nanoseconds: .min)
+        }
+    }
+
+    @Test func aDeadlineThatNeverComesDoesNotKeepTheLoopFromOthers() async throws {
+        try await onLoop { actor in
+            let never = actor.loop.schedule(at: .max) { Issue.record("the end of time") }
+            await actor.loop.sleep(nanoseconds: 1)
+            actor.loop.cancel(never)
+        }
+    }
+
+    @Test func whoeverSleepsForEverIsNotWokenAtOnce() async throws {
+        try await onLoop { actor in
+            var isAwake = false
+            // The task is never woken and never ends; the loop does.
+            Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                await actor.loop.sleep(nanoseconds: .max)
+                isAwake = true
+            }
+            await actor.loop.sleep(nanoseconds: 1)
+            #expect(!isAwake)
+        }
+    }
+
+    @Test func stopEndsTheThreadAndLetsGoOfTheLoop() async throws {
+        func startAndStop() async throws -> AsyncStream<Void> {
+            let (witness, gone) = Witness.make()
+            try await onLoop { actor in
+                _ = actor.loop.schedule(at: .max) { withExtendedLifetime(witness) {} }
+            }
+            return gone
+        }
+        await (try startAndStop()).finished()
+    }
+
+    @Test func stopRunsWhatIsQueued() async throws {
+        let actor = LoopActor(try EventLoop(name: "test-loop"))
+        let tasks = await actor.run { actor in
+            defer { actor.loop.stop() }
+            return (0..<10).map { number in
+                Task.immediate(executorPreference: actor.loop) {
+                    _ = actor
+                    // Also what these queue in turn.
+                    await Task.yield()
+                    return number
+                }
+            }
+        }
+        for (number, task) in tasks.enumerated() { #expect(await task.value == number) }
+    }
+}
+
+extension EventLoopTests {
+    /// In a process of its own, whose descriptors can be used up. A loop needs two: with one, what it has already must
+    /// be given back, or the next attempt would not come as far.
+    @Test func withoutDescriptorsThereIsNoLoopAndNothingIsLost() async {
+        await #expect(processExitsWith: .success) {
+            var exhaustion = try await Exhaustion()
+            #expect(throws: SystemError(errno: EMFILE, call: "epoll_create1")) { _ = try EventLoop(name: "none") }
+            exhaustion.giveBack()
+            for _ in 0..<3 {
+                #expect(throws: SystemError(errno: EMFILE, call: "eventfd")) { _ = try EventLoop(name: "none") }
+            }
+            exhaustion.giveBack()
+            try EventLoop(name: "one").stop()
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+import Testing
+
+@testable import TransferIO
+
+@Suite(.timeLimit(.minutes(1))) struct ExitSignalsTests {
+    /// The signals are blocked on the loop's thread and sent to that thread, so that the rest of the test process is
+    /// none the wiser.
+    @Test(arguments: [SIGTERM, SIGINT]) func arriveOnTheLoop(signal: Int32) async throws {
+        try await onLoop { actor in
+            ExitSignals.block()
+            let signals = try ExitSignals(loop: actor.loop)
+            for _ in 0..<2 {
+                pthread_kill(pthread_self(), signal)
+                await signals.arrived.wait()
+            }
+            signals.close()
+            signals.close()
+        }
+    }
+
+    @Test func blockingThemAlsoIgnoresBrokenPipes() async {
+        await #expect(processExitsWith: .success) {
+            ExitSignals.block()
+            kill(getpid(), SIGPIPE)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+
+/// Lets threads of a pool block until the test allows them to go on. A test that waits in vain fails instead of
+/// hanging: no wait takes longer than `patience`.
+///
+/// `@unchecked Sendable`: semaphores are made for being shared (sem_overview(7)).
+final class Gate: @unchecked Sendable {
+    private static let patience = 20
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() {
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    /// Lets `count` waits pass.
+    func open(_ count: Int = 1) {
+        for _ in 0..<count { sem_post(semaphore) }
+    }
+
+    /// - Returns: false when nobody opened the gate in time.
+    func pass() -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += Self.patience
+        while sem_timedwait(semaphore, &deadline) != 0 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
+}

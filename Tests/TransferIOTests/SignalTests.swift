@@ -1,0 +1,83 @@
+import Testing
+import TransferIO
+
+@Suite struct SignalTests {
+    @Test func firedBeforeIsRemembered() async throws {
+        try await onLoop { _ in
+            let signal = Signal()
+            signal.fire()
+            await signal.wait()
+        }
+    }
+
+    @Test func waitsUntilFired() async throws {
+        try await onLoop { actor in
+            let signal = Signal()
+            var steps: [String] = []
+            let waiting = Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                steps.append("waiting")
+                await signal.wait()
+                steps.append("woken")
+            }
+            // The loop runs what is queued in order: the other task waits by the time this one has run.
+            await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
+            steps.append("firing")
+            signal.fire()
+            await waiting.value
+            #expect(steps == ["waiting", "firing", "woken"])
+        }
+    }
+
+    @Test func firedSeveralTimesCountsOnce() async throws {
+        try await onLoop { actor in
+            let signal = Signal()
+            for _ in 0..<3 { signal.fire() }
+            await signal.wait()
+            var isWoken = false
+            let waiting = Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                await signal.wait()
+                isWoken = true
+            }
+            for _ in 0..<3 { await Task.immediate(executorPreference: actor.loop) { _ = actor }.value }
+            #expect(!isWoken)
+            signal.fire()
+            await waiting.value
+            #expect(isWoken)
+        }
+    }
+
+    @Test func firedAgainBeforeTheWaiterRanIsForItsNextWait() async throws {
+        try await onLoop { actor in
+            let signal = Signal()
+            let waiting = Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                await signal.wait()
+                await signal.wait()
+            }
+            await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
+            signal.fire()
+            signal.fire()
+            await waiting.value
+        }
+    }
+
+    /// The runtime queues such a task again at each step, so that another one's fire can fall between them.
+    @Test func aTaskThatDoesNotPreferTheLoopMissesNothing() async throws {
+        try await onLoop { actor in
+            for _ in 0..<100 {
+                let signal = Signal()
+                let waiting = Task {
+                    _ = actor
+                    await signal.wait()
+                }
+                Task {
+                    _ = actor
+                    signal.fire()
+                }
+                await waiting.value
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import Testing
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIO
+
+@Suite(.timeLimit(.minutes(1))) struct StreamSocketConnectTests {
+    /// How long an attempt may take that is expected to be answered.
+    private static let patience: Int64 = 10_000_000_000
+
+    private static let loopbacks = Wire.hasInternet6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"]
+
+    /// A socket that has an address and doesn't block, but doesn't listen.
+    private final class Bound: Sendable {
+        let address: SocketAddress
+        let descriptor: Descriptor
+
+        init(_ endpoint: Endpoint) throws {
+            let wanted = try endpoint.resolve()[0]
+            let descriptor = try makeSocket(family: wanted.family)
+            let number = descriptor.number
+            try system("bind") { wanted.withPointer { bind(number, $0, $1) } }
+            address = try SocketAddress.filled(by: "getsockname") { getsockname(number, $0, &$1) }
+            self.descriptor = descriptor
+        }
+
+        /// With the shortest queue there is.
+        func listen() throws {
+            try system("listen") { Glibc.listen(descriptor.number, 0) }
+        }
+    }
+
+    @Test(arguments: loopbacks) func aPortOnWhichNobodyListensRefuses(host: String) async throws {
+        try await onLoop { actor in
+            let bound = try Bound(.internet(host: host, port: 0))
+            await #expect(throws: SystemError(errno: ECONNREFUSED, call: "connect")) {
+                _ = try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience)
+            }
+        }
+    }
+
+    @Test func aSocketFileOnWhichNobodyListensRefuses() async throws {
+        let directory = try TemporaryDirectory()
+        try await onLoop { actor in
+            let bound = try Bound(.unix(path: directory.path("socket")))
+            await #expect(throws: SystemError(errno: ECONNREFUSED, call: "connect")) {
+                _ = try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience)
+            }
+            let missing = SocketAddress(unixPath: directory.path("missing"))
+            await #expect(throws: SystemError(errno: ENOENT, call: "connect")) {
+                _ = try await StreamSocket.connect(to: missing, loop: actor.loop, timeout: Self.patience)
+            }
+        }
+    }
+
+    /// Nobody accepts: when the queue is full, the kernel drops further attempts without an answer (listen(2)).
+    @Test(arguments: loopbacks) func anAttemptThatIsNotAnsweredTimesOut(host: String) async throws {
+        try await onLoop { actor in
+            let bound = try Bound(.internet(host: host, port: 0))
+            try bound.listen()
+            var connected: [StreamSocket] = []
+            defer { for socket in connected { socket.close() } }
+            let error = await #expect(throws: SystemError.self) {
+                while connected.count < 16 {
+                    connected.append(
+                        try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: 20_000_000))
+                }
+            }
+            #expect(error == SystemError(errno: ETIMEDOUT, call: "connect"))
+        }
+    }
+
+    @Test func aFullUnixQueueIsAnError() async throws {
+        let directory = try TemporaryDirectory()
+        try await onLoop { actor in
+            let bound = try Bound(.unix(path: directory.path("socket")))
+            try bound.listen()
+            var connected: [StreamSocket] = []
+            defer { for socket in connected { socket.close() } }
+            let error = await #expect(throws: SystemError.self) {
+                while connected.count < 16 {
+                    connected.append(
+                        try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience))
+                }
+            }
+            #expect(error == SystemError(errno: EAGAIN, call: "connect"))
+        }
+    }
+
+    @Test func withoutALimitItIsNotGivenUpAtOnce() async throws {
+        try await onLoop { actor in
+            let listener = try ListeningSocket(
+                try Endpoint.internet(host: "127.0.0.1", port: 0).resolve()[0], loop: actor.loop)
+            let socket = try await StreamSocket.connect(to: listener.address, loop: actor.loop, timeout: .max)
+            socket.close()
+            listener.close()
+        }
+    }
+
+    /// In a process of its own, where nobody else opens descriptors.
+    @Test func failedAttemptsLeaveNoDescriptorBehind() async {
+        await #expect(processExitsWith: .success) {
+            try await onLoop { actor in
+                let missing = SocketAddress(unixPath: "/proc/missing")
+                let bound = try Bound(.internet(host: "127.0.0.1", port: 0))
+                let before = try descriptorCount()
+                for address in [missing, bound.address, missing, bound.address] {
+                    await #expect(throws: SystemError.self) {
+                        _ = try await StreamSocket.connect(to: address, loop: actor.loop, timeout: Self.patience)
+                    }
+                }
+                #expect(try descriptorCount() == before)
+                }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Glibc
+import Testing
+import TransferIO
+import TransferSystem
+import TransferTestSupport
+
+@Suite(.timeLimit(.minutes(2))) struct StreamSocketTests {
+    @Test(arguments: Wire.available) func muchGoesBothWaysAtOnceByteForByte(wire: Wire) async throws {
+        var random = SplitMix64(seed: 7)
+        let (there, back) = (random.bytes(3_000_001), random.bytes(2_500_003))
+        try await wire.connected { near, far in
+            async let sendingThere: Void = near.send(there, seed: 3)
+            async let sendingBack: Void = far.send(back, seed: 4)
+            async let arrivedThere = far.receive(there.count, seed: 5)
+            async let arrivedBack = near.receive(back.count, seed: 6)
+            let (first, second) = (try await arrivedThere, try await arrivedBack)
+            _ = (try await sendingThere, try await sendingBack)
+            #expect(first == there)
+            #expect(second == back)
+        }
+    }
+
+    @Test(arguments: Wire.available) func nobodyMissesAnEdge(wire: Wire) async throws {
+        let ball = (0..<64).map { UInt8($0) }
+        try await wire.connected { near, far in
+            async let returning: Void = far.giveBack(ball.count)
+            let isSame = try await near.serve(ball, rounds: 300)
+            await near.endSending()
+            try await returning
+            #expect(isSame)
+        }
+    }
+
+    /// The same with tasks that prefer their loop, as a server's do: no other thread is in between.
+    @Test(arguments: Wire.available) func nobodyMissesAnEdgeWithoutLeavingTheLoop(wire: Wire) async throws {
+        let ball = (0..<64).map { UInt8($0) }
+        try await wire.connected { near, far in
+            let returning = Task(executorPreference: far.loop) { try await far.giveBack(ball.count) }
+            let serving = Task(executorPreference: near.loop) { try await near.serve(ball, rounds: 300) }
+            #expect(try await serving.value)
+            await near.endSending()
+            try await returning.value
+        }
+    }
+
+    @Test(arguments: Wire.available) func whoEndsSendingStillReceives(wire: Wire) async throws {
+        try await wire.connected { near, far in
+            try await near.send([1, 2, 3])
+            await near.endSending()
+            #expect(try await far.receive() == [1, 2, 3])
+            try await far.send([4, 5])
+            #expect(try await near.receive(2) == [4, 5])
+        }
+    }
+
+    @Test(arguments: Wire.available) func aCloseIsTheEndForThePeer(wire: Wire) async throws {
+        try await wire.connected { near, far in
+            async let rest = far.receive()
+            await near.close()
+            let bytes = try await rest
+            #expect(bytes.isEmpty)
+        }
+    }
+
+    @Test(arguments: Wire.available) func aCloseWithUnreadBytesResetsTheConnection(wire: Wire) async throws {
+        try await wire.connected { near, far in
+            try await far.send([1])
+            await near.waitUntilReadable()
+            await near.close()
+            await #expect(throws: SystemError(errno: ECONNRESET, call: "recv")) { try await far.receive() }
+        }
+    }
+
+    @Test(arguments: Wire.available) func sendingToAPeerThatIsGoneFails(wire: Wire) async throws {
+        try await wire.connected { near, far in
+            await near.close()
+            // The first bytes may be taken: only the answer to them says that nobody is there.
+            let error = await #expect(throws: SystemError.self) {
+                try await far.send([UInt8](repeating: 1, count: 50_000_000))
+            }
+            #expect(error?.errno == EPIPE || error?.errno == ECONNRESET)
+        }
+    }
+
+    @Test func aClosedSocketIsAtItsEnd() async throws {
+        try await onLoop { actor in
+            let numbers = try SocketPair.numbers()
+            let far = Descriptor(numbers.far)
+            let socket = try StreamSocket(Descriptor(numbers.near), loop: actor.loop)
+            socket.close()
+            socket.close()
+            socket.endSending()
+            socket.disableDelay()
+            #expect(socket.pendingError() == nil)
+            var byte: UInt8 = 0
+            let found = try withUnsafeMutableBytes(of: &byte) { (bytes) throws(SystemError) in
+                try socket.receive(into: bytes)
+            }
+            #expect(found == .end)
+            #expect(throws: SystemError(errno: EPIPE, call: "send")) {
+                try withUnsafeBytes(of: byte) { (bytes) throws(SystemError) in _ = try socket.send(bytes) }
+            }
+            // The descriptor was closed too: the other end sees it.
+            let count = withUnsafeMutableBytes(of: &byte) { read(far.number, $0.baseAddress, 1) }
+            #expect(count == 0)
+        }
+    }
+
+    @Test func closingWakesWhoeverWaits() async throws {
+        try await onLoop { actor in
+            let numbers = try SocketPair.numbers()
+            let far = Descriptor(numbers.far)
+            let socket = try StreamSocket(Descriptor(numbers.near), loop: actor.loop)
+            // The first edge: it is writable.
+            await socket.writable.wait()
+            let waiting = [socket.readable, socket.writable].map { signal in
+                Task.immediate(executorPreference: actor.loop) {
+                    _ = actor
+                    await signal.wait()
+                }
+            }
+            socket.close()
+            for task in waiting { await task.value }
+            _ = consume far
+        }
+    }
+
+    @Test func severalSourcesShareOneSignal() async throws {
+        try await onLoop { actor in
+            let news = Signal()
+            let numbers = [try SocketPair.numbers(), try SocketPair.numbers()]
+            let sockets = try numbers.map {
+                try StreamSocket(Descriptor($0.near), loop: actor.loop, readable: news)
+            }
+            for pair in numbers {
+                try system("write") { write(pair.far, "x", 1) }
+                await news.wait()
+            }
+            for socket in sockets { socket.close() }
+            for pair in numbers { close(pair.far) }
+        }
+    }
+
+    /// In a process of its own: elsewhere another test could get the descriptor's number in between.
+    @Test func aDescriptorThatCannotBeWatchedIsClosed() async {
+        await #expect(processExitsWith: .success) {
+            try await onLoop { actor in
+                let file = try system("open") { open("/proc/self/exe", O_RDONLY | O_CLOEXEC) }
+                #expect(throws: SystemError(errno: EPERM, call: "epoll_ctl")) {
+                    _ = try StreamSocket(Descriptor(file), loop: actor.loop)
+                }
+                #expect(fcntl(file, F_GETFD) == -1)
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Glibc
+import TransferIO
+import TransferSystem
+import TransferTestSupport
+
+/// One end of a connection, on a loop of its own.
+actor Talker {
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private var socket: StreamSocket?
+    private var listener: ListeningSocket?
+
+    init() throws(SystemError) {
+        loop = try EventLoop(name: "test-talker")
+    }
+
+    // MARK: Becoming connected
+
+    func adopt(_ number: Int32) throws(SystemError) {
+        socket = try StreamSocket(Descriptor(number), loop: loop)
+    }
+
+    func listen(at endpoint: Endpoint) throws -> SocketAddress {
+        let wanted = try endpoint.resolve()[0]
+        let listener = try ListeningSocket(wanted, loop: loop)
+        self.listener = listener
+        return listener.address
+    }
+
+    /// Accepts one connection and stops listening.
+    func accept() async throws {
+        while let listener, socket == nil {
+            switch try listener.accept() {
+            case .connection(let descriptor, _): socket = try StreamSocket(descriptor, loop: loop)
+            case .wouldBlock: await listener.acceptable.wait()
+            case .exhausted(let error): throw error
+            }
+        }
+        listener?.close()
+        listener = nil
+    }
+
+    func connect(to address: SocketAddress) async throws(SystemError) {
+        socket = try await StreamSocket.connect(to: address, loop: loop, timeout: 10_000_000_000)
+    }
+
+    func close() {
+        socket?.close()
+        listener?.close()
+        socket = nil
+        listener = nil
+    }
+
+    // MARK: Talking
+
+    /// Sends all of `bytes`, in pieces whose sizes `seed` decides.
+    func send(_ bytes: [UInt8], seed: UInt64 = 1) async throws {
+        guard let socket else { return }
+        var random = SplitMix64(seed: seed)
+        var sent = 0
+        while sent < bytes.count {
+            let size = min(bytes.count - sent, Int.random(in: 1...300_000, using: &random))
+            let taken = try bytes.withUnsafeBytes { all in
+                try socket.send(UnsafeRawBufferPointer(rebasing: all[sent..<sent + size]))
+            }
+            if let taken { sent += taken } else { await socket.writable.wait() }
+        }
+    }
+
+    /// Receives `count` bytes, or fewer when the end comes first, in pieces whose sizes `seed` decides.
+    func receive(_ count: Int = .max, seed: UInt64 = 2) async throws -> [UInt8] {
+        guard let socket else { return [] }
+        var random = SplitMix64(seed: seed)
+        var received: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 300_000)
+        while received.count < count {
+            let size = min(count - received.count, Int.random(in: 1...piece.count, using: &random))
+            let found = try piece.withUnsafeMutableBytes { all in
+                try socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: all[..<size]))
+            }
+            switch found {
+            case .bytes(let count): received += piece[..<count]
+            case .wouldBlock: await socket.readable.wait()
+            case .end: return received
+            }
+        }
+        return received
+    }
+
+    func endSending() {
+        socket?.endSending()
+    }
+
+    func waitUntilReadable() async {
+        await socket?.readable.wait()
+    }
+
+    /// Sends `ball` and waits for it to come back, `rounds` times over.
+    func serve(_ ball: [UInt8], rounds: Int) async throws -> Bool {
+        for _ in 0..<rounds {
+            try await send(ball)
+            guard try await receive(ball.count) == ball else { return false }
+        }
+        return true
+    }
+
+    /// Gives back what comes, in portions of `size`, until the end.
+    func giveBack(_ size: Int) async throws {
+        while true {
+            let ball = try await receive(size)
+            guard !ball.isEmpty else { return }
+            try await send(ball)
+        }
+    }
+}

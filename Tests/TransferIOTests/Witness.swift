@@ -1,0 +1,25 @@
+/// Tells that it was let go of.
+final class Witness: Sendable {
+    private let continuation: AsyncStream<Void>.Continuation
+
+    private init(_ continuation: AsyncStream<Void>.Continuation) {
+        self.continuation = continuation
+    }
+
+    deinit {
+        continuation.finish()
+    }
+
+    /// - Returns: a witness and a sequence that ends when nobody holds the witness any more.
+    static func make() -> (witness: Witness, gone: AsyncStream<Void>) {
+        let (gone, continuation) = AsyncStream.makeStream(of: Void.self)
+        return (Witness(continuation), gone)
+    }
+}
+
+extension AsyncStream<Void> {
+    /// Waits for the end.
+    func finished() async {
+        for await _ in self {}
+    }
+}

@@ -1,0 +1,51 @@
+import TransferCodec
+import TransferProtocol
+
+/// Frames as a well-behaved client would send them, for tests to bend.
+enum Frames {
+    static let hello = encoded(.hello(Hello(agent: "test")))
+
+    static func encoded(_ messages: Message...) -> [UInt8] {
+        messages.reduce(into: []) { $1.encode(into: &$0) }
+    }
+
+    static func data(_ body: [UInt8], _ encoding: BodyEncoding = .stored) -> [UInt8] {
+        var frame: [UInt8] = []
+        FrameHeader(.data, encoding: encoding, bodyLength: body.count).encode(into: &frame)
+        return frame + body
+    }
+
+    static func end(_ content: [UInt8], _ function: DigestFunction = .xxh128) -> [UInt8] {
+        encoded(.end(End(size: UInt64(content.count), digest: digest(content, function))))
+    }
+
+    static func digest(_ content: [UInt8], _ function: DigestFunction = .xxh128) -> Digest {
+        content.withUnsafeBytes { ContentDigester.digest(function, $0) }
+    }
+
+    static func deflated(_ content: [UInt8]) -> [UInt8] {
+        let deflater = Deflater(level: 6)
+        var output = [UInt8](repeating: 0, count: content.count + 1024)
+        let count = content.withUnsafeBytes { input in
+            output.withUnsafeMutableBytes { deflater.deflate(input, into: $0) ?? 0 }
+        }
+        return Array(output[..<count])
+    }
+
+    static func begin(
+        _ path: String, size: UInt64?, id: UploadID = .random(), conflict: ConflictPolicy = .keepBoth,
+        expectsAccept: Bool = false, digest: DigestFunction = .xxh128
+    ) -> [UInt8] {
+        encoded(
+            .begin(
+                Begin(
+                    id: id, path: path, size: size, digest: digest, conflict: conflict, expectsAccept: expectsAccept)))
+    }
+
+    /// A whole small upload.
+    static func upload(
+        _ path: String, _ content: [UInt8], id: UploadID = .random(), conflict: ConflictPolicy = .keepBoth
+    ) -> [UInt8] {
+        begin(path, size: UInt64(content.count), id: id, conflict: conflict) + data(content) + end(content)
+    }
+}
