@@ -114,17 +114,26 @@ extension ServerSession {
                 continue
             }
             if filling == nil { filling = LaneBatch(await context.buffers.take(), carry: carry) }
-            guard ending == nil, let batch = filling else { return }
-            switch receive(into: batch) {
-            case .wouldBlock:
-                submit(unless: isWorking)
-                await wake.wait()
-            case .bytes(let count):
-                parse(batch, received: count)
-                submit(unless: !batch.isFull && isWorking)
-            case .end: end(isBetweenUploads ? .done : .lost("the client closed the connection"))
-            }
+            if ending == nil, fill() { await wake.wait() }
         }
+    }
+
+    /// Receives once. Not part of the loop, because a local reference to the batch can live as long as its scope: idle
+    /// connections would hold the buffers that the others need.
+    ///
+    /// - Returns: whether there is nothing to receive for now.
+    private func fill() -> Bool {
+        guard let batch = filling else { return false }
+        switch receive(into: batch) {
+        case .wouldBlock:
+            submit(unless: isWorking)
+            return true
+        case .bytes(let count):
+            parse(batch, received: count)
+            submit(unless: !batch.isFull && isWorking)
+        case .end: end(isBetweenUploads ? .done : .lost("the client closed the connection"))
+        }
+        return false
     }
 
     private var isBetweenUploads: Bool {
