@@ -26,6 +26,10 @@ package struct ServerConfiguration: Sendable {
     /// Threads for work that blocks.
     package var blockingThreads = 8
 
+    /// Finished files that one connection has open before they are published together. More cost fewer syncs each;
+    /// every one takes a descriptor.
+    package var filesAtOnce = 256
+
     /// The program and its version, as told to clients.
     package var agent = ""
 

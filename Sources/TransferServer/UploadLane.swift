@@ -62,6 +62,7 @@ final class UploadLane: @unchecked Sendable {
         case (.end(let end), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try finish(receiving, end) }
             state = .idle
+            if ready.count >= context.configuration.filesAtOnce { publish() }
         case (.abort, .receiving(let receiving)):
             reject(receiving, StoreError(.aborted, "The client took the upload back."))
             state = .idle

@@ -6,6 +6,9 @@ private import TransferSystem
 
 /// `transfer serve`: receives until a signal ends it.
 struct ServeCommand {
+    /// Of so many shares of the descriptors, one is for files that wait to be published together.
+    private static let descriptorShares = 4
+
     private let configuration: ServerConfiguration
     private let log: Log
 
@@ -39,11 +42,12 @@ struct ServeCommand {
     }
 
     func run() async -> ExitCode {
-        raiseDescriptorLimit()
+        var configuration = configuration
+        let share = raisedDescriptorLimit() / Self.descriptorShares / configuration.blockingThreads
+        configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share))
         do throws(ServerError) {
-            let server = try Server(configuration, log: log)
-            try await server.start()
-            return await ServerLifetime(server).untilStopped()
+            try await ServerLifetime(Server(configuration, log: log)).run()
+            return .success
         } catch {
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
@@ -52,11 +56,15 @@ struct ServeCommand {
 
     /// Every connection and every file being written takes a descriptor, and the usual soft limit of 1,024 is a relic
     /// of select(2), which nothing here uses.
-    private func raiseDescriptorLimit() {
+    ///
+    /// - Returns: how many there can be.
+    private func raisedDescriptorLimit() -> Int {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return .max }
+        let before = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int(clamping: setrlimit(resource, &limit) == 0 ? limit.rlim_max : before)
     }
 }
 
@@ -83,23 +91,27 @@ private actor ServerLifetime {
         unownedExecutor = loop.asUnownedSerialExecutor()
     }
 
-    /// The first signal lets running uploads finish, the second ends them.
-    func untilStopped() async -> ExitCode {
-        do throws(SystemError) {
-            let signals = try ExitSignals(loop: loop)
-            arrived = signals.arrived
+    /// Serves until the first signal, which lets running uploads finish; the second ends them.
+    func run() async throws(ServerError) {
+        // Before anything is accepted: a crowd of connections may take every descriptor that there is.
+        let signals = try makeSignals()
+        defer { signals.close() }
+        try await server.start()
+        arrived = signals.arrived
+        await signals.arrived.wait()
+        Task(executorPreference: loop) { await self.shutDown() }
+        while true {
             await signals.arrived.wait()
-            Task(executorPreference: loop) { await self.shutDown() }
-            while true {
-                await signals.arrived.wait()
-                if isOver { break }
-                await server.stopSessions()
-            }
-            signals.close()
-            return .success
+            if isOver { break }
+            await server.stopSessions()
+        }
+    }
+
+    private func makeSignals() throws(ServerError) -> ExitSignals {
+        do throws(SystemError) {
+            return try ExitSignals(loop: loop)
         } catch {
-            StandardStream.error.write("transfer: cannot wait for signals: \(error)\n")
-            return .fault
+            throw ServerError("Cannot wait for signals: \(error).")
         }
     }
 

@@ -94,8 +94,9 @@ import TransferTestSupport
         #expect(server.visibleFiles.count == 1)
     }
 
-    @Test func aThousandSmallFiles() throws {
-        let server = try RunningServer()
+    /// With few descriptors as well: a server must not open more files at a time than it may.
+    @Test(arguments: [nil, 128]) func aThousandSmallFiles(_ descriptorLimit: Int?) throws {
+        let server = try RunningServer([], Surroundings(descriptorLimit: descriptorLimit))
         let sources = try TemporaryDirectory()
         try makeDirectory(sources.path("d"))
         var generator = SplitMix64(seed: 7)

@@ -8,10 +8,23 @@ let photo: String = {
     return "/\(root)/docs/images/demo.png"
 }()
 
-/// Content that compresses badly and differs everywhere.
+/// Content in which no two pages are alike, made fast: random bytes that repeat, with a number on each of their pages.
 func randomBytes(_ count: Int, seed: UInt64) -> [UInt8] {
     var generator = SplitMix64(seed: seed)
-    return generator.bytes(count)
+    let page = generator.bytes(min(count, 4_096))
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count < count {
+        let start = bytes.count
+        bytes.append(contentsOf: page.prefix(count - start))
+        withUnsafeBytes(of: start.littleEndian) { number in
+            bytes.withUnsafeMutableBytes { bytes in
+                UnsafeMutableRawBufferPointer(rebasing: bytes[start...].prefix(8)).copyBytes(
+                    from: number.prefix(bytes.count - start))
+            }
+        }
+    }
+    return bytes
 }
 
 func readFile(_ path: String) throws -> [UInt8] {

@@ -1,14 +1,18 @@
 import Glibc
 import Testing
+import TransferProtocol
 import TransferTestSupport
 
 @Suite struct ShutdownTests {
     @Test(arguments: [SIGTERM, SIGINT]) func anIdleServerEndsAtOnce(_ signal: Int32) throws {
         let server = try RunningServer()
-        let idle = try PeerConnection(to: server.address)
-        defer { idle.close() }
         #expect(try server.push([photo]).end == .exited(0))
+        let idle = try PeerConnection(to: server.address)
+        try idle.send(.hello(Hello(agent: "idle")))
         server.program.signal(signal)
+        let farewell = try idle.next { if case .goodbye(let farewell) = $0 { farewell } else { nil } }
+        #expect(farewell.code == .shuttingDown)
+        idle.close()
         #expect(try server.program.wait() == .exited(0))
         #expect(server.program.errorText.hasSuffix(" info stopped\n"))
     }
