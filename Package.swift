@@ -60,6 +60,6 @@ let package = Package(
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem"]),
         tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
         tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
-        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient"]),
+        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO"]),
     ]
 )

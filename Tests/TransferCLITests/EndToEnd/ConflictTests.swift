@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-@Suite struct ConflictTests {
+@Suite(.ownThreads) struct ConflictTests {
     struct Case: CustomTestStringConvertible {
         let policy: String
         let end: Program.End

@@ -3,7 +3,7 @@ import Testing
 import TransferTestSupport
 
 /// Either side is killed in the middle of an upload, which no side can do anything about any more.
-@Suite struct CrashTests {
+@Suite(.ownThreads) struct CrashTests {
     @Test func aStreamIsSentAgainToTheNextServer() throws {
         let content = randomBytes(3 << 20, seed: 3)
         var server = try RunningServer()

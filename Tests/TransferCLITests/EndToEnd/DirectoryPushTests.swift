@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-@Suite struct DirectoryPushTests {
+@Suite(.ownThreads) struct DirectoryPushTests {
     @Test func everythingInIt() throws {
         let server = try RunningServer()
         let sources = try TemporaryDirectory()

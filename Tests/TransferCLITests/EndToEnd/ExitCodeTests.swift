@@ -2,7 +2,7 @@ import Testing
 import TransferProtocol
 import TransferTestSupport
 
-@Suite struct ExitCodeTests {
+@Suite(.ownThreads) struct ExitCodeTests {
     @Test func oneOfSeveralFailed() throws {
         let server = try RunningServer()
         let push = try server.push(["/nonexistent/a", photo, "--text", "b", "--json"])

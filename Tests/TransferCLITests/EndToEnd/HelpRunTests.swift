@@ -1,6 +1,6 @@
 import Testing
 
-@Suite struct HelpRunTests {
+@Suite(.ownThreads) struct HelpRunTests {
     @Test(arguments: [["--help"], ["-h"], ["help"], ["help", "push"], ["help", "serve"], ["serve", "--help"]])
     func isPrinted(_ arguments: [String]) throws {
         let finished = try Finished(arguments, Surroundings(environment: [:]))

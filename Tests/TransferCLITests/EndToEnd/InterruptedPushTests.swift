@@ -3,7 +3,7 @@ import Testing
 import TransferProtocol
 import TransferTestSupport
 
-@Suite struct InterruptedPushTests {
+@Suite(.ownThreads) struct InterruptedPushTests {
     /// Whoever writes to standard input may never write again; a signal must end the push nonetheless.
     @Test(arguments: [SIGINT, SIGTERM]) func inTheMiddleOfAStream(_ signal: Int32) throws {
         let server = try RunningServer()

@@ -2,7 +2,7 @@ import Testing
 import TransferProtocol
 import TransferTestSupport
 
-@Suite struct ManyConnectionsTests {
+@Suite(.ownThreads) struct ManyConnectionsTests {
     @Test func outlivesItsLastDescriptor() throws {
         let server = try RunningServer([], Surroundings(descriptorLimit: 64))
         let crowd = try (0..<100).map { _ in try PeerConnection(to: server.address) }

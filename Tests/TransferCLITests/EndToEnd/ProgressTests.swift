@@ -2,7 +2,7 @@ import Testing
 import TransferTestSupport
 
 /// The live line on a terminal.
-@Suite struct ProgressTests {
+@Suite(.ownThreads) struct ProgressTests {
     private static let eraseToEnd = "\u{1B}[K"
 
     @Test func isDrawnAndTakenAway() throws {

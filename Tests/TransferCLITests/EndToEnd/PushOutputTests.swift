@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-@Suite struct PushOutputTests {
+@Suite(.ownThreads) struct PushOutputTests {
     @Test func linesForPeople() throws {
         let server = try RunningServer()
         let push = try server.push([photo, "--digest", "sha256"])

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-@Suite struct PushTests {
+@Suite(.ownThreads) struct PushTests {
     static let keys = [
         "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "durable", "seconds", "message",
     ]

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-@Suite struct ServeStartTests {
+@Suite(.ownThreads) struct ServeStartTests {
     @Test func theAddressIsTaken() throws {
         let server = try RunningServer()
         let other = try TemporaryDirectory()

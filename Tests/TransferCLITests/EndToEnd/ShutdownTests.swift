@@ -3,7 +3,7 @@ import Testing
 import TransferProtocol
 import TransferTestSupport
 
-@Suite struct ShutdownTests {
+@Suite(.ownThreads) struct ShutdownTests {
     @Test(arguments: [SIGTERM, SIGINT]) func anIdleServerEndsAtOnce(_ signal: Int32) throws {
         let server = try RunningServer()
         #expect(try server.push([photo]).end == .exited(0))

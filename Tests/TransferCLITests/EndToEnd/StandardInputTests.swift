@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-@Suite struct StandardInputTests {
+@Suite(.ownThreads) struct StandardInputTests {
     @Test(arguments: [0, 1, 65_536, 4 << 20, (9 << 20) + 3]) func arrivesWhole(_ size: Int) throws {
         let server = try RunningServer()
         let content = randomBytes(size, seed: UInt64(size))
