@@ -114,17 +114,25 @@ extension ServerSession {
                 continue
             }
             if filling == nil { filling = LaneBatch(await context.buffers.take(), carry: carry) }
-            guard ending == nil, let batch = filling else { return }
-            switch receive(into: batch) {
-            case .wouldBlock:
-                submit(unless: isWorking)
-                await wake.wait()
-            case .bytes(let count):
-                parse(batch, received: count)
-                submit(unless: !batch.isFull && isWorking)
-            case .end: end(isBetweenUploads ? .done : .lost("the client closed the connection"))
-            }
+            if !pump() { await wake.wait() }
         }
+    }
+
+    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
+    ///
+    /// - Returns: false when there is nothing to receive now.
+    private func pump() -> Bool {
+        guard ending == nil, let batch = filling else { return true }
+        switch receive(into: batch) {
+        case .wouldBlock:
+            submit(unless: isWorking)
+            return false
+        case .bytes(let count):
+            parse(batch, received: count)
+            submit(unless: !batch.isFull && isWorking)
+        case .end: end(isBetweenUploads ? .done : .lost("the client closed the connection"))
+        }
+        return true
     }
 
     private var isBetweenUploads: Bool {

@@ -56,15 +56,15 @@ import TransferTestSupport
     @Test(arguments: garbage) func endsTheConnectionWithAResultThatNamesIt(_ garbage: Garbage) async throws {
         let server = try await TestServer()
         let client = try server.client()
-        client.send(garbage.bytes)
-        let result = try client.result()
+        await client.send(garbage.bytes)
+        let result = try await client.result()
         #expect(result.code == garbage.code)
         #expect(result.id == .none)
         #expect(!result.message.isEmpty)
-        try client.waitForClose()
+        try await client.waitForClose()
         #expect(server.tree.isEmpty)
         #expect(server.parts.isEmpty)
-        try server.checkServes()
+        try await server.checkServes()
         await server.server.shutDown()
     }
 
@@ -73,13 +73,13 @@ import TransferTestSupport
         let whole = Frames.hello + Frames.upload("photo.png", [UInt8](repeating: 7, count: 300))
         for count in stride(from: 1, to: whole.count - 1, by: 17) {
             let client = try server.client()
-            client.send(Array(whole[..<count]))
+            await client.send(Array(whole[..<count]))
             client.endSending()
-            try client.waitForClose()
+            try await client.waitForClose()
         }
         #expect(server.tree.isEmpty)
         #expect(server.parts.isEmpty)
-        try server.checkServes()
+        try await server.checkServes()
         await server.server.shutDown()
     }
 
@@ -89,12 +89,12 @@ import TransferTestSupport
         for round in 0..<25 {
             let client = try server.client()
             let prefix = Bool.random(using: &random) ? Frames.hello : []
-            client.send(prefix + random.bytes(Int.random(in: 1...5000, using: &random)))
+            await client.send(prefix + random.bytes(Int.random(in: 1...5000, using: &random)))
             client.endSending()
-            try client.waitForClose()
+            try await client.waitForClose()
             #expect(server.tree.isEmpty, "seed \(seed), round \(round)")
         }
-        try server.checkServes()
+        try await server.checkServes()
         await server.server.shutDown()
     }
 
@@ -153,13 +153,13 @@ import TransferTestSupport
 
     @Test(arguments: badUploads) func endsTheUploadAlone(_ bad: BadUpload) async throws {
         let server = try await TestServer()
-        let client = try server.greetedClient()
-        client.send(bad.frames)
-        #expect(try client.result().code == bad.code)
+        let client = try await server.greetedClient()
+        await client.send(bad.frames)
+        #expect(try await client.result().code == bad.code)
         #expect(server.tree.isEmpty)
         #expect(server.parts.isEmpty)
-        client.send(Frames.upload("next", [4, 2]))
-        #expect(try client.result().code == .committed)
+        await client.send(Frames.upload("next", [4, 2]))
+        #expect(try await client.result().code == .committed)
         #expect(server.content("next") == [4, 2])
         await server.server.shutDown()
     }
@@ -176,39 +176,41 @@ import TransferTestSupport
         let server = try await TestServer()
         mkdir(server.directory.path("elsewhere"), 0o755)
         symlink(server.directory.path("elsewhere"), server.directory.path("store/outside"))
-        let client = try server.greetedClient()
-        client.send(Frames.upload("file", [9]))
-        #expect(try client.result().code == .committed)
-        client.send(Frames.upload(bad.path, [1, 2, 3], conflict: conflict))
-        let result = try client.result()
+        let client = try await server.greetedClient()
+        await client.send(Frames.upload("file", [9]))
+        #expect(try await client.result().code == .committed)
+        await client.send(Frames.upload(bad.path, [1, 2, 3], conflict: conflict))
+        let result = try await client.result()
         #expect(result.code == bad.code, "\(result.message)")
         #expect(server.tree == ["file", "outside"])
         #expect(server.parts.isEmpty)
         #expect(rmdir(server.directory.path("elsewhere")) == 0, "something got out")
-        try server.checkServes()
+        try await server.checkServes()
         await server.server.shutDown()
     }
 
     @Test func aPathThatIsNotUTF8IsTheUploadsFault() async throws {
         let server = try await TestServer()
-        let client = try server.greetedClient()
+        let client = try await server.greetedClient()
         var begin = Frames.begin("abc", size: 1)
         begin[begin.count - 2] = 0xFF
-        client.send(begin + Frames.data([1]) + Frames.end([1]))
-        #expect(try client.result().code == .invalidPath)
-        client.send(Frames.upload("good", [1]))
-        #expect(try client.result().code == .committed)
+        await client.send(begin + Frames.data([1]) + Frames.end([1]))
+        #expect(try await client.result().code == .invalidPath)
+        await client.send(Frames.upload("good", [1]))
+        #expect(try await client.result().code == .committed)
         await server.server.shutDown()
     }
 
     @Test func aClientThatVanishesLeavesNothing() async throws {
         let server = try await TestServer()
         do {
-            let client = try server.greetedClient()
-            client.send(Frames.begin("big", size: 64 << 20, expectsAccept: true))
-            guard case .message(.accept) = try client.next() else { throw RawClient.Failure(description: "no accept") }
+            let client = try await server.greetedClient()
+            await client.send(Frames.begin("big", size: 64 << 20, expectsAccept: true))
+            guard case .message(.accept) = try await client.next() else {
+                throw RawClient.Failure(description: "no accept")
+            }
             #expect(!server.parts.isEmpty)
-            client.send(Frames.data([UInt8](repeating: 3, count: 1 << 20)))
+            await client.send(Frames.data([UInt8](repeating: 3, count: 1 << 20)))
         }
         await server.server.shutDown()
         #expect(server.tree.isEmpty)

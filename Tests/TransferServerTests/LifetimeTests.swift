@@ -11,74 +11,79 @@ import TransferTestSupport
     @Test func aHandshakeThatDoesNotCome() async throws {
         let server = try await TestServer { $0.timeouts.handshake = .milliseconds(50) }
         let client = try server.client()
-        #expect(try client.result().code == .timedOut)
-        try client.waitForClose()
+        #expect(try await client.result().code == .timedOut)
+        try await client.waitForClose()
         await server.server.shutDown()
     }
 
-    @Test func aSilentPeerIsGivenUpAndALivelyOneIsNot() async throws {
-        let server = try await TestServer {
-            $0.timeouts.silence = .milliseconds(300)
-            $0.timeouts.heartbeat = .milliseconds(50)
-        }
-        let silent = try server.greetedClient()
-        let lively = try server.greetedClient()
+    @Test func aSilentPeerIsGivenUp() async throws {
+        let server = try await TestServer { $0.timeouts.silence = .milliseconds(100) }
+        #expect(try await server.greetedClient().result().code == .timedOut)
+        await server.server.shutDown()
+    }
+
+    @Test func aPeerThatAnswersPingsStays() async throws {
+        let server = try await TestServer { $0.timeouts.heartbeat = .milliseconds(20) }
+        let lively = try await server.greetedClient()
         for _ in 0..<10 {
-            guard case .message(.ping(let token)) = try lively.next() else {
+            guard case .message(.ping(let token)) = try await lively.next() else {
                 throw RawClient.Failure(description: "no ping")
             }
-            lively.send(.pong(token))
+            await lively.send(.pong(token))
         }
-        #expect(try silent.result().code == .timedOut)
-        lively.send(Frames.upload("x", [1]))
-        #expect(try lively.result().code == .committed)
+        await lively.send(Frames.upload("x", [1]))
+        #expect(try await lively.result().code == .committed)
         await server.server.shutDown()
     }
 
     @Test func anIdleConnectionIsClosed() async throws {
         let server = try await TestServer { $0.timeouts.idle = .milliseconds(50) }
-        #expect(try server.greetedClient().result().code == .timedOut)
+        #expect(try await server.greetedClient().result().code == .timedOut)
         await server.server.shutDown()
     }
 
     @Test func aRunningUploadFinishesBeforeTheServerGoes() async throws {
         let server = try await TestServer()
-        let client = try server.greetedClient()
-        client.send(Frames.begin("last", size: 100 << 20, expectsAccept: true))
-        guard case .message(.accept) = try client.next() else { throw RawClient.Failure(description: "no accept") }
+        let client = try await server.greetedClient()
+        await client.send(Frames.begin("last", size: 100 << 20, expectsAccept: true))
+        guard case .message(.accept) = try await client.next() else {
+            throw RawClient.Failure(description: "no accept")
+        }
         let end = Task { await server.server.shutDown() }
         // The listener closes first; from then on the server is stopping.
         while (try? server.client()) != nil { await Task.yield() }
         let part = [UInt8](repeating: 8, count: 1 << 20)
-        for _ in 0..<100 { client.send(Frames.data(part)) }
-        client.send(Frames.end(Array(repeating: part, count: 100).flatMap { $0 }))
-        #expect(try client.result().code == .committed)
-        guard case .message(.goodbye(let goodbye)) = try client.next() else {
+        for _ in 0..<100 { await client.send(Frames.data(part)) }
+        await client.send(Frames.end(Array(repeating: part, count: 100).flatMap { $0 }))
+        #expect(try await client.result().code == .committed)
+        guard case .message(.goodbye(let goodbye)) = try await client.next() else {
             throw RawClient.Failure(description: "no goodbye")
         }
         #expect(goodbye.code == .shuttingDown)
-        #expect(try client.next() == .closed)
+        #expect(try await client.next() == .closed)
         await end.value
     }
 
     @Test func theGracePeriodEnds() async throws {
         let server = try await TestServer { $0.drain = .milliseconds(100) }
-        let client = try server.greetedClient()
-        client.send(Frames.begin("never", size: 1000, expectsAccept: true))
-        guard case .message(.accept) = try client.next() else { throw RawClient.Failure(description: "no accept") }
+        let client = try await server.greetedClient()
+        await client.send(Frames.begin("never", size: 1000, expectsAccept: true))
+        guard case .message(.accept) = try await client.next() else {
+            throw RawClient.Failure(description: "no accept")
+        }
         await server.server.shutDown()
         #expect(server.tree.isEmpty)
     }
 
     @Test func idleConnectionsHearGoodbye() async throws {
         let server = try await TestServer()
-        let client = try server.greetedClient()
+        let client = try await server.greetedClient()
         await server.server.shutDown()
-        guard case .message(.goodbye(let goodbye)) = try client.next() else {
+        guard case .message(.goodbye(let goodbye)) = try await client.next() else {
             throw RawClient.Failure(description: "no goodbye")
         }
         #expect(goodbye.code == .shuttingDown)
-        #expect(try client.next() == .closed)
+        #expect(try await client.next() == .closed)
     }
 
     @Test func aPortInUseSaysWhatToDo() async throws {

@@ -1,4 +1,5 @@
 import Glibc
+import TransferIO
 import TransferProtocol
 
 /// A client that can break every rule: blocking, and with a time-out on receiving so that no test hangs.
@@ -18,6 +19,9 @@ final class RawClient: @unchecked Sendable {
 
     /// Seconds to wait for anything at all.
     private static let patience = 20
+
+    /// Waiting is done here and not on the few threads that all tests of the process share.
+    private static let threads = BlockingPool(name: "test-clients", threads: 512)
 
     private let number: Int32
     private var parser = FrameParser()
@@ -44,7 +48,11 @@ final class RawClient: @unchecked Sendable {
     }
 
     /// Sends all of it; a server that has closed already is not this function's business.
-    func send(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8]) async {
+        await Self.threads.run { [self] in sendNow(bytes) }
+    }
+
+    private func sendNow(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
@@ -55,8 +63,8 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
-    func send(_ messages: Message...) {
-        send(messages.reduce(into: []) { $1.encode(into: &$0) })
+    func send(_ messages: Message...) async {
+        await send(messages.reduce(into: []) { $1.encode(into: &$0) })
     }
 
     /// Says that nothing more will come.
@@ -65,7 +73,11 @@ final class RawClient: @unchecked Sendable {
     }
 
     /// The next message, or the end of the connection.
-    func next() throws -> Heard {
+    func next() async throws -> Heard {
+        try await Self.threads.run { [self] in Result { try nextNow() } }.get()
+    }
+
+    private func nextNow() throws -> Heard {
         while true {
             switch try step() {
             case .message(let message, let consumed):
@@ -78,20 +90,21 @@ final class RawClient: @unchecked Sendable {
     }
 
     /// The next result, whatever else comes before it.
-    func result() throws -> UploadResult {
-        while case .message(let message) = try next() {
+    func result() async throws -> UploadResult {
+        while case .message(let message) = try await next() {
             if case .result(let result) = message { return result }
         }
         throw Failure(description: "the server closed the connection before it sent a result")
     }
 
     /// Reads to the end of the connection.
-    func waitForClose() throws {
-        while try next() != .closed {}
+    func waitForClose() async throws {
+        while try await next() != .closed {}
     }
 
     private func step() throws -> FrameParser.Step {
-        try received.withUnsafeBytes { bytes in Result { () throws(ProtocolFault) in try parser.next(bytes.bytes) } }.get()
+        try received.withUnsafeBytes { bytes in Result { () throws(ProtocolFault) in try parser.next(bytes.bytes) } }
+            .get()
     }
 
     private func receive() throws -> Bool {

@@ -27,10 +27,10 @@ final class TestServer: Sendable {
     func client() throws -> RawClient { try RawClient(port: port) }
 
     /// A client that has been welcomed.
-    func greetedClient() throws -> RawClient {
+    func greetedClient() async throws -> RawClient {
         let client = try client()
-        client.send(Frames.hello)
-        guard case .message(.welcome) = try client.next() else {
+        await client.send(Frames.hello)
+        guard case .message(.welcome) = try await client.next() else {
             throw RawClient.Failure(description: "the server did not welcome")
         }
         return client
@@ -43,10 +43,10 @@ final class TestServer: Sendable {
     var parts: [String] { Self.walk(directory.path("store/.transfer/incoming"), "").sorted() }
 
     /// Shows that the server is in order: stores something for somebody else.
-    func checkServes() throws {
+    func checkServes() async throws {
         let client = try client()
-        client.send(Frames.hello + Frames.upload("still-serving", [1, 2, 3]))
-        let result = try client.result()
+        await client.send(Frames.hello + Frames.upload("still-serving", [1, 2, 3]))
+        let result = try await client.result()
         guard result.code.isSuccess, result.isDurable, content("still-serving") == [1, 2, 3] else {
             throw RawClient.Failure(description: "the server no longer serves: \(result)")
         }
