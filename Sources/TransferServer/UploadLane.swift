@@ -26,6 +26,9 @@ final class UploadLane: @unchecked Sendable {
     private var events: [LogEvent] = []
     private var lastReport: Int64 = 0
 
+    /// Uploads published together at most. Each holds a descriptor until then, and a batch can complete thousands.
+    private static let mostReady = 256
+
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
 
@@ -62,6 +65,7 @@ final class UploadLane: @unchecked Sendable {
         case (.end(let end), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try finish(receiving, end) }
             state = .idle
+            if ready.count >= Self.mostReady { publish() }
         case (.abort, .receiving(let receiving)):
             reject(receiving, StoreError(.aborted, "The client took the upload back."))
             state = .idle
@@ -109,7 +113,9 @@ final class UploadLane: @unchecked Sendable {
         for ((receiving, publication), outcome) in zip(ready, outcomes) {
             switch outcome {
             case .success(let published): acknowledge(receiving, publication, published)
-            case .failure(let error): settle(receiving, UploadResult(error, receiving))
+            case .failure(let error):
+                // Not `receiving.size`: by now the digester may count the bytes of a later upload.
+                settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
             }
         }
         ready.removeAll(keepingCapacity: true)
@@ -117,14 +123,14 @@ final class UploadLane: @unchecked Sendable {
 
     private func acknowledge(_ receiving: Receiving, _ publication: Publication, _ published: Published) {
         let result = UploadResult(published, publication)
-        if result.code != .skipped { context.recent.add(result) }
+        if result.code != .skipped { context.recent.add(result, path: result.storedPath ?? publication.path.string) }
         settle(receiving, result)
     }
 
     private func reject(_ receiving: Receiving, _ error: StoreError) {
         receiving.discard()
         state = .rejected
-        settle(receiving, UploadResult(error, receiving))
+        settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
     }
 
     private func settle(_ receiving: Receiving, _ result: UploadResult) {
@@ -151,9 +157,9 @@ final class UploadLane: @unchecked Sendable {
 }
 
 extension UploadResult {
-    init(_ error: StoreError, _ receiving: Receiving) {
+    init(_ error: StoreError, _ id: UploadID, size: UInt64) {
         self.init(
-            id: receiving.begin.id, code: error.code, size: receiving.size, message: error.message,
+            id: id, code: error.code, size: size, message: error.message,
             retryAfter: error.code == .busy ? 1000 : nil)
     }
 

@@ -1,8 +1,10 @@
 import Glibc
-import TransferIO
 import TransferProtocol
+import TransferTestSupport
 
-/// A client that can break every rule: blocking, and with a time-out on receiving so that no test hangs.
+@testable import TransferIO
+
+/// A client that can break every rule: blocking, and with time-outs on both directions so that no test hangs.
 ///
 /// `@unchecked Sendable`: one thread may send while another one receives; the two share nothing but the socket.
 final class RawClient: @unchecked Sendable {
@@ -20,27 +22,22 @@ final class RawClient: @unchecked Sendable {
     /// Seconds to wait for anything at all.
     private static let patience = 20
 
-    /// Waiting is done here and not on the few threads that all tests of the process share.
-    private static let threads = BlockingPool(name: "test-clients", threads: 512)
-
     private let number: Int32
     private var parser = FrameParser()
     private var received: [UInt8] = []
 
-    init(port: UInt16) throws {
-        number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    init(_ endpoint: Endpoint) throws {
+        guard let address = try endpoint.resolve().first else { throw Failure(description: "no address") }
+        number = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.patience, tv_usec: 0)
-        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        let code = withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
+        setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
+        let code = address.withPointer { connect(number, $0, $1) }
+        guard code == 0 else {
+            close(number)
+            throw Failure(description: "connect: \(String(cString: strerror(errno)))")
         }
-        guard code == 0 else { throw Failure(description: "connect: \(String(cString: strerror(errno)))") }
     }
 
     deinit {
@@ -48,11 +45,7 @@ final class RawClient: @unchecked Sendable {
     }
 
     /// Sends all of it; a server that has closed already is not this function's business.
-    func send(_ bytes: [UInt8]) async {
-        await Self.threads.run { [self] in sendNow(bytes) }
-    }
-
-    private func sendNow(_ bytes: [UInt8]) {
+    func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
@@ -63,8 +56,8 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
-    func send(_ messages: Message...) async {
-        await send(messages.reduce(into: []) { $1.encode(into: &$0) })
+    func send(_ messages: Message...) {
+        send(messages.reduce(into: []) { $1.encode(into: &$0) })
     }
 
     /// Says that nothing more will come.
@@ -72,12 +65,14 @@ final class RawClient: @unchecked Sendable {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// The next message, or the end of the connection.
-    func next() async throws -> Heard {
-        try await Self.threads.run { [self] in Result { try nextNow() } }.get()
+    /// Whether the server takes no more bytes for so long.
+    func isStalled(milliseconds: Int32) -> Bool {
+        var watched = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+        return poll(&watched, 1, milliseconds) == 0
     }
 
-    private func nextNow() throws -> Heard {
+    /// The next message, or the end of the connection.
+    func next() throws -> Heard {
         while true {
             switch try step() {
             case .message(let message, let consumed):
@@ -89,17 +84,44 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// The next result, whatever else comes before it.
-    func result() async throws -> UploadResult {
-        while case .message(let message) = try await next() {
-            if case .result(let result) = message { return result }
+    /// The next message.
+    func nextMessage() throws -> Message {
+        guard case .message(let message) = try next() else { throw Failure(description: "the server closed") }
+        return message
+    }
+
+    /// The next message but pings, reports of progress and `welcome`.
+    func answer() throws -> Message {
+        while case .message(let message) = try next() {
+            switch message {
+            case .ping, .received, .welcome: continue
+            default: return message
+            }
         }
-        throw Failure(description: "the server closed the connection before it sent a result")
+        throw Failure(description: "the server closed the connection before it answered")
+    }
+
+    /// The next result, with nothing but pings, reports of progress and `welcome` before it.
+    func result() throws -> UploadResult {
+        let message = try answer()
+        guard case .result(let result) = message else { throw Failure(description: "no result but \(message)") }
+        return result
+    }
+
+    func expectAccept() throws {
+        let message = try answer()
+        guard case .accept = message else { throw Failure(description: "no accept but \(message)") }
+    }
+
+    func goodbye() throws -> Goodbye {
+        let message = try answer()
+        guard case .goodbye(let goodbye) = message else { throw Failure(description: "no goodbye but \(message)") }
+        return goodbye
     }
 
     /// Reads to the end of the connection.
-    func waitForClose() async throws {
-        while try await next() != .closed {}
+    func waitForClose() throws {
+        while try next() != .closed {}
     }
 
     private func step() throws -> FrameParser.Step {
