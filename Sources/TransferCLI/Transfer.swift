@@ -7,6 +7,7 @@ struct Transfer {
     /// Not an asynchronous `main`: the runtime would give the main thread to Dispatch, which lets all signals through
     /// on it, and the commands rely on those that they have blocked.
     static func main() {
+        StandardStream.occupyClosed()
         ExitSignals.block()
         Task.detached { exit(await execute().rawValue) }
         while true { pause() }

@@ -1,22 +1,13 @@
 private import Glibc
 
 /// Calls back at the first SIGINT or SIGTERM, which the process blocks everywhere; a second one ends it at once.
-struct Interruption {
-    private let thread: pthread_t?
-
-    init(_ action: @escaping @Sendable () -> Void) {
+enum Interruption {
+    /// Watches to the end of the process. Its thread is not cancelled: that could unwind it inside `action`.
+    static func watch(_ action: @escaping @Sendable () -> Void) {
         let context = Unmanaged.passRetained(Action(action))
         var thread = pthread_t()
-        let code = pthread_create(&thread, nil, waitForSignals, context.toOpaque())
-        if code != 0 { context.release() }
-        self.thread = code == 0 ? thread : nil
-    }
-
-    /// The signals are no longer waited for.
-    func stop() {
-        guard let thread else { return }
-        pthread_cancel(thread)
-        pthread_join(thread, nil)
+        guard pthread_create(&thread, nil, waitForSignals, context.toOpaque()) == 0 else { return context.release() }
+        pthread_detach(thread)
     }
 }
 

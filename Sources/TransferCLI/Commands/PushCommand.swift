@@ -8,6 +8,8 @@ private import TransferSystem
 struct PushCommand {
     private let server: ServerAddress
     private let uploads: [Upload]
+    private let operands: Set<String>
+    private let input: StandardInput
     private let configuration: ClientConfiguration
     private let output: PushOutput
 
@@ -18,7 +20,9 @@ struct PushCommand {
             throw arguments.error("'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
         }
         self.server = server
-        uploads = try Self.uploads(arguments)
+        input = StandardInput()
+        uploads = try Self.uploads(arguments, input)
+        operands = Set(arguments.operands)
         output = PushOutput(arguments)
         var configuration = ClientConfiguration()
         configuration.compression = arguments.string("compress") == "zlib" ? .zlib : .none
@@ -31,12 +35,14 @@ struct PushCommand {
     }
 
     func run() async -> ExitCode {
-        var reporter = PushReporter(output)
+        var reporter = PushReporter(output, operands: operands)
         do throws(PushFailure) {
             let client = try TransferClient(server: server, configuration: configuration)
             let events = client.push(uploads)
-            let interruption = Interruption { events.cancel() }
-            defer { interruption.stop() }
+            Interruption.watch { [input] in
+                events.cancel()
+                input.cancel()
+            }
             for try await event in events { reporter.show(event) }
             return reporter.finish(nil)
         } catch {
@@ -44,7 +50,7 @@ struct PushCommand {
         }
     }
 
-    private static func uploads(_ arguments: ParsedArguments) throws(UsageError) -> [Upload] {
+    private static func uploads(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) -> [Upload] {
         let kind = arguments.choice("kind", as: ContentKind.self)
         let name = arguments.string("name")
         let text = arguments.string("text")
@@ -62,7 +68,7 @@ struct PushCommand {
                 continue
             }
             guard let name else { throw arguments.error("standard input needs a name; use --name") }
-            uploads.append(.stream(DescriptorSource(STDIN_FILENO), name: name, kind: kind))
+            uploads.append(.stream(input, name: name, kind: kind))
         }
         if let text { uploads.append(.bytes(Array(text.utf8), name: name ?? "text.txt", kind: kind ?? .text)) }
         return uploads

@@ -11,9 +11,14 @@ struct PushReporter {
     private var committed = (files: 0, bytes: UInt64(0))
     private var failed: [ResultCode: Int] = [:]
     private var skipped = 0
+    private var lostOutput: SystemError?
 
-    init(_ output: PushOutput) {
+    /// What the command line names: to skip it, unlike something inside a directory, is to fail.
+    private let operands: Set<String>
+
+    init(_ output: PushOutput, operands: Set<String>) {
         self.output = output
+        self.operands = operands
         line = output.showsProgress ? LiveLine() : nil
     }
 
@@ -21,7 +26,7 @@ struct PushReporter {
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
-            talk("connection lost: \(reason); trying again in \(ByteFormat.duration(seconds))")
+            talk("connection lost: \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
         case .connected, .counted, .progress: break
         }
         line?.update(event)
@@ -33,16 +38,23 @@ struct PushReporter {
     mutating func finish(_ failure: PushFailure?) -> ExitCode {
         line?.clear()
         if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
-        if !output.isQuiet, committed.files + failed.count + skipped > 0 { talk(summary) }
-        return exitCode(failure)
+        if committed.files + failed.count + skipped > 0 {
+            talk(summary)
+        } else if failure == nil {
+            talk("there was no file to push")
+        }
+        guard let lostOutput else { return exitCode(failure) }
+        StandardStream.error.write("transfer: cannot write the results to standard output: \(lostOutput.reason)\n")
+        return .uploadsFailed
     }
 
     private mutating func show(_ report: UploadReport) {
         switch report.result {
-        case .sourceSkipped: skipped += 1
+        case .skipped: skipped += 1
+        case .sourceSkipped where !operands.contains(report.source): skipped += 1
         case let code where code.isSuccess:
             committed.files += 1
-            committed.bytes += report.size
+            committed.bytes = committed.bytes.addingClamped(report.size)
         case let code: failed[code, default: 0] += 1
         }
         if output.isJSON {
@@ -61,7 +73,8 @@ struct PushReporter {
 
     private mutating func print(_ text: String, to stream: StandardStream) {
         line?.clear()
-        stream.write(text)
+        let loss = stream.write(text)
+        if stream == .output { lostOutput = lostOutput ?? loss }
     }
 
     private var summary: String {

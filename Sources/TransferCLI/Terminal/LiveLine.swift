@@ -36,7 +36,11 @@ struct LiveLine {
             snapshot.phase = progress.bytes == progress.size ? .storing : .sending
         case .finished(let report):
             snapshot.filesDone += 1
-            if report.result.isSuccess { finishedBytes += report.size } else { snapshot.failed += 1 }
+            if report.result.isSuccess {
+                finishedBytes = finishedBytes.addingClamped(report.size)
+            } else if report.result != .sourceSkipped {
+                snapshot.failed += 1
+            }
             snapshot.currentFile = report.source
             snapshot.currentBytes = report.size
             snapshot.currentSize = report.size
@@ -56,7 +60,7 @@ struct LiveLine {
         guard isUrgent || now - lastDrawn >= Self.interval else { return }
         lastDrawn = now
         let isCurrentFinished = snapshot.currentBytes == snapshot.currentSize && snapshot.phase != .storing
-        snapshot.totalBytes = finishedBytes + (isCurrentFinished ? 0 : snapshot.currentBytes)
+        snapshot.totalBytes = finishedBytes.addingClamped(isCurrentFinished ? 0 : snapshot.currentBytes)
         meter.record(bytes: snapshot.totalBytes, at: MonotonicTime(nanoseconds: now))
         snapshot.bytesPerSecond = meter.bytesPerSecond
         snapshot.secondsLeft = snapshot.totalSize.flatMap {
@@ -70,5 +74,13 @@ struct LiveLine {
         var size = winsize()
         guard clinux_terminal_size(STDERR_FILENO, &size) == 0, size.ws_col > 0 else { return Self.fallbackColumns }
         return Int(size.ws_col)
+    }
+}
+
+extension UInt64 {
+    /// The sum, or the largest number: sizes can be whatever the server says.
+    func addingClamped(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }

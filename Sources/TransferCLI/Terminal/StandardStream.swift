@@ -1,12 +1,25 @@
 internal import Glibc
+internal import TransferSystem
 
 /// Where the program talks to whoever started it.
 enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
-    /// Writes all of a text. A stream that nobody reads any more takes nothing, which is no error of ours.
-    func write(_ text: String) {
+    /// Opens what the caller closed, so that no socket or file gets its number and then what is meant for people. It is
+    /// opened the wrong way round: using it fails, as if it were closed.
+    static func occupyClosed() {
+        for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
+            _ = open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// Writes all of a text. A stream that is closed, or that nobody reads any more, takes nothing, which is no error
+    /// of ours.
+    ///
+    /// - Returns: why the rest of the text is lost, if it is.
+    @discardableResult
+    func write(_ text: String) -> SystemError? {
         var remaining = Array(text.utf8)[...]
         while !remaining.isEmpty {
             let written = remaining.withUnsafeBytes { Glibc.write(rawValue, $0.baseAddress, $0.count) }
@@ -15,9 +28,10 @@ enum StandardStream: Int32 {
             } else if errno == EAGAIN {
                 waitUntilWritable()
             } else if errno != EINTR {
-                return
+                return errno == EPIPE || errno == EBADF ? nil : SystemError(errno: errno, call: "write")
             }
         }
+        return nil
     }
 
     /// A stream can be non-blocking because another program that shares it made it so.

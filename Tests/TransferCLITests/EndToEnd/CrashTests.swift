@@ -1,0 +1,63 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// Either side is killed in the middle of an upload, which no side can do anything about any more.
+@Suite struct CrashTests {
+    @Test func aStreamIsSentAgainToTheNextServer() throws {
+        let content = randomBytes(3 << 20, seed: 3)
+        var server = try RunningServer()
+        let push = try server.startPush(["-", "--name", "in.bin", "--json"], Surroundings(input: .pipe))
+        try push.write(content[..<(1 << 20)])
+        try server.program.waitForError("begun in.bin, size unknown")
+        server = try server.restarted()
+        try push.write(content[(1 << 20)...])
+        push.closeInput()
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(finished.errors.contains("connection lost: "))
+        #expect(try finished.object()["result"] == "committed")
+        try expectExactlyOnce(server, "in.bin", content)
+        #expect(server.program.errorText.contains("1 unfinished uploads ("))
+    }
+
+    @Test func aFileIsSentAgainToTheNextServer() throws {
+        let sources = try TemporaryDirectory()
+        // How much is large enough to be caught in the middle depends on the machine.
+        for size in [32 << 20, 128 << 20, 512 << 20] {
+            let content = randomBytes(size, seed: UInt64(size))
+            try writeFile(sources.path("big"), content)
+            var server = try RunningServer()
+            let push = try server.startPush([sources.path("big"), photo, "--json"])
+            try server.program.waitForError("begun big, \(size) bytes")
+            server = try server.restarted()
+            let finished = try Finished(push)
+            #expect(finished.end == .exited(0), "\(finished.errors)")
+            #expect(try finished.objects().map { $0["storedPath"] }.sorted { $0 ?? "" < $1 ?? "" } == ["big", "demo.png"])
+            guard server.program.errorText.contains("1 unfinished uploads (") else { continue }
+            #expect(try server.stored("demo.png") == readFile(photo))
+            unlink("\(server.directory)/demo.png")
+            return try expectExactlyOnce(server, "big", content)
+        }
+        Issue.record("no upload was caught in the middle")
+    }
+
+    @Test func aDeadClientLeavesNothing() throws {
+        let server = try RunningServer()
+        let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
+        try push.write(randomBytes(5 << 20, seed: 4))
+        try server.program.waitForError("begun in.bin, ")
+        #expect(server.visibleFiles.isEmpty)
+        push.signal(SIGKILL)
+        #expect(try push.wait() == .killed(by: SIGKILL))
+        try server.program.waitForError("connection lost inside in.bin after ")
+        #expect(files(below: server.directory) == [".transfer/lock"])
+        #expect(try server.push([photo]).end == .exited(0))
+        #expect(server.visibleFiles == ["demo.png"])
+    }
+
+    private func expectExactlyOnce(_ server: RunningServer, _ path: String, _ content: [UInt8]) throws {
+        #expect(server.visibleFiles == [path])
+        #expect(try server.stored(path) == content)
+    }
+}

@@ -1,0 +1,92 @@
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@Suite struct ExitCodeTests {
+    @Test func oneOfSeveralFailed() throws {
+        let server = try RunningServer()
+        let push = try server.push(["/nonexistent/a", photo, "--text", "b", "--json"])
+        #expect(push.end == .exited(1))
+        let objects = try push.objects()
+        let results = Dictionary(uniqueKeysWithValues: objects.map { ($0["source"], $0["result"]) })
+        #expect(results == ["/nonexistent/a": "sourceUnreadable", photo: "committed", "text.txt": "committed"])
+        #expect(objects.allSatisfy { $0.keys == PushTests.keys })
+        #expect(push.errors.hasSuffix(", 1 failed (1 sourceUnreadable)\n"))
+        #expect(server.visibleFiles == ["demo.png", "text.txt"])
+    }
+
+    @Test(arguments: [
+        (["push", "--jsn", "a"], "unknown flag '--jsn'; did you mean '--json'?"),
+        (["push", "a", "--to"], "'--to' needs a value"),
+        (["push", "a", "--digest", "md5"], "unknown value 'md5' for '--digest'"),
+        (["push", "-"], "standard input needs a name; use --name"),
+        (["push"], "nothing to push"),
+        (["push", "a", "b", "--name", "c"], "--name is for a single upload"),
+        (["push", "a", "--to", "::::"], "'::::' is not a server"),
+        (["push", "a", "--retry-for", "soon"], "'soon' is not a duration"),
+        (["pusj"], "unknown command 'pusj'; did you mean 'push'?"),
+        ([], "no command given"),
+        (["serve", "extra"], "unexpected operand 'extra'"),
+        (["serve", "--listen", "nowhere"], "'nowhere' is not an address to listen on"),
+        (["serve", "--silence-timeout", "0"], "--silence-timeout must be more than zero"),
+        (["serve", "--max-upload", "much"], "'much' is not a size"),
+        (["serve", "--log-level", "loud"], "unknown value 'loud'"),
+        (["help", "pull"], "unknown command 'pull'"),
+    ])
+    func theCommandLineIsWrong(_ arguments: [String], _ message: String) throws {
+        let finished = try Finished(arguments)
+        #expect(finished.end == .exited(2) && finished.output == "")
+        #expect(finished.errors.contains(message), "\(finished.errors)")
+        #expect(finished.errors.contains("\nTry 'transfer "), "\(finished.errors)")
+    }
+
+    @Test func nobodyListens() throws {
+        let peer = try FakeServer()
+        peer.close()
+        let push = try Finished(["push", photo, "--to", peer.address])
+        #expect(push.end == .exited(3) && push.output == "")
+        #expect(push.errors == "transfer: Cannot reach \(peer.address): Connection refused\n")
+    }
+
+    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n"])
+    func whateverListensSpeaksAnotherLanguage(_ words: String) throws {
+        let finished = try push(toServerThatSays: Array(words.utf8))
+        #expect(finished.end == .exited(5) && finished.output == "")
+        #expect(finished.errors.hasPrefix("transfer: The server broke the protocol: "), "\(finished.errors)")
+    }
+
+    @Test func accessIsRefused() throws {
+        var frame: [UInt8] = []
+        let refusal = UploadResult(id: .none, code: .authenticationRequired, message: "Who are you?\u{1B}[2J")
+        Message.result(refusal).encode(into: &frame)
+        let finished = try push(toServerThatSays: frame)
+        #expect(finished.end == .exited(4))
+        #expect(finished.errors.contains("transfer: The server refused: Who are you?\\u{1b}[2J"), "\(finished.errors)")
+    }
+
+    /// It says what it likes, even sizes that no file has.
+    @Test func theServerCountsBeyondAllNumbers() throws {
+        let peer = try FakeServer()
+        var surroundings = Surroundings(errors: .terminal(columns: 80))
+        surroundings.environment["TERM"] = "xterm"
+        let push = try Program(
+            ["push", photo, "--text", "a", "--to", peer.address, "--retry-for", "0", "--json"], surroundings)
+        let connection = try peer.accept()
+        try connection.send(.welcome(Welcome()))
+        for id in try connection.uploads(2) {
+            try connection.send(.received(Received(id: id, bytes: .max)))
+            try connection.send(.result(UploadResult(id: id, code: .committed, size: .max)))
+        }
+        connection.close()
+        #expect(try push.wait() == .exited(0), "\(push.errorText)")
+    }
+
+    private func push(toServerThatSays words: [UInt8]) throws -> Finished {
+        let peer = try FakeServer()
+        let push = try Program(["push", photo, "--to", peer.address, "--retry-for", "0"])
+        let connection = try peer.accept()
+        try connection.send(words)
+        defer { connection.close() }
+        return try Finished(push)
+    }
+}

@@ -1,0 +1,122 @@
+import Glibc
+import TransferProtocol
+
+/// Something that listens where a client expects a server, and says what the test wants.
+final class FakeServer {
+    /// As `--to` takes it.
+    let address: String
+
+    private var number: Int32
+
+    init() throws {
+        number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var wanted = sockaddr_in()
+        wanted.sin_family = sa_family_t(AF_INET)
+        wanted.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let number = number
+        let code = withUnsafeMutablePointer(to: &wanted) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(number, $0, length) == 0 && listen(number, 16) == 0 ? getsockname(number, $0, &length) : -1
+            }
+        }
+        guard code == 0 else { throw Program.Failure(description: "listen: errno \(errno)") }
+        address = "127.0.0.1:\(UInt16(bigEndian: wanted.sin_port))"
+    }
+
+    deinit { close() }
+
+    func close() {
+        if number >= 0 { Glibc.close(number) }
+        number = -1
+    }
+
+    /// Waits for a client.
+    func accept() throws -> PeerConnection {
+        var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, Int32(Program.patience) * 1000) == 1 else {
+            throw Program.Failure(description: "nobody connected")
+        }
+        return PeerConnection(Glibc.accept(number, nil, nil))
+    }
+}
+
+/// A test's end of a connection.
+final class PeerConnection {
+    private var number: Int32
+    private var received: [UInt8] = []
+    private var parser = FrameParser()
+
+    init(_ number: Int32) {
+        self.number = number
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        var patience = timeval(tv_sec: Program.patience, tv_usec: 0)
+        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    /// Connects to a server that listens on 127.0.0.1.
+    convenience init(to address: String) throws {
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.init(number)
+        var peer = sockaddr_in()
+        peer.sin_family = sa_family_t(AF_INET)
+        peer.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        peer.sin_port = UInt16(address.split(separator: ":").last ?? "")?.bigEndian ?? 0
+        let code = withUnsafePointer(to: &peer) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw Program.Failure(description: "connect: errno \(errno)") }
+    }
+
+    deinit { close() }
+
+    func close() {
+        guard number >= 0 else { return }
+        // Without this the unread rest of what came would reset the connection and what was sent last with it.
+        shutdown(number, Int32(SHUT_WR))
+        Glibc.close(number)
+        number = -1
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        guard Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw Program.Failure(description: "send: errno \(errno)")
+        }
+    }
+
+    func send(_ message: Message) throws {
+        var frame: [UInt8] = []
+        message.encode(into: &frame)
+        try send(frame)
+    }
+
+    /// Reads messages, data left out, until one is of interest.
+    func next<T>(_ interest: (Message) -> T?) throws -> T {
+        while true {
+            switch try received.withUnsafeBytes({ try parser.next($0.bytes) }) {
+            case .needsMore: try receive()
+            case .data(_, let consumed): received.removeFirst(consumed)
+            case .message(let message, let consumed):
+                received.removeFirst(consumed)
+                if let found = interest(message) { return found }
+            }
+        }
+    }
+
+    /// Waits for that many uploads to arrive.
+    func uploads(_ count: Int) throws -> [UploadID] {
+        try (0..<count).map { _ in
+            try next { if case .begin(let begin) = $0 { begin.id } else { nil } }
+        }
+    }
+
+    private func receive() throws {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        let count = recv(number, &buffer, buffer.count, 0)
+        guard count > 0 else { throw Program.Failure(description: "the connection ended: errno \(errno)") }
+        received += buffer[..<count]
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import TransferTestSupport
+
+/// The photo of the documentation.
+let photo: String = {
+    // Tests/TransferCLITests/EndToEnd/Files.swift
+    let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+    return "/\(root)/docs/images/demo.png"
+}()
+
+/// Content that compresses badly and differs everywhere.
+func randomBytes(_ count: Int, seed: UInt64) -> [UInt8] {
+    var generator = SplitMix64(seed: seed)
+    return generator.bytes(count)
+}
+
+func readFile(_ path: String) throws -> [UInt8] {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw Program.Failure(description: "open \(path): errno \(errno)") }
+    defer { close(number) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while true {
+        let count = read(number, &buffer, buffer.count)
+        guard count >= 0 else { throw Program.Failure(description: "read \(path): errno \(errno)") }
+        if count == 0 { return bytes }
+        bytes += buffer[..<count]
+    }
+}
+
+func writeFile(_ path: String, _ bytes: some Sequence<UInt8>) throws {
+    let number = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard number >= 0 else { throw Program.Failure(description: "open \(path): errno \(errno)") }
+    defer { close(number) }
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
+        guard count > 0 else { throw Program.Failure(description: "write \(path): errno \(errno)") }
+        rest = rest.dropFirst(count)
+    }
+}
+
+func makeDirectory(_ path: String) throws {
+    guard mkdir(path, 0o755) == 0 else { throw Program.Failure(description: "mkdir \(path): errno \(errno)") }
+}
+
+/// The paths of all files below a directory, relative to it and sorted.
+func files(below directory: String) -> [String] {
+    names(in: directory).flatMap { name in
+        isDirectory("\(directory)/\(name)") ? files(below: "\(directory)/\(name)").map { "\(name)/\($0)" } : [name]
+    }
+    .sorted()
+}
+
+private func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+}
+
+private func names(in directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+}

@@ -1,0 +1,63 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@Suite struct InterruptedPushTests {
+    /// Whoever writes to standard input may never write again; a signal must end the push nonetheless.
+    @Test(arguments: [SIGINT, SIGTERM]) func inTheMiddleOfAStream(_ signal: Int32) throws {
+        let server = try RunningServer()
+        let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
+        try push.write(randomBytes(5 << 20, seed: 5))
+        try server.program.waitForError("begun in.bin, ")
+        push.signal(signal)
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(1) && finished.output == "")
+        #expect(finished.errors.contains("cancelled  in.bin: "), "\(finished.errors)")
+        #expect(finished.errors.contains("\ntransfer: The push was stopped.\n0 stored, "), "\(finished.errors)")
+        try server.program.waitForError("in.bin")
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+        #expect(files(below: server.directory) == [".transfer/lock"])
+    }
+
+    @Test func beforeTheStreamGivesAnything() throws {
+        let server = try RunningServer(["--log-level", "debug"])
+        let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
+        try server.program.waitForError("connection from ")
+        push.signal(SIGINT)
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(1) && finished.output == "")
+        #expect(finished.errors.contains("The push was stopped."), "\(finished.errors)")
+        #expect(server.visibleFiles.isEmpty)
+    }
+
+    /// What was acknowledged before stays so, and is said.
+    @Test func betweenTwoUploads() throws {
+        let peer = try FakeServer()
+        let push = try Program(["push", "--to", peer.address, photo, "--text", "a"])
+        let connection = try peer.accept()
+        try connection.send(.welcome(Welcome()))
+        let ids = try connection.uploads(2)
+        try connection.send(.result(UploadResult(id: ids[0], code: .committed, isDurable: true, size: 51_452)))
+        try push.waitForOutput("committed  ")
+        push.signal(SIGINT)
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(1))
+        #expect(finished.lines.count == 1)
+        #expect(finished.errors.hasPrefix("cancelled  text.txt: Stopped before it was acknowledged.\n"))
+        #expect(finished.errors.contains("\n1 stored, 51.5 KB in "))
+        #expect(finished.errors.hasSuffix(", 1 failed (1 cancelled)\n"))
+    }
+
+    /// The server takes the connection and never answers.
+    @Test func whileTheServerSaysNothing() throws {
+        let peer = try FakeServer()
+        let push = try Program(["push", "--to", peer.address, photo])
+        let connection = try peer.accept()
+        _ = try connection.uploads(1)
+        push.signal(SIGINT)
+        #expect(try push.wait() == .exited(1))
+        #expect(push.errorText.contains("0 stored, "))
+    }
+}

@@ -1,0 +1,83 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+@Suite struct PushOutputTests {
+    @Test func linesForPeople() throws {
+        let server = try RunningServer()
+        let push = try server.push([photo, "--digest", "sha256"])
+        let digest = try server.push([photo, "--digest", "sha256", "--json"]).object()["digest"] ?? ""
+        #expect(push.output == "committed  \(photo) -> demo.png  51.5 KB  \(digest)\n")
+        #expect(push.errors.hasPrefix("1 stored, 51.5 KB in ") && push.errors.hasSuffix("/s)\n"))
+        #expect(push.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func quietSaysNothingUnlessSomethingFails() throws {
+        let server = try RunningServer()
+        let push = try server.push([photo, "--quiet"])
+        #expect(push.end == .exited(0) && push.output == "" && push.errors == "")
+        let failed = try server.push([photo, "/nonexistent", "-q"])
+        #expect(failed.end == .exited(1) && failed.output == "")
+        #expect(failed.errors == "sourceUnreadable  /nonexistent: There is no such file or directory.\n")
+    }
+
+    @Test func namesThatCouldSteerATerminalAreEscaped() throws {
+        let server = try RunningServer()
+        let sources = try TemporaryDirectory()
+        let name = "a\nb\u{1B}[31mc\u{202E}d"
+        try writeFile(sources.path(name), [1])
+        let push = try server.push([name], Surroundings(directory: sources.path))
+        #expect(push.end == .exited(0))
+        #expect(push.output.hasPrefix("committed  a\\nb\\u{1b}[31mc\\u{202e}d  1 B  xxh128:"))
+        #expect(push.lines.count == 1)
+        #expect(server.visibleFiles == [name])
+        try server.program.waitForError("committed a\\nb\\u{1b}[31mc\\u{202e}d, 1 bytes")
+        #expect(!server.program.errorText.contains("\u{1B}"))
+        let object = try server.push([name, "--json"], Surroundings(directory: sources.path)).object()
+        #expect(object["storedPath"] == "a\\nb\\u001b[31mc\\u202ed")
+    }
+
+    /// As in `transfer push … --json | head -1`.
+    @Test func aReaderThatGoesIsNoFailure() throws {
+        let server = try RunningServer()
+        let sources = try TemporaryDirectory()
+        let count = 300
+        for number in 0..<count { try writeFile(sources.path("\(number)"), "content \(number)".utf8) }
+        let push = try server.push([sources.path, "--json"], to: "/all", Surroundings(output: .brokenPipe))
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(push.errors.hasPrefix("\(count) stored, "))
+        #expect(server.visibleFiles.count == count)
+    }
+
+    @Test func resultsThatCannotBeWrittenAreAFailure() throws {
+        let server = try RunningServer()
+        let push = try server.push([photo, "--json"], Surroundings(output: .file("/dev/full")))
+        #expect(push.end == .exited(1))
+        #expect(push.errors.contains("cannot write the results to standard output: No space left on device"))
+        #expect(server.visibleFiles == ["demo.png"])
+    }
+
+    /// Without care the socket would get the number of a standard stream, and the results with it.
+    @Test(arguments: 0..<8) func closedStreamsAreNoFailure(_ which: Int) throws {
+        let server = try RunningServer()
+        let closed = Surroundings(
+            input: which & 1 == 0 ? .file("/dev/null") : .closed, output: which & 2 == 0 ? .pipe : .closed,
+            errors: which & 4 == 0 ? .pipe : .closed)
+        #expect(try server.push([photo, "--json"], closed).end == .exited(0))
+        #expect(try server.stored("demo.png") == readFile(photo))
+    }
+
+    @Test func closedInputIsNoEmptyFile() throws {
+        let server = try RunningServer()
+        let push = try server.push(["-", "--name", "nothing", "--json"], Surroundings(input: .closed))
+        #expect(push.end == .exited(1))
+        #expect(try push.object()["result"] == "sourceUnreadable")
+        #expect(server.visibleFiles.isEmpty)
+    }
+
+    @Test func needsNoEnvironmentAtAll() throws {
+        let server = try RunningServer([], Surroundings(environment: [:]))
+        #expect(try server.push([photo], Surroundings(environment: [:])).end == .exited(0))
+        #expect(server.visibleFiles == ["demo.png"])
+    }
+}

@@ -1,0 +1,87 @@
+import Glibc
+
+/// Collects what a process writes on one stream as it comes, so that the process is never held up.
+///
+/// `@unchecked Sendable`: the state is only touched with the lock held.
+final class StreamReader: @unchecked Sendable {
+    private let number: Int32
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    private var collected: [UInt8] = []
+    private var hasEnded = false
+
+    /// - Parameter number: becomes the reader's.
+    init(_ number: Int32) throws {
+        self.number = number
+        lock = .allocate(capacity: 1)
+        changed = .allocate(capacity: 1)
+        pthread_mutex_init(lock, nil)
+        pthread_cond_init(changed, nil)
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let code = pthread_create(&thread, nil, collect, context.toOpaque())
+        guard code == 0 else {
+            context.release()
+            throw Program.Failure(description: "pthread_create: errno \(code)")
+        }
+        pthread_detach(thread)
+    }
+
+    deinit {
+        close(number)
+        pthread_cond_destroy(changed)
+        pthread_mutex_destroy(lock)
+        changed.deallocate()
+        lock.deallocate()
+    }
+
+    var bytes: [UInt8] {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return collected
+    }
+
+    /// - Returns: false when the stream did not end in time.
+    func waitForEnd() -> Bool {
+        wait { hasEnded in hasEnded }
+    }
+
+    /// - Returns: false when the text did not come in time, or can't come any more.
+    func wait(for condition: (String) -> Bool) -> Bool {
+        wait { hasEnded in hasEnded || condition(String(decoding: collected, as: UTF8.self)) }
+            && condition(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private func wait(until condition: (_ hasEnded: Bool) -> Bool) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += Program.patience
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        while !condition(hasEnded) {
+            guard pthread_cond_timedwait(changed, lock, &deadline) == 0 else { return condition(hasEnded) }
+        }
+        return true
+    }
+
+    /// The thread's work: reads to the end.
+    fileprivate func run() {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = read(number, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            pthread_mutex_lock(lock)
+            // A terminal whose other side is closed says EIO.
+            if count > 0 { collected += buffer[..<count] } else { hasEnded = true }
+            pthread_cond_broadcast(changed)
+            pthread_mutex_unlock(lock)
+            if count <= 0 { return }
+        }
+    }
+}
+
+private func collect(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<StreamReader>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+}

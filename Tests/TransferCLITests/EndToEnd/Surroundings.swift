@@ -1,0 +1,33 @@
+/// What the program finds when it starts.
+struct Surroundings {
+    /// Another program to run; nothing means the one under test.
+    var executable: String?
+
+    /// Where a stream of the program leads.
+    enum Stream: Equatable {
+        /// A pipe that the test holds the other end of.
+        case pipe
+        /// A terminal of that many columns that the test holds the other end of.
+        case terminal(columns: UInt16)
+        case file(String)
+        /// A pipe that nobody reads.
+        case brokenPipe
+        case closed
+    }
+
+    /// All of it; nothing of the test's own environment is inherited.
+    var environment = ["HOME": "/nonexistent", "PATH": "/usr/bin:/bin"]
+
+    /// The working directory; nothing means that of the test.
+    var directory: String?
+
+    /// Standard input: a pipe, a file or closed.
+    var input = Stream.file("/dev/null")
+
+    var output = Stream.pipe
+
+    var errors = Stream.pipe
+
+    /// The most descriptors that it can ever have, as a hard limit.
+    var descriptorLimit: Int?
+}
