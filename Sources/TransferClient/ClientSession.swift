@@ -24,6 +24,12 @@ actor ClientSession {
     /// How long a server can make the client wait with a retry-after; more is a mistake.
     private static let longestHold = Interval.seconds(30)
 
+    /// Milliseconds before a server that is busy and doesn't say for how long is asked again; doubled each time.
+    private static let shortestHold: UInt32 = 50
+
+    /// Heartbeats in the time after which a silent server is given up: some pongs must have the time to come back.
+    private static let heartbeatsInSilence = 3.0
+
     /// Bytes received at once; results are short.
     private static let receiveSize = 64 << 10
 
@@ -38,8 +44,9 @@ actor ClientSession {
     private var timer: EventLoop.Timer?
     private var queue = SendQueue()
     private var inFlight = InFlight()
-    private var accepted: UploadID?
-    private var settled: UploadID?
+    /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
+    private var answer = LaneProducer.Answer.none
+    private var lastBegun: UploadID?
     private var producing = LaneProducer.Next.more
     /// Counts what the producer may have been waiting for.
     private var news = 0
@@ -71,7 +78,11 @@ actor ClientSession {
             let timeout = run.timeouts.handshake.nanoseconds
             socket = try await StreamSocket.connect(to: address, loop: run.loop, timeout: timeout)
         } catch {
-            return .lost(error.reason)
+            return ending ?? .lost(error.reason)
+        }
+        if let ending {
+            socket?.close()
+            return ending
         }
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
@@ -124,7 +135,7 @@ extension ClientSession {
                 continue
             }
             let chunk = OutgoingChunk(await run.buffers.take())
-            let orders = LaneProducer.Orders(allowance: machine.allowance, accepted: accepted, settled: settled)
+            let orders = LaneProducer.Orders(allowance: allowance, answer: answer)
             let newsBefore = news
             let next = await run.pool.run { [producer] in producer.fill(chunk, orders) }
             // What arrived while the chunk was being made may be just what the producer would wait for.
@@ -134,18 +145,23 @@ extension ClientSession {
     }
 
     private var mayFill: Bool {
-        producing == .more && queue.chunkCount < Self.chunksAhead && heldUntil <= .now && !run.channel.isFull
+        producing == .more && queue.chunkCount < Self.chunksAhead && !run.channel.isFull
     }
+
+    /// How many uploads may begin now. One that has begun goes on while others are held back.
+    private var allowance: Int { isLeaving || heldUntil > .now ? 0 : machine.allowance }
 
     private var isComplete: Bool {
         guard machine.isSettled, queue.isEmpty else { return false }
-        return isLeaving || (producing == .exhausted && heldUntil <= .now)
+        return isLeaving || (producing == .exhausted && machine.isWelcomed)
     }
 
     private func take(_ chunk: OutgoingChunk) {
         for upload in chunk.begun {
             machine.began(upload.id)
             inFlight.add(upload)
+            lastBegun = upload.id
+            answer = .none
         }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
@@ -216,7 +232,7 @@ extension ClientSession {
         switch try machine.receive(message) {
         case .welcomed(let welcome): welcomed(welcome)
         case .accepted(let id):
-            accepted = id
+            if id == lastBegun { answer = .accepted }
             tellProducer()
         case .progress(let id, let bytes): progressed(id, bytes)
         case .finished(let result): finished(result)
@@ -232,7 +248,8 @@ extension ClientSession {
 
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
-        liveness.timeouts.heartbeat = .milliseconds(Int64(max(1000, welcome.heartbeat)))
+        let longest = Interval.seconds(run.configuration.silenceTimeout / Self.heartbeatsInSilence)
+        liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
         liveness.established(now: .now)
         armTimer()
         run.channel.send(.connected(server: run.server.description))
@@ -247,7 +264,7 @@ extension ClientSession {
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure) = inFlight.remove(result.id) else { return }
-        settled = result.id
+        if result.id == lastBegun { answer = .settled }
         if let failure {
             run.channel.send(.finished(.failed(upload, failure)))
         } else if shouldRetry(upload, result) {
@@ -261,11 +278,15 @@ extension ClientSession {
 
     private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
         guard result.code.isRetryable else { return false }
-        // A server that goes is no fault of the upload.
-        guard result.code != .shuttingDown else { return true }
+        // A server that goes is no fault of the upload, and would only say the same again.
+        guard result.code != .shuttingDown else {
+            isLeaving = true
+            return true
+        }
         upload.attempts += 1
         guard upload.attempts < ClientConfiguration.mostAttempts else { return false }
-        if let milliseconds = result.retryAfter { hold(.milliseconds(Int64(milliseconds))) }
+        let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.shortestHold << upload.attempts : 0)
+        if milliseconds > 0 { hold(.milliseconds(Int64(milliseconds))) }
         return true
     }
 
@@ -273,7 +294,7 @@ extension ClientSession {
     private func hold(_ interval: Interval) {
         heldUntil = max(heldUntil, .now + min(interval, Self.longestHold))
         _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.mayProduce.fire() }
+            self?.assumeIsolated { $0.tellProducer() }
         }
     }
 }

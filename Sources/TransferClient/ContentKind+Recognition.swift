@@ -10,6 +10,7 @@ extension ContentKind {
     ///   - sample: the first bytes, up to 4 KiB of them.
     ///   - isWhole: whether the sample is all there is; otherwise its last character may be cut.
     public init(recognising sample: UnsafeRawBufferPointer, isWhole: Bool) {
+        let isWhole = isWhole && sample.count <= Self.sampleSize
         let sample = UnsafeRawBufferPointer(rebasing: sample.prefix(Self.sampleSize))
         if Self.pictures.contains(where: { $0.matches(sample) }) {
             self = .picture

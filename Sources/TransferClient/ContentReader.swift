@@ -27,7 +27,8 @@ final class ContentReader {
             guard stream.rewind() else {
                 throw LocalFailure(
                     code: .connectionLost,
-                    message: "The connection was lost, and a stream cannot be read again: save it to a file to push it.")
+                    message: "The connection was lost, and a stream cannot be read again: save it to a file to push it."
+                )
             }
             origin = .stream(stream)
             size = nil

@@ -11,10 +11,16 @@ final class LaneProducer: @unchecked Sendable {
     struct Orders: Sendable {
         /// Uploads that may begin now.
         var allowance: Int
-        /// The upload that the server has admitted since it was asked.
-        var accepted: UploadID?
-        /// An upload that has its result already: no more of it is wanted.
-        var settled: UploadID?
+        /// To the upload that was begun last, before this chunk.
+        var answer = Answer.none
+    }
+
+    /// What the server has said so far to the upload that was begun last.
+    enum Answer: Sendable {
+        case none
+        case accepted
+        /// It has its result already: no more of it is wanted.
+        case settled
     }
 
     /// Whether to go on.
@@ -50,8 +56,10 @@ final class LaneProducer: @unchecked Sendable {
     /// Fills an empty chunk.
     func fill(_ chunk: OutgoingChunk, _ orders: Orders) -> Next {
         while true {
+            // The answer was to an upload of an earlier chunk, perhaps an earlier attempt at the same one.
+            let answer = chunk.begun.isEmpty ? orders.answer : .none
             if let long {
-                guard let next = advance(long, chunk, orders) else { continue }
+                guard let next = advance(long, chunk, answer) else { continue }
                 return next
             }
             guard chunk.begun.count < orders.allowance else { return .waitForAllowance }
@@ -93,7 +101,8 @@ final class LaneProducer: @unchecked Sendable {
             if let size = reader.size, size < Self.smallSize {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
-            guard chunk.room >= OutgoingChunk.controlRoom else { return false }
+            // Looking at the front of a stream may take long: what is ready is sent before.
+            guard chunk.room >= OutgoingChunk.controlRoom, chunk.isEmpty || !reader.mayBlock else { return false }
             try begin(pending, reader, chunk)
         } catch {
             chunk.reports.append(.failed(pending, error))
@@ -167,18 +176,19 @@ extension LaneProducer {
         let sample = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentKind.sampleSize, alignment: 8)
         defer { sample.deallocate() }
         let count = try reader.peek(into: sample)
-        let isWhole = count < sample.count
+        // A stream may have given little so far; that is not its end.
+        let isWhole = reader.size != nil && count < sample.count
         return ContentKind(recognising: UnsafeRawBufferPointer(rebasing: sample[..<count]), isWhole: isWhole)
     }
 
     /// - Returns: nothing when the upload is over and the next one may start.
-    private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
-        guard orders.settled != long.pending.id else {
+    private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ answer: Answer) -> Next? {
+        guard answer != .settled else {
             abort(chunk)
             return nil
         }
         if long.isAwaitingAccept {
-            guard orders.accepted == long.pending.id else { return .waitForAccept }
+            guard answer == .accepted else { return .waitForAccept }
             long.isAwaitingAccept = false
         }
         // What is ready is sent before anything is waited for.

@@ -58,10 +58,8 @@ final class LongUpload {
 
     private func finish(_ chunk: OutgoingChunk) throws(LocalFailure) {
         try reader.checkUnchanged()
-        let size = digester.size
         var end: [UInt8] = []
-        Message.end(End(size: size, digest: digester.finish().digest)).encode(into: &end)
+        Message.end(End(size: digester.size, digest: digester.finish().digest)).encode(into: &end)
         chunk.append(end)
-        pending.size = size
     }
 }

@@ -24,7 +24,7 @@ final class PendingUpload: @unchecked Sendable {
     /// As asked for.
     let wantedKind: ContentKind?
 
-    // Filled in by the producer.
+    // Filled in by the producer before it hands the upload over; afterwards the session may be reading them.
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
@@ -47,6 +47,8 @@ final class ReplayableStream {
     private var kept: [UInt8] = []
     private var isKept = true
     private var position = 0
+    /// A terminal can be read again after its end; a stream that ended once has ended.
+    private var hasEnded = false
 
     init(_ source: any ByteSource) {
         self.source = source
@@ -61,7 +63,7 @@ final class ReplayableStream {
     }
 
     /// Whether the next read may have to wait for the source.
-    var mayBlock: Bool { position == kept.count }
+    var mayBlock: Bool { position == kept.count && !hasEnded }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if isKept, position < kept.count {
@@ -70,9 +72,11 @@ final class ReplayableStream {
             position += count
             return count
         }
-        let count = min(try source.read(into: buffer), buffer.count)
-        keep(UnsafeRawBufferPointer(rebasing: buffer[..<max(0, count)]))
-        return max(0, count)
+        guard !hasEnded else { return 0 }
+        let count = max(0, min(try source.read(into: buffer), buffer.count))
+        hasEnded = count == 0
+        keep(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        return count
     }
 
     private func keep(_ bytes: UnsafeRawBufferPointer) {

@@ -1,33 +1,51 @@
 internal import Synchronization
 
-/// The events of one push. Iterate it once; the push goes on as long as its events are taken.
+/// The events of one push. Iterate it once. The push goes on as long as its events are taken: it is cancelled when the
+/// task that takes them is cancelled, or when nobody holds the events or their iterator any more.
 public struct PushEvents: AsyncSequence, Sendable {
     /// What ends the sequence early.
     public typealias Failure = PushFailure
 
-    let channel: EventChannel
+    private let taker: EventTaker
+
+    init(channel: EventChannel) {
+        taker = EventTaker(channel: channel)
+    }
 
     /// Ends the push; what is not acknowledged is reported as cancelled.
     public func cancel() {
-        channel.cancel()
+        taker.channel.cancel()
     }
 
     /// Starts to take events.
-    public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
+    public func makeAsyncIterator() -> Iterator { Iterator(taker: taker) }
 
     /// Takes one event after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        let channel: EventChannel
+        fileprivate let taker: EventTaker
 
         /// The next event, or nothing at the end.
         public mutating func next() async throws(PushFailure) -> PushEvent? {
-            try await channel.next()
+            try await taker.channel.next()
         }
 
         /// The next event, or nothing at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(PushFailure) -> PushEvent? {
-            try await channel.next()
+            try await taker.channel.next()
         }
+    }
+}
+
+/// Whoever may still take events. Nobody would ever make room for more when there is none left.
+private final class EventTaker: Sendable {
+    let channel: EventChannel
+
+    init(channel: EventChannel) {
+        self.channel = channel
+    }
+
+    deinit {
+        channel.cancel()
     }
 }
 
@@ -58,7 +76,7 @@ final class EventChannel: Sendable {
     func connect(onRoom: @escaping @Sendable () -> Void, onCancel: @escaping @Sendable () -> Void) {
         let isCancelled = state.withLock { state in
             state.onRoom = onRoom
-            state.onCancel = onCancel
+            if !state.isCancelled { state.onCancel = onCancel }
             return state.isCancelled
         }
         if isCancelled { onCancel() }
@@ -119,8 +137,9 @@ final class EventChannel: Sendable {
             let event = state.events[state.head]
             state.head += 1
             let left = state.events.count - state.head
-            if left == 0 {
-                state.events.removeAll(keepingCapacity: true)
+            // A reader that is always a little behind must not make the list grow for ever.
+            if left == 0 || state.head >= Self.limit {
+                state.events.removeFirst(state.head)
                 state.head = 0
             }
             return .event(event, onRoom: left == Self.limit / 2 ? state.onRoom : nil)
@@ -128,13 +147,17 @@ final class EventChannel: Sendable {
     }
 
     private func wait() async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.head < state.events.count || state.end != nil { return true }
-                state.reader = continuation
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if state.head < state.events.count || state.end != nil { return true }
+                    state.reader = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            cancel()
         }
     }
 }

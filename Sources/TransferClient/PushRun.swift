@@ -12,6 +12,7 @@ actor PushRun {
     private var isCancelled = false
     private var backoff = Backoff()
     private var generator = SystemRandomNumberGenerator()
+    private let mayGoOn = Signal()
 
     init(_ context: RunContext) {
         self.context = context
@@ -31,12 +32,14 @@ actor PushRun {
 
     private func cancel() async {
         isCancelled = true
+        mayGoOn.fire()
         await session?.cancel()
     }
 
     private func converseUntilDone() async -> Result<Void, PushFailure> {
         var hasConnected = false
-        var patience = deadline
+        // Runs from the first loss since the last progress: before, there was nothing to be patient about.
+        var patience: MonotonicTime?
         while !isCancelled {
             let (ending, session) = await converse()
             self.session = nil
@@ -50,11 +53,15 @@ actor PushRun {
                 return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
             case .lost(let reason):
                 guard hasConnected else { return .failure(unreachable(reason)) }
+                guard !isCancelled else { return await cancelled(session) }
+                guard await hasMore() else { return .success(()) }
                 if await session?.hasProgressed ?? false {
-                    patience = deadline
+                    patience = nil
                     backoff.reset()
                 }
-                guard await wait(reason, until: patience) else {
+                let deadline = patience ?? deadline
+                patience = deadline
+                guard await wait(reason, until: deadline) else {
                     return await giveUp(session, unreachable(reason))
                 }
             }
@@ -88,8 +95,25 @@ actor PushRun {
         let interval = backoff.next(using: &generator)
         guard MonotonicTime.now + interval < patience else { return false }
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
-        await context.loop.sleep(nanoseconds: interval.nanoseconds)
+        let timer = context.loop.schedule(at: (.now + interval).nanoseconds) { [mayGoOn] in mayGoOn.fire() }
+        await mayGoOn.wait()
+        context.loop.cancel(timer)
         return true
+    }
+
+    /// Whether anything is left to push; what cannot be sent is reported on the way. A connection that was lost after
+    /// its last result has done its work.
+    private func hasMore() async -> Bool {
+        let feed = context.feed
+        while !isCancelled, let item = await context.pool.run({ feed.next() }) {
+            switch item {
+            case .report(let report): context.channel.send(.finished(report))
+            case .upload(let upload):
+                feed.putBack([upload])
+                return true
+            }
+        }
+        return isCancelled
     }
 
     private func unreachable(_ reason: String) -> PushFailure {
@@ -127,9 +151,8 @@ extension PushRun {
     }
 
     private func report(_ session: ClientSession?, _ failure: LocalFailure) async {
-        for upload in await session?.takeUnacknowledged() ?? [] {
+        for upload in await (session?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
             context.channel.send(.finished(.failed(upload, failure)))
         }
     }
 }
-

@@ -34,7 +34,9 @@ final class SourceFile {
     var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
 
     var modified: Begin.Timestamp {
-        Begin.Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(status.st_mtim.tv_nsec))
+        // Clamped, because what a file system in user space says is anybody's guess.
+        let nanoseconds = min(max(0, status.st_mtim.tv_nsec), 999_999_999)
+        return Begin.Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(nanoseconds))
     }
 
     /// Reads on.

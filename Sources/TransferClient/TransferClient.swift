@@ -41,6 +41,7 @@ public final class TransferClient: Sendable {
 
     deinit {
         loop.stop()
+        pool.close()
     }
 
     /// Makes a client and looks whether the server answers.
@@ -95,7 +96,8 @@ public final class TransferClient: Sendable {
             while let item = feed.next() {
                 guard case .upload(let upload) = item else { continue }
                 files += 1
-                bytes += upload.content.sizeNow ?? 0
+                let (sum, overflow) = bytes.addingReportingOverflow(upload.content.sizeNow ?? 0)
+                bytes = overflow ? .max : sum
             }
             context.channel.send(.counted(files: files, bytes: bytes))
         }

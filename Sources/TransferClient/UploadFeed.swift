@@ -19,11 +19,12 @@ final class UploadFeed: Sendable {
         nonisolated(unsafe) let next: () -> Upload?
         var walk: DirectoryWalk?
         var walkKind: ContentKind?
-        var returned: [PendingUpload] = []
     }
 
     private let folder: String
     private let state: Mutex<State>
+    /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
+    private let returned = Mutex<[PendingUpload]>([])
 
     /// - Parameter folder: put before every path; may be empty.
     init(_ uploads: some Sequence<Upload> & Sendable, folder: String) {
@@ -33,9 +34,9 @@ final class UploadFeed: Sendable {
     }
 
     func next() -> Item? {
-        state.withLock { state in
+        if let upload = returned.withLock({ $0.popLast() }) { return .upload(upload) }
+        return state.withLock { state in
             while true {
-                if let upload = state.returned.popLast() { return .upload(upload) }
                 if let found = state.walk?.next() { return item(found, kind: state.walkKind) }
                 state.walk = nil
                 guard let upload = state.next() else { return nil }
@@ -46,7 +47,15 @@ final class UploadFeed: Sendable {
 
     /// Takes back what has to be sent again; it comes first, in this order.
     func putBack(_ uploads: [PendingUpload]) {
-        state.withLock { $0.returned.append(contentsOf: uploads.reversed()) }
+        returned.withLock { $0.append(contentsOf: uploads.reversed()) }
+    }
+
+    /// Takes out what was put back.
+    func takeReturned() -> [PendingUpload] {
+        returned.withLock { returned in
+            defer { returned = [] }
+            return returned.reversed()
+        }
     }
 
     private func open(_ upload: Upload, _ state: inout State) -> Item? {
@@ -59,12 +68,14 @@ final class UploadFeed: Sendable {
                 return .report(.failed(path, .unreadable(SystemError(errno: errno, call: "stat"))))
             }
             let name = upload.name ?? Self.lastComponent(path)
-            guard FileType(mode: status.st_mode) == .directory else {
-                return pending(.file(path: path, followsLinks: true), path, name, upload.kind)
+            switch FileType(mode: status.st_mode) {
+            case .regular: return pending(.file(path: path, followsLinks: true), path, name, upload.kind)
+            case .directory:
+                state.walk = DirectoryWalk(path: Self.withoutSlashes(path), relative: name)
+                state.walkKind = upload.kind
+                return nil
+            case let type: return .report(.failed(path, .special(type.description)))
             }
-            state.walk = DirectoryWalk(path: Self.withoutSlashes(path), relative: name)
-            state.walkKind = upload.kind
-            return nil
         }
     }
 
@@ -95,11 +106,17 @@ final class UploadFeed: Sendable {
     /// What a path is called where it is stored. `.`, `..` and `/` have no name of their own: the directory they mean
     /// has, or the root, which is called so.
     static func lastComponent(_ path: String) -> String {
-        let last = path.split(separator: "/").last.map(String.init) ?? ""
+        let last = Self.lastPart(path)
         guard last.isEmpty || last == "." || last == ".." else { return last }
         guard let resolved = realpath(path, nil) else { return last }
         defer { free(resolved) }
-        return String(cString: resolved).split(separator: "/").last.map(String.init) ?? "root"
+        let name = Self.lastPart(String(cString: resolved))
+        return name.isEmpty ? "root" : name
+    }
+
+    /// By bytes: a combining mark after a slash makes one character with it.
+    private static func lastPart(_ path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
     }
 
     private static func withoutSlashes(_ path: String) -> String {

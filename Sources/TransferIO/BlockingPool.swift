@@ -2,7 +2,7 @@ import Glibc
 import TransferSystem
 
 /// A bounded number of threads for work that can block: disk, name resolution, digests of large blocks. Threads start
-/// when there is work for them and live as long as the process.
+/// when there is work for them and live until the pool is closed.
 ///
 /// `@unchecked Sendable`: `state` is only touched with `lock` held.
 package final class BlockingPool: TaskExecutor, @unchecked Sendable {
@@ -16,6 +16,7 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
         var head = 0
         var threads = 0
         var idle = 0
+        var isClosed = false
     }
 
     private let name: String
@@ -55,6 +56,14 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
         await withCheckedContinuation { continuation in
             submit { continuation.resume(returning: body()) }
         }
+    }
+
+    /// Lets the threads end as soon as there is no work for them; each holds the pool until then. Work may still come.
+    package func close() {
+        pthread_mutex_lock(lock)
+        state.isClosed = true
+        pthread_mutex_unlock(lock)
+        pthread_cond_broadcast(hasWork)
     }
 
     private func add(_ work: Work) {
@@ -98,7 +107,10 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         while state.head == state.queue.count {
-            guard waiting else { return nil }
+            guard waiting, !state.isClosed else {
+                if waiting { state.threads -= 1 }
+                return nil
+            }
             state.idle += 1
             pthread_cond_wait(hasWork, lock)
             state.idle -= 1

@@ -1,0 +1,129 @@
+import Synchronization
+import TransferClient
+import TransferProtocol
+
+/// A server that does what the test says, one connection after the other.
+final class FakeServer: Sendable {
+    /// One connection to it, seen from the server.
+    final class Peer {
+        enum Arrival: Equatable {
+            case message(Message)
+            case data(Int)
+        }
+
+        let wire: Wire
+        private var parser = FrameParser()
+        private var bytes: [UInt8] = []
+
+        private let note: (String) -> Void
+
+        init(_ wire: Wire, note: @escaping (String) -> Void) {
+            self.wire = wire
+            self.note = note
+        }
+
+        /// - Returns: nothing when the client is gone, silent or makes no sense.
+        func next() -> Arrival? {
+            while true {
+                switch try? parser.next(bytes.span.bytes) {
+                case .message(let message, let consumed)?:
+                    bytes.removeFirst(consumed)
+                    return .message(message)
+                case .data(let piece, let consumed)?:
+                    bytes.removeFirst(consumed)
+                    return .data(piece.range.count)
+                case .needsMore?:
+                    guard let more = wire.receive() else { return nil }
+                    bytes += more
+                case nil: return nil
+                }
+            }
+        }
+
+        func send(_ messages: Message...) {
+            var frames: [UInt8] = []
+            for message in messages { message.encode(into: &frames) }
+            wire.send(frames)
+        }
+
+        /// Takes `hello` and answers it.
+        func welcome(_ welcome: Welcome = Welcome()) {
+            guard case .message(.hello)? = next() else { return }
+            send(.welcome(welcome))
+        }
+
+        /// Everything up to the next `begin`.
+        func nextBegin() -> Begin? {
+            while let arrival = next() {
+                guard case .message(.begin(let begin)) = arrival else { continue }
+                note(begin.path)
+                return begin
+            }
+            return nil
+        }
+
+        func nextEnd() -> End? {
+            while let arrival = next() {
+                if case .message(.end(let end)) = arrival { return end }
+            }
+            return nil
+        }
+
+        /// Takes the next upload whole and says that it is stored.
+        @discardableResult
+        func commitNext() -> Begin? {
+            guard let begin = nextBegin() else { return nil }
+            commit(begin)
+            return begin
+        }
+
+        /// Takes the rest of an upload and says that it is stored.
+        func commit(_ begin: Begin) {
+            guard let end = nextEnd() else { return }
+            send(
+                .result(
+                    UploadResult(id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
+        }
+
+        /// Reads until the client closes.
+        func drain() {
+            while next() != nil {}
+        }
+    }
+
+    let port: UInt16
+    private let listener: Wire
+    private let count = Atomic<Int>(0)
+    private let paths = Mutex<[String]>([])
+
+    /// - Parameter script: what happens on the first, second, third connection; then nobody listens any more.
+    init(_ script: (@Sendable (Peer) -> Void)...) {
+        let (listener, port) = Wire.listen()
+        self.listener = listener
+        self.port = port
+        onThread { [self] in
+            for act in script {
+                guard let wire = listener.accept() else { return }
+                count.add(1, ordering: .relaxed)
+                act(Peer(wire) { [self] path in paths.withLock { $0.append(path) } })
+            }
+            listener.cut()
+        }
+    }
+
+    /// Connections that were made.
+    var connections: Int { count.load(ordering: .relaxed) }
+
+    /// The paths of all uploads that the script saw begin.
+    var begun: [String] { paths.withLock { $0 } }
+
+    var address: ServerAddress {
+        get throws {
+            guard let address = ServerAddress("127.0.0.1:\(port)") else { throw RunningServer.NotListening() }
+            return address
+        }
+    }
+
+    /// Nobody is accepted any more.
+    func stop() { listener.cut() }
+}

@@ -1,0 +1,35 @@
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct InFlightTests {
+    @Test func whatIsLeftComesInTheOrderOfItsBeginning() {
+        var generator = SplitMix64(seed: 5)
+        let uploads = (0..<500).map { PendingUpload(.bytes([]), label: "\($0)", destination: "d", kind: nil) }
+        var inFlight = InFlight()
+        var left: [String] = []
+        for upload in uploads {
+            inFlight.add(upload)
+            left.append(upload.label)
+            guard Bool.random(using: &generator) else { continue }
+            let gone = left.remove(at: Int.random(in: 0..<left.count, using: &generator))
+            #expect(inFlight.remove(uploads[Int(gone) ?? 0].id)?.upload.label == gone)
+        }
+        #expect(inFlight.takeAll().map(\.label) == left)
+        #expect(inFlight.takeAll().isEmpty)
+    }
+
+    @Test func theReasonOfWhatWasTakenBackIsKept() {
+        var inFlight = InFlight()
+        let upload = PendingUpload(.bytes([]), label: "x", destination: "x", kind: nil)
+        inFlight.abandon(upload.id, .changed)
+        #expect(inFlight.remove(upload.id) == nil)
+        inFlight.add(upload)
+        inFlight.abandon(upload.id, .changed)
+        #expect(inFlight[upload.id] === upload)
+        #expect(inFlight.remove(upload.id)?.failure == .changed)
+        #expect(inFlight.remove(upload.id) == nil)
+    }
+}

@@ -1,0 +1,167 @@
+import Glibc
+import Testing
+import TransferCodec
+import TransferIO
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct LaneProducerTests {
+    private static let buffers = BufferPool(size: OutgoingChunk.capacity, count: 64)
+
+    /// Random mixes of everything that decides how much room is needed: no frame may be cut, no bound overstepped.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func everyMixFitsItsChunks(_ seed: UInt64) async throws {
+        var generator = SplitMix64(seed: seed)
+        let contents = (0..<80).map { _ in generator.bytes(Self.size(&generator)) }
+        let uploads = contents.enumerated().map { number, content in
+            let name = Self.path(number, length: Int.random(in: 10...Limits.path, using: &generator))
+            return switch Int.random(in: 0..<3, using: &generator) {
+            case 0: Upload.stream(PieceSource(Self.pieces(content, &generator)), name: name)
+            case 1: Upload.bytes(content, name: name, kind: .audio)
+            default: Upload.bytes(content, name: name)
+            }
+        }
+        var configuration = ClientConfiguration()
+        configuration.digest = seed.isMultiple(of: 2) ? .sha256 : .xxh128
+        configuration.compression = seed.isMultiple(of: 3) ? .zlib : .none
+        let producer = LaneProducer(feed: UploadFeed(uploads, folder: ""), configuration: configuration)
+        var frames = Frames()
+        var answer = LaneProducer.Answer.none
+        while true {
+            let chunk = OutgoingChunk(await Self.buffers.take())
+            let next = producer.fill(chunk, .init(allowance: 7, answer: answer))
+            #expect(chunk.begun.count <= 7)
+            #expect(chunk.reports.isEmpty && chunk.abandoned.isEmpty, "seed \(seed)")
+            #expect(chunk.count <= OutgoingChunk.capacity)
+            try frames.add(chunk)
+            answer = next == .waitForAccept ? .accepted : .none
+            guard next != .exhausted else { break }
+        }
+        #expect(frames.uploads.count == contents.count)
+        for (upload, content) in zip(frames.uploads, contents) {
+            let digest = ContentDigester.digest(configuration.digest, content)
+            let isSame = upload.content == content
+            #expect(isSame && upload.end == End(size: UInt64(content.count), digest: digest), "seed \(seed)")
+        }
+    }
+
+    /// Mostly small, often around a boundary.
+    private static func size(_ generator: inout SplitMix64) -> Int {
+        let boundaries = [0, 64, 65_534, 65_535, 65_536, OutgoingChunk.payloadSize, 2 * OutgoingChunk.payloadSize]
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0..<5: return Int.random(in: 0...2000, using: &generator)
+        case 5..<9:
+            let boundary = boundaries.randomElement(using: &generator) ?? 0
+            return max(0, boundary + Int.random(in: -2...2, using: &generator))
+        default: return Int.random(in: 0...1_000_000, using: &generator)
+        }
+    }
+
+    private static func path(_ number: Int, length: Int) -> String {
+        var path = "\(number)/"
+        while path.utf8.count < length { path += path.utf8.count % 200 == 199 ? "/" : "n" }
+        return path.hasSuffix("/") ? path + "n" : path
+    }
+
+    private static func pieces(_ content: [UInt8], _ generator: inout SplitMix64) -> [[UInt8]] {
+        var pieces: [[UInt8]] = []
+        var rest = content[...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(Int.random(in: 1...300_000, using: &generator))
+            pieces.append(Array(piece))
+            rest = rest.dropFirst(piece.count)
+        }
+        return pieces
+    }
+
+    @Test func longestPathsLeaveRoomForContent() async throws {
+        for size in [65_533, 65_534, 65_535, OutgoingChunk.payloadSize - 1, OutgoingChunk.payloadSize] {
+            let upload = Upload.bytes([UInt8](repeating: 1, count: size), name: Self.path(0, length: Limits.path - 1))
+            var configuration = ClientConfiguration()
+            configuration.digest = .sha256
+            let producer = LaneProducer(feed: UploadFeed([upload, upload], folder: ""), configuration: configuration)
+            var frames = Frames()
+            while true {
+                let chunk = OutgoingChunk(await Self.buffers.take())
+                let next = producer.fill(chunk, .init(allowance: 10))
+                try frames.add(chunk)
+                guard next == .more else { break }
+            }
+            #expect(frames.uploads.map(\.content.count) == [size, size])
+        }
+    }
+
+    @Test(arguments: SourceFileTests.Change.allCases)
+    func aLongFileThatChangesIsTakenBack(_ change: SourceFileTests.Change) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("file")
+        try Files.write(path, [UInt8](repeating: 7, count: 700_000))
+        try Files.setTime(path, 1_000_000)
+        let producer = LaneProducer(
+            feed: UploadFeed([.path(path), .text("after", name: "after")], folder: ""),
+            configuration: ClientConfiguration())
+        var frames = Frames()
+        let first = OutgoingChunk(await Self.buffers.take())
+        #expect(producer.fill(first, .init(allowance: 10)) == .more)
+        try frames.add(first)
+        try change.make(path)
+        var abandoned: [LocalFailure] = []
+        while true {
+            let chunk = OutgoingChunk(await Self.buffers.take())
+            let next = producer.fill(chunk, .init(allowance: 10))
+            try frames.add(chunk)
+            abandoned += chunk.abandoned.map(\.1)
+            guard next == .more else { break }
+        }
+        #expect(abandoned == (change.showsThroughLinks ? [.changed] : []))
+        #expect(frames.uploads.map(\.isAborted) == [change.showsThroughLinks, false])
+        #expect(frames.uploads.last?.content == Array("after".utf8))
+    }
+
+    /// A small file is opened, but its chunk is full; until the next one it changes. Then it is never begun.
+    @Test(arguments: SourceFileTests.Change.allCases)
+    func aSmallFileThatChangesIsNotBegun(_ change: SourceFileTests.Change) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("file")
+        try Files.write(path, [UInt8](repeating: 7, count: 60_000))
+        try Files.setTime(path, 1_000_000)
+        let before = (0..<4).map { Upload.bytes([UInt8](repeating: 1, count: 60_000), name: "before\($0)") }
+        let producer = LaneProducer(
+            feed: UploadFeed(before + [.path(path), .text("after", name: "after")], folder: ""),
+            configuration: ClientConfiguration())
+        let first = OutgoingChunk(await Self.buffers.take())
+        #expect(producer.fill(first, .init(allowance: 10)) == .more)
+        #expect(first.begun.count == 4)
+        try change.make(path)
+        let second = OutgoingChunk(await Self.buffers.take())
+        #expect(producer.fill(second, .init(allowance: 10)) == .exhausted)
+        #expect(second.begun.map(\.label) == (change.showsThroughLinks ? ["after"] : [path, "after"]))
+        #expect(second.reports.map(\.result) == (change.showsThroughLinks ? [.sourceChanged] : []))
+        var frames = Frames()
+        try frames.add(second)
+        #expect(frames.uploads.last?.begin.path == "after")
+    }
+
+    @Test func whatWasOpenedGoesBackWhenTheConnectionIsLost() async throws {
+        let uploads = (0..<6).map { Upload.bytes([UInt8](repeating: 1, count: 60_000), name: "\($0)") }
+        let feed = UploadFeed(uploads, folder: "")
+        let producer = LaneProducer(feed: feed, configuration: ClientConfiguration())
+        let chunk = OutgoingChunk(await Self.buffers.take())
+        #expect(producer.fill(chunk, .init(allowance: 10)) == .more)
+        producer.stop()
+        feed.putBack(chunk.begun)
+        var labels: [String] = []
+        while case .upload(let upload)? = feed.next() { labels.append(upload.label) }
+        #expect(labels == ["0", "1", "2", "3", "4", "5"])
+    }
+
+    @Test func nothingBeginsWithoutAllowance() async throws {
+        let producer = LaneProducer(
+            feed: UploadFeed([.text("x", name: "x")], folder: ""), configuration: ClientConfiguration())
+        let chunk = OutgoingChunk(await Self.buffers.take())
+        #expect(producer.fill(chunk, .init(allowance: 0)) == .waitForAllowance)
+        #expect(chunk.isEmpty && chunk.begun.isEmpty)
+    }
+}

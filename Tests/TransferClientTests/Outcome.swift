@@ -1,0 +1,53 @@
+import Testing
+import TransferClient
+import TransferProtocol
+
+/// All that came of one push.
+struct Outcome {
+    var reports: [UploadReport] = []
+    var connections = 0
+    var failure: PushFailure?
+
+    init(_ events: PushEvents) async {
+        var iterator = events.makeAsyncIterator()
+        do throws(PushFailure) {
+            while let event = try await iterator.next() { add(event) }
+        } catch {
+            failure = error
+        }
+    }
+
+    private mutating func add(_ event: PushEvent) {
+        switch event {
+        case .finished(let report): reports.append(report)
+        case .connected: connections += 1
+        case .reconnecting, .counted, .progress: break
+        }
+    }
+
+    var codes: [ResultCode] { reports.map(\.result) }
+
+    subscript(source: String) -> UploadReport? {
+        let found = reports.filter { $0.source == source }
+        return found.count == 1 ? found[0] : nil
+    }
+
+    /// What has a report, each as often as it has one.
+    var sources: [String] { reports.map(\.source).sorted() }
+}
+
+extension TransferClient {
+    /// Pushes and waits for the end.
+    func outcome(_ uploads: some Sequence<Upload> & Sendable) async -> Outcome { await Outcome(push(uploads)) }
+}
+
+extension ServerAddress {
+    /// For a push of its own.
+    func outcome(
+        _ uploads: some Sequence<Upload> & Sendable, _ adjust: (inout ClientConfiguration) -> Void = { _ in }
+    ) async throws -> Outcome {
+        var configuration = ClientConfiguration()
+        adjust(&configuration)
+        return await (try TransferClient(server: self, configuration: configuration)).outcome(uploads)
+    }
+}

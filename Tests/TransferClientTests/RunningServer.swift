@@ -1,0 +1,57 @@
+import TransferClient
+import TransferIO
+import TransferProtocol
+import TransferServer
+import TransferTestSupport
+
+/// A real server in this process, on a port that the system chose.
+struct RunningServer {
+    struct NotListening: Error {}
+
+    let directory: TemporaryDirectory
+    let server: Server
+    let port: UInt16
+
+    /// - Parameter port: 0 for any; the port of a server that was stopped, to stand in for it.
+    init(in directory: TemporaryDirectory, port: UInt16 = 0) async throws {
+        self.directory = directory
+        let endpoint = Endpoint.internet(host: "127.0.0.1", port: port)
+        var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: [endpoint])
+        configuration.drain = .seconds(0)
+        configuration.blockingThreads = 2
+        server = try Server(configuration, log: Log(descriptor: -1))
+        guard case .internet(_, let port)? = try await server.start().first else { throw NotListening() }
+        self.port = port
+    }
+
+    var address: ServerAddress {
+        get throws { try address("") }
+    }
+
+    func address(_ folder: String) throws -> ServerAddress {
+        guard let address = ServerAddress("127.0.0.1:\(port)/\(folder)") else { throw NotListening() }
+        return address
+    }
+
+    /// The content of a file that the server stored.
+    func stored(_ path: String) -> [UInt8]? { Files.read(directory.path("store/\(path)")) }
+
+    var tree: [String] { Files.tree(directory.path("store")) }
+
+    func stop() async {
+        await server.shutDown()
+    }
+}
+
+/// Runs a test against a server of its own.
+func withServer<T>(_ body: (RunningServer) async throws -> T) async throws -> T {
+    let running = try await RunningServer(in: TemporaryDirectory())
+    do {
+        let value = try await body(running)
+        await running.stop()
+        return value
+    } catch {
+        await running.stop()
+        throw error
+    }
+}

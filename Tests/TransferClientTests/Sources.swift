@@ -1,0 +1,44 @@
+import Synchronization
+import TransferClient
+
+/// A stream that gives what it holds in pieces, and then ends or throws.
+final class PieceSource: ByteSource {
+    struct Broken: Error {}
+
+    private let pieces: Mutex<ArraySlice<[UInt8]>>
+    private let breaks: Bool
+
+    init(_ pieces: [[UInt8]], breaks: Bool = false) {
+        self.pieces = Mutex(pieces[...])
+        self.breaks = breaks
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        try pieces.withLock { pieces in
+            guard let piece = pieces.first else {
+                if breaks { throw Broken() }
+                return 0
+            }
+            let taken = min(piece.count, buffer.count)
+            buffer.copyBytes(from: piece[..<taken])
+            pieces[pieces.startIndex] = Array(piece[taken...])
+            if pieces[pieces.startIndex].isEmpty { pieces.removeFirst() }
+            return taken
+        }
+    }
+}
+
+/// A stream that gives a piece whenever its gate opens, and ends when it is closed.
+final class GatedSource: ByteSource {
+    private let gate: Gate
+
+    init(_ gate: Gate) {
+        self.gate = gate
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard let piece = gate.take() else { return 0 }
+        buffer.copyBytes(from: piece)
+        return piece.count
+    }
+}

@@ -1,0 +1,84 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct UploadFeedTests {
+    @Test func lastComponents() throws {
+        let directory = try TemporaryDirectory()
+        let name = String(directory.path.split(separator: "/").last ?? "")
+        try Files.makeDirectory(directory.path("inner"))
+        for (path, expected) in [
+            ("file", "file"), ("a/b/c.txt", "c.txt"), ("dir/", "dir"), ("/abs//dir///", "dir"), ("/", "root"),
+            ("a/\u{301}b", "\u{301}b"), ("照/片", "片"), (directory.path, name), (directory.path("."), name),
+            (directory.path("inner/.."), name), (directory.path("inner/../"), name),
+            (directory.path("inner/."), "inner"), ("/.", "root"), ("/..", "root"),
+        ] { #expect(UploadFeed.lastComponent(path) == expected, "\(path)") }
+    }
+
+    @Test func whatIsPutBackComesFirstInItsOrder() {
+        let feed = UploadFeed((0..<5).map { Upload.text("", name: "\($0)") }, folder: "f")
+        var taken: [PendingUpload] = []
+        while taken.count < 3, case .upload(let upload)? = feed.next() { taken.append(upload) }
+        feed.putBack(taken)
+        feed.putBack([])
+        #expect(Self.labels(feed) == ["0", "1", "2", "3", "4"])
+        #expect(Self.labels(feed).isEmpty)
+        feed.putBack(taken)
+        #expect(feed.takeReturned().map(\.label) == ["0", "1", "2"])
+        #expect(Self.labels(feed).isEmpty)
+        #expect(taken.map(\.destination) == ["f/0", "f/1", "f/2"])
+        #expect(Set(taken.map(\.id)).count == 3)
+    }
+
+    /// The loop puts uploads back, and must not wait for a sequence that does.
+    @Test func aSequenceThatWaitsHoldsNobodyUp() async {
+        let gate = Gate()
+        let asked = Gate()
+        let feed = UploadFeed(
+            AskedSequence {
+                asked.put([])
+                return gate.take() == nil ? nil : Upload.text("", name: "late")
+            }, folder: "")
+        let done = Gate()
+        onThread {
+            guard case .upload(let upload)? = feed.next() else { return }
+            done.put(Array(upload.label.utf8))
+        }
+        await asked.wait()
+        feed.putBack([PendingUpload(.bytes([]), label: "back", destination: "back", kind: nil)])
+        #expect(feed.takeReturned().map(\.label) == ["back"])
+        gate.put([])
+        #expect(done.take() == Array("late".utf8))
+    }
+
+    @Test func directoriesAreWalkedInTheOrderOfTheirNames() throws {
+        let directory = try TemporaryDirectory()
+        for name in ["b", "a/2", "a/1/x", "c/y"] { try Files.write(directory.path("in/\(name)"), "") }
+        for operand in ["in", "in/", "in//"] {
+            let feed = UploadFeed([.path(directory.path(operand))], folder: "")
+            var destinations: [String] = []
+            while case .upload(let upload)? = feed.next() { destinations.append(upload.destination) }
+            #expect(destinations == ["in/a/1/x", "in/a/2", "in/b", "in/c/y"])
+        }
+        let named = UploadFeed([.path(directory.path("in"), name: "other")], folder: "f")
+        guard case .upload(let upload)? = named.next() else {
+            Issue.record("nothing was found")
+            return
+        }
+        #expect(upload.destination == "f/other/a/1/x")
+    }
+
+    private static func labels(_ feed: UploadFeed) -> [String] {
+        var labels: [String] = []
+        while case .upload(let upload)? = feed.next() { labels.append(upload.label) }
+        return labels
+    }
+}
+
+private struct AskedSequence: Sequence, IteratorProtocol, Sendable {
+    let answer: @Sendable () -> Upload?
+    func next() -> Upload? { answer() }
+}

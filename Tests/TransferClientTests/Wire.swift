@@ -1,0 +1,109 @@
+import Glibc
+
+/// A blocking socket of a test, closed with its owner. Whoever waits on it for ten seconds has lost.
+final class Wire: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) {
+        self.number = number
+        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// - Returns: nothing at the end, after a reset, or when nothing comes.
+    func receive(_ limit: Int = 1 << 16) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = bytes.withUnsafeMutableBytes { recv(number, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { return nil }
+        return Array(bytes[..<count])
+    }
+
+    /// Waits for the peer to close without having sent anything.
+    var isClosed: Bool {
+        var byte: UInt8 = 0
+        return recv(number, &byte, 1, 0) == 0
+    }
+
+    /// - Returns: false when the peer is gone.
+    @discardableResult
+    func send(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// Ends both directions; whoever waits on the socket finds the end.
+    func cut() {
+        shutdown(number, Int32(SHUT_RDWR))
+    }
+
+    // MARK: Making them
+
+    static func listen(backlog: Int32 = 64) -> (Wire, port: UInt16) {
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = loopback(0)
+        withAddress(&address) { _ = bind(number, $0, $1) }
+        Glibc.listen(number, backlog)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withAddress(&address) { address, _ in _ = getsockname(number, UnsafeMutablePointer(mutating: address), &length)
+        }
+        return (Wire(number), UInt16(bigEndian: address.sin_port))
+    }
+
+    func accept() -> Wire? {
+        let accepted = Glibc.accept(number, nil, nil)
+        return accepted < 0 ? nil : Wire(accepted)
+    }
+
+    static func connect(_ port: UInt16) -> Wire? {
+        let wire = Wire(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = loopback(port)
+        var code: Int32 = -1
+        withAddress(&address) { code = Glibc.connect(wire.number, $0, $1) }
+        return code == 0 ? wire : nil
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return address
+    }
+
+    private static func withAddress(
+        _ address: inout sockaddr_in, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Void
+    ) {
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own, because it blocks.
+func onThread(_ body: @escaping @Sendable () -> Void) {
+    final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+    var thread = pthread_t()
+    let context = Unmanaged.passRetained(Body(body)).toOpaque()
+    pthread_create(
+        &thread, nil,
+        { context in
+            if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+            return nil
+        }, context)
+    pthread_detach(thread)
+}
