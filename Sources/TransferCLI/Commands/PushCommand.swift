@@ -6,6 +6,9 @@ private import TransferSystem
 
 /// `transfer push`: sends what the arguments name and prints what became of it.
 struct PushCommand {
+    /// Often enough for an eye, seldom enough for a slow terminal.
+    private static let refreshInterval = Duration.milliseconds(200)
+
     private let server: ServerAddress
     private let uploads: [Upload]
     private let operands: Set<String>
@@ -35,7 +38,9 @@ struct PushCommand {
     }
 
     func run() async -> ExitCode {
-        var reporter = PushReporter(output, operands: operands)
+        let reporter = PushReporter(output, operands: operands)
+        let refreshing = output.showsProgress ? Task { await refresh(reporter) } : nil
+        defer { refreshing?.cancel() }
         do throws(PushFailure) {
             let client = try TransferClient(server: server, configuration: configuration)
             let events = client.push(uploads)
@@ -43,10 +48,17 @@ struct PushCommand {
                 events.cancel()
                 input.cancel()
             }
-            for try await event in events { reporter.show(event) }
-            return reporter.finish(nil)
+            for try await event in events { await reporter.show(event) }
+            return await reporter.finish(nil)
         } catch {
-            return reporter.finish(error)
+            return await reporter.finish(error)
+        }
+    }
+
+    private func refresh(_ reporter: PushReporter) async {
+        while !Task.isCancelled {
+            await reporter.refresh()
+            try? await Task.sleep(for: Self.refreshInterval)
         }
     }
 

@@ -4,7 +4,7 @@ private import TransferProtocol
 private import TransferSystem
 
 /// Turns the events of a push into what people and scripts read: results on standard output, talk on standard error.
-struct PushReporter {
+actor PushReporter {
     private let output: PushOutput
     private let started = monotonicNanoseconds()
     private var line: LiveLine?
@@ -22,7 +22,7 @@ struct PushReporter {
         line = output.showsProgress ? LiveLine() : nil
     }
 
-    mutating func show(_ event: PushEvent) {
+    func show(_ event: PushEvent) {
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
@@ -32,11 +32,17 @@ struct PushReporter {
         line?.update(event)
     }
 
+    /// Draws the live line anew: rate and time left change also when nothing happens.
+    func refresh() {
+        line?.refresh()
+    }
+
     /// Prints the summary.
     ///
     /// - Parameter failure: what ended the push early.
-    mutating func finish(_ failure: PushFailure?) -> ExitCode {
+    func finish(_ failure: PushFailure?) -> ExitCode {
         line?.clear()
+        line = nil
         if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
         if committed.files + failed.count + skipped > 0 {
             talk(summary)
@@ -48,7 +54,7 @@ struct PushReporter {
         return .uploadsFailed
     }
 
-    private mutating func show(_ report: UploadReport) {
+    private func show(_ report: UploadReport) {
         switch report.result {
         case .skipped: skipped += 1
         case .sourceSkipped where !operands.contains(report.source): skipped += 1
@@ -66,12 +72,12 @@ struct PushReporter {
         }
     }
 
-    private mutating func talk(_ text: String) {
+    private func talk(_ text: String) {
         guard !output.isQuiet else { return }
         print("\(text)\n", to: .error)
     }
 
-    private mutating func print(_ text: String, to stream: StandardStream) {
+    private func print(_ text: String, to stream: StandardStream) {
         line?.clear()
         let loss = stream.write(text)
         if stream == .output { lostOutput = lostOutput ?? loss }

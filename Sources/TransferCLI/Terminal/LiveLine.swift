@@ -48,6 +48,11 @@ struct LiveLine {
         draw(isUrgent: !isShown)
     }
 
+    /// Draws what has changed since the last drawing, the rate at least.
+    mutating func refresh() {
+        draw(isUrgent: false)
+    }
+
     /// Takes the line away, for something else to be printed.
     mutating func clear() {
         guard isShown else { return }

@@ -22,12 +22,12 @@ import TransferTestSupport
         (["push", "-"], "standard input needs a name; use --name"),
         (["push"], "nothing to push"),
         (["push", "a", "b", "--name", "c"], "--name is for a single upload"),
-        (["push", "a", "--to", "::::"], "'::::' is not a server"),
+        (["push", "a", "--to", "host:http"], "'host:http' is not a server"),
         (["push", "a", "--retry-for", "soon"], "'soon' is not a duration"),
         (["pusj"], "unknown command 'pusj'; did you mean 'push'?"),
         ([], "no command given"),
         (["serve", "extra"], "unexpected operand 'extra'"),
-        (["serve", "--listen", "nowhere"], "'nowhere' is not an address to listen on"),
+        (["serve", "--listen", "host:70000"], "'host:70000' is not an address to listen on"),
         (["serve", "--silence-timeout", "0"], "--silence-timeout must be more than zero"),
         (["serve", "--max-upload", "much"], "'much' is not a size"),
         (["serve", "--log-level", "loud"], "unknown value 'loud'"),
@@ -52,7 +52,7 @@ import TransferTestSupport
     func whateverListensSpeaksAnotherLanguage(_ words: String) throws {
         let finished = try push(toServerThatSays: Array(words.utf8))
         #expect(finished.end == .exited(5) && finished.output == "")
-        #expect(finished.errors.hasPrefix("transfer: The server broke the protocol: "), "\(finished.errors)")
+        #expect(finished.errors.contains("transfer: The server broke the protocol: "), "\(finished.errors)")
     }
 
     @Test func accessIsRefused() throws {
