@@ -1,4 +1,4 @@
-internal import Synchronization
+import TransferSystem
 import TransferProtocol
 
 /// Acknowledgements of the last uploads by id, so that a replay after a lost acknowledgement gets the same one again
@@ -20,7 +20,7 @@ final class RecentResults: Sendable {
     /// A client replays at most its window of unacknowledged uploads; this holds that of several clients.
     static let capacity = 4 * Limits.unacknowledgedUploads
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     subscript(id: UploadID) -> Entry? {
         state.withLock { $0.results[id] }
