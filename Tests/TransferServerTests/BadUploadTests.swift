@@ -91,19 +91,21 @@ extension ServerTests {
             ("outside/x", .invalidPath), ("outside/deep/x", .invalidPath), ("file/x", .pathConflict),
         ]
 
-        @Test(arguments: badPaths, [ConflictPolicy.keepBoth, .overwrite])
-        func pathsThatLeadNowhere(_ bad: (path: String, code: ResultCode), _ conflict: ConflictPolicy) async throws {
+        @Test(arguments: [ConflictPolicy.keepBoth, .overwrite])
+        func pathsThatLeadNowhere(_ conflict: ConflictPolicy) async throws {
             try await serving { server in
                 mkdir(server.directory.path("elsewhere"), 0o755)
                 symlink(server.directory.path("elsewhere"), server.directory.path("store/outside"))
                 let client = try server.greetedClient()
                 client.send(Frames.upload("file", [9]))
                 #expect(try client.result().code == .committed)
-                client.send(Frames.upload(bad.path, [1, 2, 3], conflict: conflict))
-                let result = try client.result()
-                #expect(result.code == bad.code, "\(result.message)")
-                #expect(server.tree == ["file", "outside"])
-                #expect(server.parts.isEmpty)
+                for bad in Self.badPaths {
+                    client.send(Frames.upload(bad.path, [1, 2, 3], conflict: conflict))
+                    let result = try client.result()
+                    #expect(result.code == bad.code, "\(bad.path): \(result.message)")
+                    #expect(server.tree == ["file", "outside"], "\(bad.path)")
+                    #expect(server.parts.isEmpty, "\(bad.path)")
+                }
                 #expect(rmdir(server.directory.path("elsewhere")) == 0, "something got out")
                 try server.checkServes()
             }
