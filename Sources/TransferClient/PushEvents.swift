@@ -1,4 +1,4 @@
-internal import Synchronization
+import TransferSystem
 
 /// The events of one push. Iterate it once. The push goes on as long as its events are taken: it is cancelled when the
 /// task that takes them is cancelled, or when nobody holds the events or their iterator any more.
@@ -65,7 +65,7 @@ final class EventChannel: Sendable {
     /// Events that may wait. A result takes about 200 bytes.
     private static let limit = 8192
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Whether the reader is behind; `onRoom` is called when it no longer is.
     var isFull: Bool { state.withLock { $0.events.count - $0.head >= Self.limit } }

@@ -1,6 +1,5 @@
 internal import CLinux
 import Glibc
-internal import Synchronization
 import TransferProtocol
 import TransferSystem
 
@@ -22,15 +21,15 @@ final class UploadFeed: Sendable {
     }
 
     private let folder: String
-    private let state: Mutex<State>
+    private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
-    private let returned = Mutex<[PendingUpload]>([])
+    private let returned = Locked<[PendingUpload]>([])
 
     /// - Parameter folder: put before every path; may be empty.
     init(_ uploads: some Sequence<Upload> & Sendable, folder: String) {
         self.folder = folder
         nonisolated(unsafe) var iterator = uploads.makeIterator()
-        state = Mutex(State(next: { iterator.next() }))
+        state = Locked(State(next: { iterator.next() }))
     }
 
     func next() -> Item? {

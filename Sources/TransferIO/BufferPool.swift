@@ -1,5 +1,5 @@
 import Glibc
-internal import Synchronization
+import TransferSystem
 
 /// Page-aligned memory of a fixed size that goes back to its pool when nobody holds it any more.
 ///
@@ -32,7 +32,7 @@ package final class BufferPool: Sendable {
     package let size: Int
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// - Parameters:
     ///   - size: bytes of each buffer, a multiple of 4,096.

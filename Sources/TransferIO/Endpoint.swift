@@ -1,3 +1,5 @@
+import Glibc
+
 /// Where to listen or connect, as people write it: `HOST:PORT`, `[IPv6]:PORT`, `HOST`, `:PORT` or `unix:PATH`.
 package enum Endpoint: Hashable, Sendable {
     case internet(host: String, port: UInt16)
@@ -15,7 +17,7 @@ package enum Endpoint: Hashable, Sendable {
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        guard !host.isEmpty, !host.utf8.contains(0) else { return nil }
+        guard !host.isEmpty, !host.utf8.contains(0), !host.contains(":") || Self.isIPv6(host) else { return nil }
         self = .internet(host: host, port: number)
     }
 
@@ -34,6 +36,13 @@ package enum Endpoint: Hashable, Sendable {
         // Two colons or more without brackets: an IPv6 address without a port.
         guard parts.count == 2 else { return (text, nil) }
         return (parts[0].isEmpty ? "localhost" : String(parts[0]), parts[1])
+    }
+
+    /// A zone may follow, as in `fe80::1%eth0`.
+    private static func isIPv6(_ host: String) -> Bool {
+        var address = in6_addr()
+        let number = host.prefix { $0 != "%" }
+        return inet_pton(AF_INET6, String(number), &address) == 1
     }
 
     private static func port(_ text: Substring?, _ fallback: UInt16) -> UInt16? {

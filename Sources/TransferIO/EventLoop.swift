@@ -23,7 +23,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     private let epoll: Descriptor
     private let wakeup: Descriptor
-    private let inbox = Mutex(Inbox())
+    private let inbox = Locked(Inbox())
 
     // Loop only.
     private var registrations = RegistrationTable()

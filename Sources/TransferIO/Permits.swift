@@ -1,4 +1,4 @@
-internal import Synchronization
+import TransferSystem
 
 /// A bounded number of permits; who finds none left waits its turn.
 package final class Permits: Sendable {
@@ -7,10 +7,10 @@ package final class Permits: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     package init(_ count: Int) {
-        state = Mutex(State(available: max(0, count)))
+        state = Locked(State(available: max(0, count)))
     }
 
     package func acquire() async {

@@ -1,5 +1,5 @@
 import Glibc
-internal import Synchronization
+import TransferSystem
 import TransferProtocol
 
 /// Writes events as lines to a descriptor, one write for all events given together. Safe to call from any thread.
@@ -12,7 +12,7 @@ package final class Log: Sendable {
     private let descriptor: Int32
     private let format: Format
     private let level: LogEvent.Level
-    private let clock = Mutex(SecondCache())
+    private let clock = Locked(SecondCache())
 
     /// - Parameter descriptor: stays the caller's; 2 for standard error.
     package init(descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info) {

@@ -1,6 +1,6 @@
 /// Bytes that wait for the socket to take them.
 struct Outbound {
-    private var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
     private var sent = 0
 
     var count: Int { bytes.count - sent }
@@ -11,6 +11,11 @@ struct Outbound {
             bytes = more
             sent = 0
         } else {
+            // A peer that reads slowly but steadily may never let it run empty.
+            if sent > bytes.count / 2 {
+                bytes.removeFirst(sent)
+                sent = 0
+            }
             bytes.append(contentsOf: more)
         }
     }

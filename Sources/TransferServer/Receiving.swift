@@ -43,7 +43,7 @@ final class Receiving {
         let path = try checkedPath()
         self.path = path
         if let size = begin.size, size > limit { throw tooLarge }
-        earlier = context.recent[begin.id].flatMap { stillHolds($0, path) ? $0 : nil }
+        earlier = context.recent[begin.id].flatMap(stillHolding)
         if let earlier { return begin.expectsAccept ? earlier : nil }
         guard begin.expectsAccept || begin.conflict != .keepBoth else { return nil }
         guard try context.store.admit(path, size: begin.size, conflict: begin.conflict) == .skipped else {
@@ -61,9 +61,14 @@ final class Receiving {
         }
     }
 
-    private func stillHolds(_ result: UploadResult, _ path: RelativePath) -> Bool {
-        guard let stored = try? result.storedPath.map(RelativePath.init) ?? path else { return false }
-        return context.store.holds(stored, size: result.size)
+    /// The acknowledgement again, if its file is still there. It names the file unless that is where `begin` wants it.
+    private func stillHolding(_ entry: RecentResults.Entry) -> UploadResult? {
+        guard let stored = try? RelativePath(entry.path), context.store.holds(stored, size: entry.result.size) else {
+            return nil
+        }
+        var result = entry.result
+        result.storedPath = stored == path ? nil : stored.string
+        return result
     }
 
     private var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }

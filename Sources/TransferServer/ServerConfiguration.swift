@@ -26,8 +26,8 @@ package struct ServerConfiguration: Sendable {
     /// Threads for work that blocks.
     package var blockingThreads = 8
 
-    /// Finished files that one connection has open before they are published together. More cost fewer syncs each;
-    /// every one takes a descriptor.
+    /// Uploads of one connection that are published together at most. Each holds a descriptor until then, and what
+    /// arrives at once can complete thousands.
     package var filesAtOnce = 256
 
     /// The program and its version, as told to clients.

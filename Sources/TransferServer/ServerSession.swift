@@ -26,6 +26,9 @@ actor ServerSession {
     /// How long the last words may take to leave.
     private static let lingering = Interval.seconds(2)
 
+    /// Bytes read at once to be dropped.
+    private static let scratchSize = 16 << 10
+
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -42,6 +45,8 @@ actor ServerSession {
     private var filling: LaneBatch?
     private var carry: [UInt8] = []
     private var queue: [LaneBatch] = []
+    /// Bytes received since this session last gave way to others.
+    private var turn = 0
     private var isWorking = false
     private var isDraining = false
     private var isOver = false
@@ -113,27 +118,47 @@ extension ServerSession {
                 liveness.pauseReading(false, now: .now)
                 continue
             }
-            if filling == nil { filling = LaneBatch(await context.buffers.take(), carry: carry) }
-            if ending == nil, fill() { await wake.wait() }
+            if filling == nil { filling = LaneBatch(await takeBuffer(), carry: carry) }
+            switch pump() {
+            case 0: await wake.wait()
+            case let count: await letOthers(after: count)
+            }
         }
     }
 
-    /// Receives once. Not part of the loop, because a local reference to the batch can live as long as its scope: idle
-    /// connections would hold the buffers that the others need.
+    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
     ///
-    /// - Returns: whether there is nothing to receive for now.
-    private func fill() -> Bool {
-        guard let batch = filling else { return false }
+    /// - Returns: how many bytes came; 0 when there is nothing to receive now.
+    private func pump() -> Int {
+        guard ending == nil, let batch = filling else { return 0 }
         switch receive(into: batch) {
         case .wouldBlock:
             submit(unless: isWorking)
-            return true
+            return 0
         case .bytes(let count):
             parse(batch, received: count)
             submit(unless: !batch.isFull && isWorking)
-        case .end: end(isBetweenUploads ? .done : .lost("the client closed the connection"))
+            return count
+        case .end:
+            end(isBetweenUploads ? .done : .lost("the client closed the connection"))
+            return 0
         }
-        return false
+    }
+
+    /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
+    private func letOthers(after count: Int) async {
+        turn += count
+        guard turn >= ServerContext.bufferSize else { return }
+        turn = 0
+        await Task.yield()
+    }
+
+    /// While the buffers are all in use, this side doesn't read.
+    private func takeBuffer() async -> BlockBuffer {
+        if let buffer = context.buffers.takeNow() { return buffer }
+        liveness.pauseReading(true, now: .now)
+        defer { liveness.pauseReading(false, now: .now) }
+        return await context.buffers.take()
     }
 
     private var isBetweenUploads: Bool {
@@ -157,6 +182,8 @@ extension ServerSession {
         } catch {
             end(.fault(error))
         }
+        // The last thing that a stopping server waits for may have been the end of an upload that it refused.
+        endIfDrained()
     }
 
     /// - Returns: false when more bytes are needed.
@@ -191,6 +218,8 @@ extension ServerSession {
 
     private func welcome(_ hello: Hello) {
         liveness.established(now: .now)
+        // From here other deadlines count, and they may come before that of the handshake.
+        armTimer()
         let timeouts = context.configuration.timeouts
         send(
             .welcome(
@@ -290,6 +319,7 @@ extension ServerSession {
 
 extension ServerSession {
     private func armTimer() {
+        if let timer { loop.cancel(timer) }
         timer = loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.timerFired() }
         }
@@ -344,15 +374,17 @@ extension ServerSession {
             self?.assumeIsolated { $0.close() }
         }
         var hasEnded = false
-        let scratch = await context.buffers.take()
+        // Not from the pool: clients that linger must not take the buffers of those that upload.
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
+        defer { scratch.deallocate() }
         while !isOver {
             if outbound.isEmpty, !hasEnded {
                 socket?.endSending()
                 hasEnded = true
             }
             do throws(SystemError) {
-                switch try socket?.receive(into: scratch.bytes) ?? .end {
-                case .bytes: continue
+                switch try socket?.receive(into: scratch) ?? .end {
+                case .bytes(let count): await letOthers(after: count)
                 case .wouldBlock: await wake.wait()
                 case .end: if hasEnded { close() } else { await wake.wait() }
                 }
@@ -369,6 +401,6 @@ extension MonotonicTime {
 }
 
 extension Interval {
-    /// As the protocol carries it.
-    fileprivate var wireMilliseconds: UInt32 { UInt32(clamping: nanoseconds / 1_000_000) }
+    /// As the protocol carries it; zero would tell a client to wait for ever.
+    fileprivate var wireMilliseconds: UInt32 { max(1, UInt32(clamping: nanoseconds / 1_000_000)) }
 }

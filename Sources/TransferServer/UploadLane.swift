@@ -110,7 +110,9 @@ final class UploadLane: @unchecked Sendable {
         for ((receiving, publication), outcome) in zip(ready, outcomes) {
             switch outcome {
             case .success(let published): acknowledge(receiving, publication, published)
-            case .failure(let error): settle(receiving, UploadResult(error, receiving))
+            case .failure(let error):
+                // Not `receiving.size`: by now the digester may count the bytes of a later upload.
+                settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
             }
         }
         ready.removeAll(keepingCapacity: true)
@@ -118,14 +120,14 @@ final class UploadLane: @unchecked Sendable {
 
     private func acknowledge(_ receiving: Receiving, _ publication: Publication, _ published: Published) {
         let result = UploadResult(published, publication)
-        if result.code != .skipped { context.recent.add(result) }
+        if result.code != .skipped { context.recent.add(result, path: result.storedPath ?? publication.path.string) }
         settle(receiving, result)
     }
 
     private func reject(_ receiving: Receiving, _ error: StoreError) {
         receiving.discard()
         state = .rejected
-        settle(receiving, UploadResult(error, receiving))
+        settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
     }
 
     private func settle(_ receiving: Receiving, _ result: UploadResult) {
@@ -152,9 +154,9 @@ final class UploadLane: @unchecked Sendable {
 }
 
 extension UploadResult {
-    init(_ error: StoreError, _ receiving: Receiving) {
+    init(_ error: StoreError, _ id: UploadID, size: UInt64) {
         self.init(
-            id: receiving.begin.id, code: error.code, size: receiving.size, message: error.message,
+            id: id, code: error.code, size: size, message: error.message,
             retryAfter: error.code == .busy ? 1000 : nil)
     }
 

@@ -28,7 +28,7 @@ package final class FileStore: Sendable {
             incoming = try Self.openOrMake("incoming", in: own)
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
             tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
-            umask = Self.readUmask()
+            umask = try Self.readUmask()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
             throw StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
@@ -83,8 +83,21 @@ package final class FileStore: Sendable {
     static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 
     private static func makeDirectory(_ path: String) throws(SystemError) -> DirectoryHandle {
-        if mkdir(path, 0o777) != 0, errno != EEXIST { throw SystemError(errno: errno, call: "mkdir") }
-        return try DirectoryHandle(path: path)
+        do throws(SystemError) {
+            try system("mkdir") { mkdir(path, 0o777) }
+        } catch {
+            guard error.isExisting else { throw error }
+            return try DirectoryHandle(path: path)
+        }
+        let made = try DirectoryHandle(path: path)
+        // Without its own name nothing in it would survive a power failure. A parent that may not be read cannot be
+        // synced.
+        do throws(SystemError) {
+            try made.openDirectory("..").sync()
+        } catch {
+            guard error.errno == EACCES else { throw error }
+        }
+        return made
     }
 
     private static func openOrMake(_ name: String, in parent: DirectoryHandle) throws(SystemError) -> DirectoryHandle {
@@ -97,10 +110,20 @@ package final class FileStore: Sendable {
         return try parent.openDirectory(name)
     }
 
-    /// There is no call that only reads it, so it is set and set back: before the server has a second thread at work.
-    private static func readUmask() -> mode_t {
-        let mask = Glibc.umask(0o077)
-        _ = Glibc.umask(mask)
+    /// umask(2) can only read it by changing it, which other threads would notice; /proc/self/status just tells.
+    private static func readUmask() throws(SystemError) -> mode_t {
+        let file = Descriptor(
+            try system("open") { clinux_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0) })
+        let number = file.number
+        // "Umask" is the second line, long before that.
+        let status = try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 512) { buffer throws(SystemError) in
+            let count = try system("read") { read(number, buffer.baseAddress, buffer.count) }
+            return String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
+        guard let mask = line.flatMap({ mode_t($0.dropFirst(6).filter { !$0.isWhitespace }, radix: 8) }) else {
+            throw SystemError(errno: ENOTSUP, call: "umask")
+        }
         return mask
     }
 }

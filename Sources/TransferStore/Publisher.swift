@@ -12,6 +12,12 @@ final class Publisher {
     private var opened: [RelativePath?: DirectoryHandle] = [:]
     /// Directories whose names have to be made durable.
     private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+    /// Of an early sync; counts for the whole batch.
+    private var failure: StoreError?
+
+    /// Directories kept open at once, but for those on one path: a batch may name thousands of them, and descriptors
+    /// are few.
+    private static let mostOpened = 64
 
     init(tree: DirectoryTree, umask: UInt32) {
         self.tree = tree
@@ -27,6 +33,7 @@ final class Publisher {
             }
         }
         do throws(StoreError) {
+            if let failure { throw failure }
             try makeNamesDurable()
             return outcomes
         } catch {
@@ -50,8 +57,20 @@ final class Publisher {
         }
     }
 
+    /// Makes the names so far durable, to have the descriptors back.
+    private func closeDirectories() {
+        do throws(StoreError) {
+            try makeNamesDurable()
+        } catch {
+            failure = failure ?? error
+        }
+        unsynced.removeAll()
+        opened.removeAll()
+    }
+
     private func directory(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
         if let directory = opened[path] { return directory }
+        if opened.count + unsynced.count >= Self.mostOpened { closeDirectories() }
         let directory = try attempt("open the directory") { () throws(SystemError) in
             try tree.openOrMake(path) { unsynced[ObjectIdentifier($0)] = $0 }
         }

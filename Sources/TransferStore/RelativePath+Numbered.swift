@@ -6,7 +6,8 @@ extension RelativePath {
     ///
     /// - Throws: `Fault` when no such name is a path.
     func numbered(_ number: Int) throws(Fault) -> RelativePath {
-        let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
+        // By its scalars: a combining mark behind the dot makes one character with it.
+        let dot = name.unicodeScalars.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
         let suffix = "-\(number)" + name[dot...]
         var stem = name[..<dot]
         while stem.utf8.count + suffix.utf8.count > Limits.pathComponent, !stem.isEmpty { stem.removeLast() }

@@ -38,7 +38,9 @@ package final class StagedFile {
         while !rest.isEmpty {
             let written: Int
             do throws(SystemError) {
-                written = try system("pwrite") { pwrite(number, rest.baseAddress, rest.count, off_t(position)) }
+                written = try system("pwrite") {
+                    pwrite(number, rest.baseAddress, rest.count, off_t(clamping: position))
+                }
             } catch {
                 throw StoreError(error, doing: "write the content")
             }
@@ -52,7 +54,7 @@ package final class StagedFile {
     func reserve(_ size: UInt64) throws(StoreError) {
         guard size > 0 else { return }
         do throws(SystemError) {
-            try system("fallocate") { clinux_fallocate(number, FALLOC_FL_KEEP_SIZE, 0, off_t(size)) }
+            try system("fallocate") { clinux_fallocate(number, FALLOC_FL_KEEP_SIZE, 0, off_t(clamping: size)) }
         } catch {
             guard error.errno != EOPNOTSUPP, error.errno != ENOSYS else { return }
             throw StoreError(error, doing: "reserve \(size) bytes")

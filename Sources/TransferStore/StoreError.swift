@@ -30,7 +30,9 @@ extension StoreError {
         case ENAMETOOLONG:
             self.init(.invalidPath, "Could not \(doing): a name is too long for the server's file system.")
         case EILSEQ, EINVAL: self.init(.invalidPath, "Could not \(doing): the server's file system refuses the name.")
-        case ELOOP, EXDEV: self.init(.invalidPath, "Could not \(doing): the path goes through a symbolic link.")
+        case ELOOP: self.init(.invalidPath, "Could not \(doing): the path goes through a symbolic link.")
+        case EXDEV: self.init(.invalidPath, "Could not \(doing): the path leads to another file system.")
+        case EISDIR: self.init(.pathConflict, "Could not \(doing): a directory has the name.")
         case ENOTDIR: self.init(.pathConflict, "Could not \(doing): a file is where a directory is needed.")
         default: self.init(.storageFailed, "Could not \(doing): \(error).")
         }

@@ -128,7 +128,8 @@ import TransferTestSupport
         let outcome = try await fake.address.outcome(three)
         #expect(outcome.failure == nil)
         #expect(outcome.codes == [.committed, .committed, .committed])
-        #expect(fake.begun.count == 6)
+        // Each may have been on its way a second time when the first answer came, but never again.
+        #expect((6...9).contains(fake.begun.count))
     }
 
     @Test func aServerThatSaysGoodbyeIsFollowedByTheNext() async throws {

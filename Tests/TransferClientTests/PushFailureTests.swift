@@ -88,7 +88,6 @@ import TransferTestSupport
         let fake = FakeServer(
             { peer in
                 peer.welcome()
-                peer.commitNext()
                 peer.drain()
             },
             { peer in

@@ -23,6 +23,12 @@ final class Wire: Sendable {
         return Array(bytes[..<count])
     }
 
+    /// Waits for the peer to close without having sent anything.
+    var isClosed: Bool {
+        var byte: UInt8 = 0
+        return recv(number, &byte, 1, 0) == 0
+    }
+
     /// - Returns: false when the peer is gone.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {

@@ -2,24 +2,26 @@ import Testing
 import TransferIO
 
 @Suite struct EndpointTests {
-    @Test(arguments: [
-        ("host:1", .internet(host: "host", port: 1)),
-        ("host", .internet(host: "host", port: 5288)),
-        ("10.0.0.1:65535", .internet(host: "10.0.0.1", port: 65535)),
-        ("host:0", .internet(host: "host", port: 0)),
-        ("host:0080", .internet(host: "host", port: 80)),
-        (":80", .internet(host: "localhost", port: 80)),
-        ("[::1]:1", .internet(host: "::1", port: 1)),
-        ("[::1]", .internet(host: "::1", port: 5288)),
-        ("::1", .internet(host: "::1", port: 5288)),
-        ("::", .internet(host: "::", port: 5288)),
-        ("fe80::1%eth0", .internet(host: "fe80::1%eth0", port: 5288)),
-        ("[fe80::1%eth0]:7", .internet(host: "fe80::1%eth0", port: 7)),
-        ("*:1", .internet(host: "*", port: 1)),
-        ("unix:/x", .unix(path: "/x")),
-        ("unix:relative", .unix(path: "relative")),
-        ("unix:/with:colon", .unix(path: "/with:colon")),
-    ] as [(String, Endpoint)]) func readsWhatPeopleWrite(text: String, endpoint: Endpoint) {
+    @Test(
+        arguments: [
+            ("host:1", .internet(host: "host", port: 1)),
+            ("host", .internet(host: "host", port: 5288)),
+            ("10.0.0.1:65535", .internet(host: "10.0.0.1", port: 65535)),
+            ("host:0", .internet(host: "host", port: 0)),
+            ("host:0080", .internet(host: "host", port: 80)),
+            (":80", .internet(host: "localhost", port: 80)),
+            ("[::1]:1", .internet(host: "::1", port: 1)),
+            ("[::1]", .internet(host: "::1", port: 5288)),
+            ("::1", .internet(host: "::1", port: 5288)),
+            ("::", .internet(host: "::", port: 5288)),
+            ("fe80::1%eth0", .internet(host: "fe80::1%eth0", port: 5288)),
+            ("[fe80::1%eth0]:7", .internet(host: "fe80::1%eth0", port: 7)),
+            ("*:1", .internet(host: "*", port: 1)),
+            ("unix:/x", .unix(path: "/x")),
+            ("unix:relative", .unix(path: "relative")),
+            ("unix:/with:colon", .unix(path: "/with:colon")),
+        ] as [(String, Endpoint)]) func readsWhatPeopleWrite(text: String, endpoint: Endpoint)
+    {
         #expect(Endpoint(text, defaultPort: 5288) == endpoint)
     }
 
@@ -38,11 +40,13 @@ import TransferIO
         #expect(Endpoint("unix:" + String(repeating: "é", count: 54), defaultPort: 1) == nil)
     }
 
-    @Test(arguments: [
-        (.internet(host: "host", port: 1), "host:1"),
-        (.internet(host: "::1", port: 80), "[::1]:80"),
-        (.unix(path: "/x"), "unix:/x"),
-    ] as [(Endpoint, String)]) func readsItsOwnDescription(endpoint: Endpoint, text: String) {
+    @Test(
+        arguments: [
+            (.internet(host: "host", port: 1), "host:1"),
+            (.internet(host: "::1", port: 80), "[::1]:80"),
+            (.unix(path: "/x"), "unix:/x"),
+        ] as [(Endpoint, String)]) func readsItsOwnDescription(endpoint: Endpoint, text: String)
+    {
         #expect(endpoint.description == text)
         #expect(Endpoint(text, defaultPort: 5288) == endpoint)
     }

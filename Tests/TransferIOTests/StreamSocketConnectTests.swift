@@ -111,7 +111,7 @@ import TransferTestSupport
                     }
                 }
                 #expect(try descriptorCount() == before)
-                }
+            }
         }
     }
 }

@@ -49,3 +49,23 @@ enum Frames {
         begin(path, size: UInt64(content.count), id: id, conflict: conflict) + data(content) + end(content)
     }
 }
+
+extension Frames {
+    static func block(_ index: UInt64, _ content: [UInt8], _ function: DigestFunction = .xxh128) -> [UInt8] {
+        encoded(.block(BlockDigest(index: index, digest: digest(content, function))))
+    }
+
+    /// Content in frames of at most 1 MiB.
+    static func stored(_ content: [UInt8]) -> [UInt8] {
+        stride(from: 0, to: content.count, by: Limits.dataBody).reduce(into: []) { frames, start in
+            frames += data(Array(content[start..<min(content.count, start + Limits.dataBody)]))
+        }
+    }
+
+    /// The frame with another byte at that place.
+    static func patched(_ frame: [UInt8], _ offset: Int, _ byte: UInt8) -> [UInt8] {
+        var frame = frame
+        frame[offset] = byte
+        return frame
+    }
+}

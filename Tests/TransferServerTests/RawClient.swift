@@ -1,7 +1,10 @@
 import Glibc
 import TransferProtocol
+import TransferTestSupport
 
-/// A client that can break every rule: blocking, and with a time-out on receiving so that no test hangs.
+@testable import TransferIO
+
+/// A client that can break every rule: blocking, and with time-outs on both directions so that no test hangs.
 ///
 /// `@unchecked Sendable`: one thread may send while another one receives; the two share nothing but the socket.
 final class RawClient: @unchecked Sendable {
@@ -23,20 +26,18 @@ final class RawClient: @unchecked Sendable {
     private var parser = FrameParser()
     private var received: [UInt8] = []
 
-    init(port: UInt16) throws {
-        number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    init(_ endpoint: Endpoint) throws {
+        guard let address = try endpoint.resolve().first else { throw Failure(description: "no address") }
+        number = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.patience, tv_usec: 0)
-        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        let code = withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
+        setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
+        let code = address.withPointer { connect(number, $0, $1) }
+        guard code == 0 else {
+            close(number)
+            throw Failure(description: "connect: \(String(cString: strerror(errno)))")
         }
-        guard code == 0 else { throw Failure(description: "connect: \(String(cString: strerror(errno)))") }
     }
 
     deinit {
@@ -64,6 +65,12 @@ final class RawClient: @unchecked Sendable {
         shutdown(number, Int32(SHUT_WR))
     }
 
+    /// Whether the server takes no more bytes for so long.
+    func isStalled(milliseconds: Int32) -> Bool {
+        var watched = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
+        return poll(&watched, 1, milliseconds) == 0
+    }
+
     /// The next message, or the end of the connection.
     func next() throws -> Heard {
         while true {
@@ -77,12 +84,39 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
-    /// The next result, whatever else comes before it.
-    func result() throws -> UploadResult {
+    /// The next message.
+    func nextMessage() throws -> Message {
+        guard case .message(let message) = try next() else { throw Failure(description: "the server closed") }
+        return message
+    }
+
+    /// The next message but pings, reports of progress and `welcome`.
+    func answer() throws -> Message {
         while case .message(let message) = try next() {
-            if case .result(let result) = message { return result }
+            switch message {
+            case .ping, .received, .welcome: continue
+            default: return message
+            }
         }
-        throw Failure(description: "the server closed the connection before it sent a result")
+        throw Failure(description: "the server closed the connection before it answered")
+    }
+
+    /// The next result, with nothing but pings, reports of progress and `welcome` before it.
+    func result() throws -> UploadResult {
+        let message = try answer()
+        guard case .result(let result) = message else { throw Failure(description: "no result but \(message)") }
+        return result
+    }
+
+    func expectAccept() throws {
+        let message = try answer()
+        guard case .accept = message else { throw Failure(description: "no accept but \(message)") }
+    }
+
+    func goodbye() throws -> Goodbye {
+        let message = try answer()
+        guard case .goodbye(let goodbye) = message else { throw Failure(description: "no goodbye but \(message)") }
+        return goodbye
     }
 
     /// Reads to the end of the connection.
@@ -91,7 +125,8 @@ final class RawClient: @unchecked Sendable {
     }
 
     private func step() throws -> FrameParser.Step {
-        try received.withUnsafeBytes { bytes in Result { () throws(ProtocolFault) in try parser.next(bytes.bytes) } }.get()
+        try received.withUnsafeBytes { bytes in Result { () throws(ProtocolFault) in try parser.next(bytes.bytes) } }
+            .get()
     }
 
     private func receive() throws -> Bool {

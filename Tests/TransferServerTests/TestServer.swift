@@ -1,30 +1,68 @@
 import Glibc
+import Synchronization
 import TransferIO
 import TransferProtocol
 import TransferTestSupport
 
 @testable import TransferServer
 
-/// A server in this process on a port of its own, with a directory that goes when the test is over.
-final class TestServer: Sendable {
-    let server: Server
-    let port: UInt16
-    let directory: TemporaryDirectory
+/// Runs the body on a thread of its own, against a server in this process that is stopped when the body is done.
+func serving(
+    _ change: (inout ServerConfiguration) -> Void = { _ in }, listen: [Endpoint] = [TestServer.anyPort],
+    log: Log = TestServer.noLog, in directory: TemporaryDirectory? = nil,
+    _ body: @escaping @Sendable (TestServer) throws -> Void
+) async throws {
+    let server = try await TestServer(change, listen: listen, log: log, in: try directory ?? TemporaryDirectory())
+    let outcome = await Result { try await TestThread.run { try body(server) } }
+    await server.end()
+    try outcome.get()
+}
 
-    init(_ change: (inout ServerConfiguration) -> Void = { _ in }) async throws {
-        directory = try TemporaryDirectory()
-        let endpoint = Endpoint.internet(host: "127.0.0.1", port: 0)
-        var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: [endpoint])
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> sending Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+/// A server on a port of its own, with a directory that goes when the test is over.
+final class TestServer: Sendable {
+    static let anyPort = Endpoint.internet(host: "127.0.0.1", port: 0)
+
+    /// Goes nowhere; a closed descriptor must not stop the server.
+    static let noLog = Log(descriptor: -1)
+
+    let server: Server
+    let endpoint: Endpoint
+    let directory: TemporaryDirectory
+    private let ending = Mutex<Task<Void, Never>?>(nil)
+
+    init(
+        _ change: (inout ServerConfiguration) -> Void, listen: [Endpoint], log: Log, in directory: TemporaryDirectory
+    ) async throws {
+        self.directory = directory
+        var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
+        configuration.blockingThreads = 2
         change(&configuration)
-        // The log goes nowhere; a closed descriptor must not stop the server anyway.
-        server = try Server(configuration, log: Log(descriptor: -1))
-        guard case .internet(_, let port) = try await server.start().first else {
-            throw RawClient.Failure(description: "the server has no port")
+        server = try Server(configuration, log: log)
+        guard let endpoint = try await server.start().first else {
+            throw RawClient.Failure(description: "the server listens nowhere")
         }
-        self.port = port
+        self.endpoint = endpoint
     }
 
-    func client() throws -> RawClient { try RawClient(port: port) }
+    /// Lets the server stop by itself, from now on.
+    func beginShutDown() {
+        ending.withLock { [server] in $0 = Task { await server.shutDown() } }
+    }
+
+    /// Stops it, at once.
+    func end() async {
+        await server.stopSessions()
+        guard let ending = ending.withLock({ $0 }) else { return await server.shutDown() }
+        await ending.value
+    }
+
+    func client() throws -> RawClient { try RawClient(endpoint) }
 
     /// A client that has been welcomed.
     func greetedClient() throws -> RawClient {
@@ -36,6 +74,24 @@ final class TestServer: Sendable {
         return client
     }
 
+    /// Looks again and again, for what has no other sign.
+    func waitUntil(_ what: String, _ isSo: () -> Bool) throws {
+        let end = time(nil) + 20
+        while !isSo() {
+            guard time(nil) < end else { throw RawClient.Failure(description: "never: \(what)") }
+            sched_yield()
+        }
+    }
+
+    /// Waits until no connection can be made any more.
+    func waitUntilClosed() {
+        while (try? client()) != nil { sched_yield() }
+    }
+}
+
+// MARK: What is stored
+
+extension TestServer {
     func content(_ path: String) -> [UInt8]? { Self.read(directory.path("store/" + path)) }
 
     /// Everything in the directory but the server's own, as paths, and what it has left of incoming parts.
@@ -52,7 +108,7 @@ final class TestServer: Sendable {
         }
     }
 
-    private static func read(_ path: String) -> [UInt8]? {
+    static func read(_ path: String) -> [UInt8]? {
         let number = open(path, O_RDONLY)
         guard number >= 0 else { return nil }
         defer { close(number) }

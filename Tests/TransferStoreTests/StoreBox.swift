@@ -65,6 +65,16 @@ struct StoreBox {
     var names: [String] { Self.names(in: path("")).filter { $0 != ".transfer" } }
     var parts: [String] { Self.names(in: path(".transfer/incoming")) }
 
+    /// Descriptors of this process that lead into the directory; other tests have their own.
+    var openDescriptors: Int {
+        Self.names(in: "/proc/self/fd").count { name in
+            var target = [CChar](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(name)", &target, target.count)
+            let bytes = target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
+            return String(decoding: bytes, as: UTF8.self).hasPrefix(directory.path)
+        }
+    }
+
     static func names(in path: String) -> [String] {
         ((try? DirectoryHandle(path: path).names()) ?? []).sorted()
     }

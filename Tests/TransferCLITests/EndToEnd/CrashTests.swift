@@ -33,7 +33,8 @@ import TransferTestSupport
             server = try server.restarted()
             let finished = try Finished(push)
             #expect(finished.end == .exited(0), "\(finished.errors)")
-            #expect(try finished.objects().map { $0["storedPath"] }.sorted { $0 ?? "" < $1 ?? "" } == ["big", "demo.png"])
+            #expect(
+                try finished.objects().map { $0["storedPath"] }.sorted { $0 ?? "" < $1 ?? "" } == ["big", "demo.png"])
             guard server.program.errorText.contains("1 unfinished uploads (") else { continue }
             #expect(try server.stored("demo.png") == readFile(photo))
             unlink("\(server.directory)/demo.png")

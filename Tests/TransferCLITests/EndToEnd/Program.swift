@@ -56,7 +56,9 @@ final class Program: Sendable {
     /// Waits for the end.
     func wait() throws -> End {
         if let ended = end.withLock({ $0 }) { return ended }
-        guard life.waitForEnd(), output.waitForEnd(), errors.waitForEnd() else { throw failure("the process did not end") }
+        guard life.waitForEnd(), output.waitForEnd(), errors.waitForEnd() else {
+            throw failure("the process did not end")
+        }
         var status: Int32 = 0
         guard waitpid(process, &status, 0) == process else { throw failure("waitpid: errno \(errno)") }
         let ended: End = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: status & 0x7F)

@@ -1,0 +1,188 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+extension ServerTests {
+    /// Uploads that fail alone: a result with the reason, nothing visible, and a connection that goes on.
+    @Suite struct BadUploadTests {
+        /// The frames of one upload, and its result.
+        struct BadUpload: CustomTestStringConvertible, Sendable {
+            let testDescription: String
+            let frames: [UInt8]
+            let code: ResultCode
+
+            init(_ name: String, _ code: ResultCode, _ frames: [UInt8]) {
+                testDescription = name
+                self.frames = frames
+                self.code = code
+            }
+        }
+
+        private static let content = [UInt8]("hello, world".utf8)
+        private static let bomb = Frames.deflated([UInt8](repeating: 0, count: Limits.dataBody + 1))
+        private static let corrupt = Frames.deflated(Array(repeating: content, count: 50).flatMap { $0 }).map {
+            $0 ^ 0x5A
+        }
+
+        static let badUploads: [BadUpload] = [
+            BadUpload(
+                "too many bytes", .sizeMismatch,
+                Frames.begin("x", size: 5) + Frames.data(content) + Frames.end(content)),
+            BadUpload(
+                "too few bytes", .sizeMismatch, Frames.begin("x", size: 50) + Frames.data(content) + Frames.end(content)
+            ),
+            BadUpload(
+                "another size at the end", .sizeMismatch,
+                Frames.begin("x", size: nil) + Frames.data(content)
+                    + Frames.encoded(.end(End(size: 3, digest: Frames.digest(content))))),
+            BadUpload(
+                "wrong digest", .digestMismatch,
+                Frames.begin("x", size: 12) + Frames.data(content)
+                    + Frames.encoded(.end(End(size: 12, digest: Frames.digest([1]))))),
+            BadUpload(
+                "a digest of another function", .digestMismatch,
+                Frames.begin("x", size: 12) + Frames.data(content) + Frames.end(content, .sha256)),
+            BadUpload(
+                "a block that was not sent", .digestMismatch,
+                Frames.begin("x", size: 12) + Frames.data(content)
+                    + Frames.block(0, content) + Frames.end(content)),
+            BadUpload(
+                "an empty zlib body", .corruptCompression,
+                Frames.begin("x", size: 12) + Frames.data([], .zlib) + Frames.end(content)),
+            BadUpload(
+                "bytes behind a zlib stream", .corruptCompression,
+                Frames.begin("x", size: 12) + Frames.data(Frames.deflated(content) + [0], .zlib) + Frames.end(content)),
+            BadUpload(
+                "content where none was declared", .sizeMismatch,
+                Frames.begin("x", size: 0) + Frames.data([1]) + Frames.end([])),
+            BadUpload("a size that no file has", .uploadTooLarge, Frames.begin("x", size: .max) + Frames.end([])),
+            BadUpload(
+                "corrupt zlib", .corruptCompression,
+                Frames.begin("x", size: 600) + Frames.data(corrupt, .zlib) + Frames.end(content)),
+            BadUpload(
+                "truncated zlib", .corruptCompression,
+                Frames.begin("x", size: 12) + Frames.data(Frames.deflated(content).dropLast(3), .zlib)
+                    + Frames.end(content)),
+            BadUpload(
+                "zlib that inflates past the limit", .frameTooLarge,
+                Frames.begin("x", size: nil) + Frames.data(bomb, .zlib) + Frames.end(content)),
+            BadUpload(
+                "taken back", .aborted, Frames.begin("x", size: 12) + Frames.data(content) + Frames.encoded(.abort)),
+        ]
+
+        @Test(arguments: badUploads) func endsTheUploadAlone(_ bad: BadUpload) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(bad.frames)
+                #expect(try client.result().code == bad.code)
+                #expect(server.tree.isEmpty)
+                #expect(server.parts.isEmpty)
+                client.send(Frames.upload("next", [4, 2]))
+                #expect(try client.result().code == .committed)
+                #expect(server.content("next") == [4, 2])
+            }
+        }
+
+        static let badPaths: [(path: String, code: ResultCode)] = [
+            ("../x", .invalidPath), ("/etc/x", .invalidPath), ("a/../../x", .invalidPath), ("a/./b", .invalidPath),
+            ("", .invalidPath), (String(repeating: "n", count: 300), .invalidPath), ("a\0b", .invalidPath),
+            (Begin.undecodablePath, .invalidPath), (".transfer/x", .invalidPath), ("a//b", .invalidPath),
+            ("outside/x", .invalidPath), ("outside/deep/x", .invalidPath), ("file/x", .pathConflict),
+        ]
+
+        @Test(arguments: [ConflictPolicy.keepBoth, .overwrite])
+        func pathsThatLeadNowhere(_ conflict: ConflictPolicy) async throws {
+            try await serving { server in
+                mkdir(server.directory.path("elsewhere"), 0o755)
+                symlink(server.directory.path("elsewhere"), server.directory.path("store/outside"))
+                let client = try server.greetedClient()
+                client.send(Frames.upload("file", [9]))
+                #expect(try client.result().code == .committed)
+                for bad in Self.badPaths {
+                    client.send(Frames.upload(bad.path, [1, 2, 3], conflict: conflict))
+                    let result = try client.result()
+                    #expect(result.code == bad.code, "\(bad.path): \(result.message)")
+                    #expect(server.tree == ["file", "outside"], "\(bad.path)")
+                    #expect(server.parts.isEmpty, "\(bad.path)")
+                }
+                #expect(rmdir(server.directory.path("elsewhere")) == 0, "something got out")
+                try server.checkServes()
+            }
+        }
+
+        @Test func aPathThatIsNotUTF8IsTheUploadsFault() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                var begin = Frames.begin("abc", size: 1)
+                begin[begin.count - 2] = 0xFF
+                client.send(begin + Frames.data([1]) + Frames.end([1]))
+                #expect(try client.result().code == .invalidPath)
+                client.send(Frames.upload("good", [1]))
+                #expect(try client.result().code == .committed)
+            }
+        }
+
+        @Test func aClientThatVanishesLeavesNothing() async throws {
+            try await serving { server in
+                var client: RawClient? = try server.greetedClient()
+                client?.send(Frames.begin("big", size: 64 << 20, expectsAccept: true))
+                try client?.expectAccept()
+                #expect(!server.parts.isEmpty)
+                client?.send(Frames.data([UInt8](repeating: 3, count: 1 << 20)))
+                client = nil
+                try server.waitUntil("the part is gone") { server.parts.isEmpty }
+                #expect(server.tree.isEmpty)
+                try server.checkServes()
+            }
+        }
+
+        /// Both are in one batch, so the digester has gone on to the second when the first cannot be published.
+        @Test func aResultCountsTheBytesOfItsOwnUpload() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(Frames.upload("file", [9]))
+                #expect(try client.result().code == .committed)
+                client.send(Frames.upload("file/x", [1, 2, 3, 4, 5]) + Frames.upload("y", [1, 2]))
+                let results = try [client.result(), client.result()]
+                #expect(results.first { $0.code == .pathConflict }?.size == 5)
+                #expect(results.first { $0.code == .committed }?.size == 2)
+            }
+        }
+
+        /// A long upload whose data goes on after its rejection, in frames that are cut by batches.
+        @Test(arguments: [false, true]) func framesOfARejectedUploadAreSkipped(compressed: Bool) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                var random = SplitMix64(seed: 5)
+                let content = random.bytes(Limits.dataBody)
+                let frame =
+                    compressed
+                    ? Frames.data(Frames.deflated(Array(content.prefix(900_000))), .zlib) : Frames.data(content)
+                let writer = TestThread {
+                    client.send(Frames.begin("x", size: 1_500_000))
+                    for _ in 0..<16 { client.send(frame) }
+                    client.send(Frames.end(content) + Frames.upload("next", [4, 2]))
+                }
+                defer { writer.join() }
+                let rejected = try client.result()
+                #expect(rejected.code == .sizeMismatch)
+                #expect(rejected.size <= 1_500_000)
+                #expect(try client.result().code == .committed)
+                #expect(server.tree == ["next"])
+                #expect(server.parts.isEmpty)
+            }
+        }
+
+        /// Too many bytes are known at once, without the end.
+        @Test func tooManyBytesAreNoticedBeforeTheEnd() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(Frames.begin("x", size: 3) + Frames.data([1, 2, 3, 4]))
+                #expect(try client.result().code == .sizeMismatch)
+                client.send(Frames.encoded(.abort) + Frames.upload("next", [4, 2]))
+                #expect(try client.result().code == .committed)
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferServer
+
+extension ServerTests {
+    /// What is answered before the content travels, and names that are taken.
+    @Suite struct ConflictTests {
+        @Test func skipAndFailAreAnsweredEarly() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(Frames.upload("x", [1]))
+                #expect(try client.result().code == .committed)
+                client.send(Frames.begin("x", size: 500, conflict: .skip))
+                #expect(try client.result().code == .skipped)
+                client.send(Frames.encoded(.abort) + Frames.begin("x", size: 500, conflict: .fail, expectsAccept: true))
+                #expect(try client.result().code == .pathConflict)
+                client.send(.abort)
+                client.send(Frames.upload("x", [1], conflict: .fail))
+                #expect(try client.result().code == .alreadyStored)
+                client.send(Frames.upload("x", [2], conflict: .fail))
+                #expect(try client.result().code == .pathConflict)
+                #expect(server.tree == ["x"])
+            }
+        }
+
+        @Test func overwriteReplacesFilesButNotDirectories() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(Frames.upload("x", [1]) + Frames.upload("d/y", [1]))
+                for _ in 0..<2 { #expect(try client.result().code == .committed) }
+                client.send(Frames.upload("x", [2, 3], conflict: .overwrite))
+                let result = try client.result()
+                #expect(result.code == .committed)
+                #expect(result.storedPath == nil)
+                #expect(server.content("x") == [2, 3])
+                client.send(Frames.upload("d", [2, 3], conflict: .overwrite))
+                #expect(try client.result().code == .pathConflict)
+                #expect(server.tree == ["d", "d/y", "x"])
+                #expect(server.parts.isEmpty)
+            }
+        }
+
+        @Test func acceptComesBeforeTheContentOnly() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let content = [UInt8](repeating: 1, count: 1000)
+                client.send(Frames.begin("y", size: 1000, expectsAccept: true))
+                try client.expectAccept()
+                client.send(Frames.data(content) + Frames.end(content))
+                #expect(try client.result().code == .committed)
+            }
+        }
+
+        @Test func theLargestUploadIsTheOperatorsChoice() async throws {
+            try await serving({ $0.maximumUpload = 1000 }) { server in
+                let client = try server.client()
+                client.send(Frames.hello)
+                guard case .message(.welcome(let welcome)) = try client.next() else {
+                    throw RawClient.Failure(description: "no welcome")
+                }
+                #expect(welcome.uploadSize == 1000)
+                let content = [UInt8](repeating: 1, count: 1001)
+                client.send(Frames.begin("y", size: 1001, expectsAccept: true))
+                #expect(try client.result().code == .uploadTooLarge)
+                client.send(.abort)
+                client.send(Frames.begin("y", size: 1001) + Frames.data(content) + Frames.end(content))
+                #expect(try client.result().code == .uploadTooLarge)
+                client.send(Frames.begin("z", size: nil) + Frames.data(content) + Frames.end(content))
+                #expect(try client.result().code == .uploadTooLarge)
+                client.send(Frames.upload("z", Array(content.dropLast())))
+                #expect(try client.result().code == .committed)
+                #expect(server.tree == ["z"])
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Glibc
+import Synchronization
+import Testing
+import TransferIO
+import TransferProtocol
+import TransferServer
+import TransferTestSupport
+
+extension ServerTests {
+    /// Clients that ask for more than they take, and others beside them. Over Unix-domain sockets, whose buffers are
+    /// small and do not grow.
+    @Suite struct FlowControlTests {
+        private func serving(
+            _ change: (inout ServerConfiguration) -> Void = { _ in },
+            _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws {
+            let directory = try TemporaryDirectory()
+            let endpoint = Endpoint.unix(path: directory.path("socket"))
+            try await TransferServerTests.serving(change, listen: [endpoint], in: directory, body)
+        }
+
+        /// Sends it all from another thread, and returns when the server has stopped reading for a while.
+        ///
+        /// - Returns: the thread, and whether it was done before the server stopped.
+        private static func sendUntilStalled(_ client: RawClient, _ bytes: [UInt8]) -> (TestThread, wasTaken: Bool) {
+            let done = Box(Atomic(false))
+            let thread = TestThread {
+                client.send(bytes)
+                done.value.store(true, ordering: .releasing)
+            }
+            while !done.value.load(ordering: .acquiring) {
+                if client.isStalled(milliseconds: 200) { return (thread, false) }
+            }
+            return (thread, true)
+        }
+
+        /// Each result repeats a long path, so thousands are more than the buffers hold.
+        @Test func whoDoesNotReadResultsIsNotReadEither() async throws {
+            try await serving { server in
+                let path = String(repeating: "directory/", count: 90) + "file"
+                let client = try server.greetedClient()
+                client.send(Frames.upload(path, [1]))
+                #expect(try client.result().code == .committed)
+                let count = 5000
+                let one = { Frames.begin(path, size: 1, conflict: .skip) + Frames.data([2]) + Frames.end([2]) }
+                let all = (0..<count).flatMap { _ in one() }
+                let (writer, wasTaken) = Self.sendUntilStalled(client, all)
+                defer { writer.join() }
+                #expect(!wasTaken, "the server takes uploads without end from a client that reads no results")
+                try server.checkServes()
+                for _ in 0..<count { #expect(try client.result().code == .skipped) }
+            }
+        }
+
+        @Test func whoDoesNotReadPongsIsNotReadEither() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let count = 200_000
+                let one = Frames.encoded(.ping(1))
+                let (writer, wasTaken) = Self.sendUntilStalled(
+                    client, (0..<count).flatMap { _ in one })
+                defer { writer.join() }
+                #expect(!wasTaken)
+                try server.checkServes()
+                for _ in 0..<count {
+                    guard case .message(.pong(1)) = try client.next() else {
+                        throw RawClient.Failure(description: "no pong")
+                    }
+                }
+            }
+        }
+
+        /// All on one loop: who sends pings for ever and reads the pongs must not keep it to itself.
+        @Test func pingsWithoutEndDoNotStopTheOthers() async throws {
+            try await serving({ $0.loops = 1 }) { server in
+                let isOver = Box(Atomic(false))
+                let noisy = try (0..<3).map { _ in try server.greetedClient() }
+                let pings = (0..<1000).flatMap { Frames.encoded(.ping($0)) }
+                let threads = noisy.flatMap { client in
+                    [
+                        TestThread {
+                            while !isOver.value.load(ordering: .relaxed) { client.send(pings) }
+                            client.endSending()
+                        },
+                        TestThread { try? client.waitForClose() },
+                    ]
+                }
+                defer {
+                    isOver.value.store(true, ordering: .relaxed)
+                    for thread in threads { thread.join() }
+                }
+                for _ in 0..<20 { try server.checkServes() }
+            }
+        }
+
+        @Test func manyIdleConnectionsAndAnUploadBesideThem() async throws {
+            try await serving { server in
+                let idle = try (0..<250).map { _ in try server.greetedClient() }
+                try server.checkServes()
+                for client in idle {
+                    client.send(.ping(1))
+                    #expect(try client.next() == .message(.pong(1)))
+                }
+            }
+        }
+
+        /// More lanes in the middle of an upload than the server has buffers or threads.
+        @Test func manyLanesAtOnce() async throws {
+            try await serving({ $0.blockingThreads = 2 }) { server in
+                let content = [UInt8](repeating: 3, count: 100_000)
+                let clients = try (0..<100).map { _ in try server.greetedClient() }
+                for (number, client) in clients.enumerated() {
+                    client.send(Frames.begin("lane-\(number)", size: 200_000) + Frames.data(content))
+                }
+                for client in clients.reversed() { client.send(Frames.data(content) + Frames.end(content + content)) }
+                for client in clients { #expect(try client.result().code == .committed) }
+                #expect(server.tree.count == 100)
+            }
+        }
+
+        /// They have broken the protocol and neither read nor close: their last words wait, and nobody else does.
+        @Test func lingeringConnectionsHoldNoBuffers() async throws {
+            try await serving { server in
+                let faulty = try (0..<150).map { _ in try server.greetedClient() }
+                for client in faulty { client.send([0, 1]) }
+                for client in faulty { #expect(try client.result().code == .unsupportedVersion) }
+                let client = try server.greetedClient()
+                client.send(Frames.upload("beside", [1]))
+                #expect(try client.result().code == .committed)
+            }
+        }
+    }
+}
+
+/// Shares something that cannot be copied among threads.
+final class Box<Value: ~Copyable & Sendable>: Sendable {
+    let value: Value
+    init(_ value: consuming Value) { self.value = value }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// What the server writes about its work.
+    @Suite struct LogTests {
+        /// The lines that a server wrote while the body ran.
+        private func lines(
+            _ format: Log.Format, _ level: LogEvent.Level, _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws -> [String] {
+            let directory = try TemporaryDirectory()
+            let number = open(directory.path("log"), O_WRONLY | O_CREAT | O_APPEND, 0o600)
+            defer { close(number) }
+            let log = Log(descriptor: number, format: format, level: level)
+            try await serving({ $0.maximumUpload = 1000 }, log: log, in: directory, body)
+            let text = String(decoding: TestServer.read(directory.path("log")) ?? [], as: UTF8.self)
+            #expect(text.hasSuffix("\n"))
+            return text.split(separator: "\n").map(String.init)
+        }
+
+        /// A good upload with a bad name, one that fails, and a connection that breaks the protocol.
+        private static func conversation(_ server: TestServer) throws {
+            let client = try server.greetedClient()
+            client.send(Frames.upload("a\n\u{1B}[31m\"b\\\u{202E}", [1, 2]))
+            #expect(try client.result().code == .committed)
+            client.send(Frames.upload("../x", [1]))
+            #expect(try client.result().code == .invalidPath)
+            client.send([9, 9])
+            try client.waitForClose()
+        }
+
+        @Test func textLinesEscapeNames() async throws {
+            let lines = try await lines(.text, .debug, Self.conversation)
+            let start = #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (debug|info|warning|error) /#
+            for line in lines {
+                #expect(line.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E }, "\(line)")
+                #expect(line.prefixMatch(of: start) != nil, "\(line)")
+            }
+            #expect(lines.contains { $0.contains(" info listening on 127.0.0.1:") })
+            #expect(lines.contains { $0.contains(#" info committed a\n\u{1b}[31m"b\\\u{202e}, 2 bytes in "#) })
+            #expect(lines.contains { $0.contains(" warning invalidPath ../x, 0 bytes: ") })
+            #expect(
+                lines.contains {
+                    $0.contains(" warning connection from 127.0.0.1:") && $0.contains("unsupportedVersion")
+                })
+            #expect(lines.contains { $0.contains(" debug connection from 127.0.0.1:") })
+            #expect(lines.last?.hasSuffix(" info stopped") ?? false)
+        }
+
+        @Test func jsonLinesAreObjects() async throws {
+            let lines = try await lines(.json, .debug, Self.conversation)
+            var events: Set<String> = []
+            for line in lines {
+                let object = try #require(FlatObject(line), "\(line)")
+                let event = try #require(object["event"])
+                events.insert(event)
+                #expect(object["time"] != nil)
+                #expect(object["level"] != nil)
+                guard event == #""stored""# else { continue }
+                #expect(object["result"] == #""committed""#)
+                #expect(object["size"] == "2")
+                #expect(object["durable"] == "true")
+            }
+            let expected = ["listening", "connected", "stored", "failed", "refused", "stopping", "stopped"]
+            #expect(events.isSuperset(of: expected.map { "\"\($0)\"" }), "\(events)")
+        }
+
+        @Test func onlyWhatIsGraveEnough() async throws {
+            let lines = try await lines(.text, .warning, Self.conversation)
+            #expect(lines.count == 2)
+            #expect(lines.allSatisfy { $0.contains(" warning ") })
+        }
+
+        @Test func aLongUploadThatIsLostIsNamed() async throws {
+            let lines = try await lines(.text, .info) { server in
+                var client: RawClient? = try server.greetedClient()
+                client?.send(Frames.begin("long", size: nil, expectsAccept: true))
+                try client?.expectAccept()
+                client = nil
+                try server.waitUntil("the part is gone") { server.parts.isEmpty }
+            }
+            #expect(lines.contains { $0.hasSuffix(" info begun long, size unknown") })
+            #expect(lines.contains { $0.hasSuffix(" warning connection lost inside long after 0 bytes") })
+        }
+
+        @Test func levelsAreOrderedAndNamed() {
+            #expect(LogEvent.Level(name: "warning") == .warning)
+            #expect(LogEvent.Level(name: "loud") == nil)
+            #expect(LogEvent.Level.allCases == LogEvent.Level.allCases.sorted())
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+extension ServerTests {
+    /// Uploads that come again with the id they had.
+    @Suite struct ReplayTests {
+        @Test func getsTheSameAcknowledgement() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let first = try server.greetedClient()
+                first.send(Frames.upload("photo.png", [1]) + Frames.upload("photo.png", [2], id: id))
+                let acknowledged = try [first.result(), first.result()].first { $0.id == id }
+                #expect(acknowledged?.storedPath == "photo-1.png")
+                let second = try server.greetedClient()
+                second.send(Frames.upload("photo.png", [2], id: id))
+                #expect(try second.result() == acknowledged)
+                second.send(Frames.begin("photo.png", size: 1, id: id, expectsAccept: true))
+                #expect(try second.result() == acknowledged)
+                second.send(.abort)
+                #expect(server.tree == ["photo-1.png", "photo.png"])
+            }
+        }
+
+        @Test func withOtherContentIsRefused() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let client = try server.greetedClient()
+                client.send(Frames.upload("x", [1], id: id))
+                #expect(try client.result().code == .committed)
+                client.send(Frames.upload("x", [2], id: id))
+                #expect(try client.result().code == .contentMismatch)
+                client.send(Frames.upload("x", [1, 2], id: id))
+                #expect(try client.result().code == .contentMismatch)
+                #expect(server.tree == ["x"])
+                #expect(server.content("x") == [1])
+            }
+        }
+
+        @Test func storesAgainWhatWasRemoved() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let client = try server.greetedClient()
+                client.send(Frames.upload("d/x", [1, 2], id: id))
+                #expect(try client.result().code == .committed)
+                unlink(server.directory.path("store/d/x"))
+                client.send(Frames.upload("d/x", [1, 2], id: id))
+                #expect(try client.result().code == .committed)
+                #expect(server.content("d/x") == [1, 2])
+                truncate(server.directory.path("store/d/x"), 1)
+                client.send(Frames.upload("d/x", [1, 2], id: id))
+                let result = try client.result()
+                #expect(result.storedPath == "d/x-1")
+                #expect(server.content("d/x-1") == [1, 2])
+            }
+        }
+
+        /// An acknowledgement says where the content is, not where this `begin` would have liked it.
+        @Test func underAnotherPathNamesTheStoredOne() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let client = try server.greetedClient()
+                client.send(Frames.upload("first", [1, 2], id: id))
+                #expect(try client.result().code == .committed)
+                client.send(Frames.upload("second", [8, 9]))
+                #expect(try client.result().code == .committed)
+                client.send(Frames.upload("second", [1, 2], id: id))
+                let result = try client.result()
+                #expect(result.storedPath == "first")
+                #expect(result.digest == Frames.digest([1, 2]))
+                #expect(server.tree == ["first", "second"])
+            }
+        }
+
+        @Test func ofAFailureIsANewUpload() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let client = try server.greetedClient()
+                client.send(Frames.begin("x", size: 2, id: id) + Frames.data([1, 2]) + Frames.end([9]))
+                #expect(try client.result().code == .sizeMismatch)
+                client.send(Frames.upload("x", [1, 2], id: id))
+                #expect(try client.result().code == .committed)
+            }
+        }
+
+        /// The older connection may be dead without the server's knowledge: nobody waits for it.
+        @Test func besideTheOlderConnectionIsStoredOnce() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let content = [UInt8](repeating: 7, count: 5_000_000)
+                let older = try server.greetedClient()
+                older.send(Frames.begin("x", size: 5_000_000, id: id, expectsAccept: true))
+                try older.expectAccept()
+                let newer = try server.greetedClient()
+                newer.send(Frames.begin("x", size: 5_000_000, id: id) + Frames.stored(content) + Frames.end(content))
+                #expect(try newer.result().code == .committed)
+                older.send(Frames.stored(content) + Frames.end(content))
+                #expect(try older.result().code == .alreadyStored)
+                #expect(server.tree == ["x"])
+                #expect(server.parts.isEmpty)
+            }
+        }
+    }
+}
