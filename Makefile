@@ -27,10 +27,10 @@ run: build ## start a server, push a picture, a text and a directory to it, comp
 	scripts/run-demo.sh
 
 test: bootstrap ## run all tests
-	scripts/run-tests.sh $(swift)
+	scripts/run-tests.sh
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
-	scripts/run-tests.sh $(swift) --sanitize=thread --scratch-path .build/tsan
+	scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
 # Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root.
 install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR

@@ -2,12 +2,11 @@
 # Runs the tests of one target after the other, each in a process of its own. Many of them wait for sockets and child
 # processes, and the tests of one process share as many threads as there are cores.
 #
-# usage: run-tests.sh SWIFT [OPTION...]    options are those of `swift build` and `swift test`
+# usage: run-tests.sh [OPTION...]    options are those of `swift build` and `swift test`
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-swift=$1
-shift
+swift=$(scripts/swift-path.sh)
 
 "$swift" build --build-tests "$@"
 for target in Tests/*Tests; do
