@@ -140,7 +140,8 @@ import TransferTestSupport
     @Test func aShortStreamSurvivesItsConnection() async throws {
         try await withServer { server in
             let content = SplitMix64(seed: 2).with { $0.bytes(3 << 20) }
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 1 << 20), .init(up: 2 << 20)])
+            // Behind the welcome, so that the connection has come about, and within the first result.
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 100), .init(down: 100)])
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
                 .text("before", name: "before"), .stream(PieceSource([content]), name: "stream"),
