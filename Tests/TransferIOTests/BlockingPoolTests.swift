@@ -1,17 +1,19 @@
 import Glibc
-import Synchronization
 import Testing
 import TransferIO
+import TransferSystem
 
-@Suite struct BlockingPoolTests {
+@Suite(.timeLimit(.minutes(1))) struct BlockingPoolTests {
     @Test func returnsWhatTheBodyReturns() async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
+        defer { pool.close() }
         let name = await pool.run { threadName() }
         #expect(name == "test-pool")
     }
 
     @Test func runsEverythingAndNeverMoreAtOnceThanItMay() async {
         let pool = BlockingPool(name: "test-pool", threads: 3)
+        defer { pool.close() }
         let crowd = Crowd()
         await withTaskGroup { group in
             for _ in 0..<300 {
@@ -30,12 +32,14 @@ import TransferIO
 
     @Test func atLeastOneThread() async {
         let pool = BlockingPool(name: "test-pool", threads: 0)
+        defer { pool.close() }
         #expect(await pool.run { 7 } == 7)
     }
 
     /// Each body waits for the other, so they pass only on two threads.
     @Test(arguments: 0..<8) func aSecondThreadStartsThoughOneIsIdleWhenWorkComesForTwo(_: Int) async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
+        defer { pool.close() }
         await pool.run {}
         let (here, there) = (Gate(), Gate())
         async let first = pool.run {
@@ -52,7 +56,8 @@ import TransferIO
 
     @Test func oneThreadWorksInOrder() async {
         let pool = BlockingPool(name: "test-pool", threads: 1)
-        let order = Mutex<[Int]>([])
+        defer { pool.close() }
+        let order = Locked<[Int]>([])
         for number in 0..<200 { pool.submit { order.withLock { $0.append(number) } } }
         await pool.run {}
         #expect(order.withLock { $0 } == Array(0..<200))
@@ -60,6 +65,7 @@ import TransferIO
 
     @Test func doneWorkIsLetGoOfWhileMoreWaits() async {
         let pool = BlockingPool(name: "test-pool", threads: 1)
+        defer { pool.close() }
         let (start, end) = (Gate(), Gate())
         let (witness, gone) = Witness.make()
         // All three are queued before the first of them runs.
@@ -74,8 +80,22 @@ import TransferIO
         await last
     }
 
+    @Test(arguments: [0, 1, 50]) func aClosedPoolStillDoesItsWork(before count: Int) async {
+        let pool = BlockingPool(name: "test-pool", threads: 2)
+        let crowd = Crowd()
+        for _ in 0..<count { pool.submit { crowd.enter() } }
+        pool.close()
+        await withTaskGroup { group in
+            for _ in 0..<50 { group.addTask { await pool.run { crowd.enter() } } }
+        }
+        // What was queued before the close was begun before, too.
+        #expect(crowd.all >= 50 + count - 1)
+        pool.close()
+    }
+
     @Test func tasksThatPreferItRunOnIt() async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
+        defer { pool.close() }
         let crowd = Crowd()
         await withTaskGroup { group in
             for _ in 0..<50 {

@@ -1,8 +1,8 @@
-import Synchronization
+import TransferSystem
 
 /// Counts those who are in it at the same time.
 final class Crowd: Sendable {
-    private let counts = Mutex((now: 0, most: 0, all: 0))
+    private let counts = Locked((now: 0, most: 0, all: 0))
 
     /// The most that were ever in it together.
     var most: Int { counts.withLock { $0.most } }

@@ -27,7 +27,7 @@ import TransferIO
 
     @Test(arguments: [
         "", ":", "host:", "host:x", "host:65536", "host:-1", "host:+1", "host: 1", "host:1 ", "host:１",
-        "[::1", "[::1]1", "[::1]:", "[]", "[]:1", "unix:", "ho\0st:1", "unix:/\0",
+        "[::1", "[::1]1", "[::1]:", "[]", "[]:1", "unix:", "a:b:c", "[a:b]:1", "ho\0st:1", "unix:/\0",
     ]) func refusesWhatIsNone(text: String) {
         #expect(Endpoint(text, defaultPort: 5288) == nil)
     }

@@ -4,7 +4,7 @@ import TransferSystem
 
 @testable import TransferIO
 
-@Suite struct EventLoopRegistrationTests {
+@Suite(.timeLimit(.minutes(1))) struct EventLoopRegistrationTests {
     /// Reports what the loop told it.
     private final class Recorder: ReadinessHandler {
         let told = Signal()
@@ -76,13 +76,18 @@ import TransferSystem
         }
     }
 
-    @Test func whatCannotBeWatchedIsRefused() async throws {
+    @Test func whatCannotBeWatchedIsRefusedAndForgotten() async throws {
         try await onLoop { actor in
             let file = Descriptor(try system("open") { open("/proc/self/exe", O_RDONLY | O_CLOEXEC) })
-            let recorder = Recorder()
-            #expect(throws: SystemError(errno: EPERM, call: "epoll_ctl")) {
-                _ = try actor.loop.register(file.number, recorder)
+            weak var forgotten: Recorder?
+            do {
+                let recorder = Recorder()
+                forgotten = recorder
+                #expect(throws: SystemError(errno: EPERM, call: "epoll_ctl")) {
+                    _ = try actor.loop.register(file.number, recorder)
+                }
             }
+            #expect(forgotten == nil)
         }
     }
 }

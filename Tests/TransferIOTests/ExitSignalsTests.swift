@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func blockingThemAlsoIgnoresBrokenPipes() async {
+    @Test(.takesTurns) func blockingThemAlsoIgnoresBrokenPipes() async {
         await #expect(processExitsWith: .success) {
             ExitSignals.block()
             kill(getpid(), SIGPIPE)

@@ -41,7 +41,7 @@ import TransferTestSupport
         }
     }
 
-    @Test func aPortInUseIsRefused() async throws {
+    @Test(.takesTurns) func aPortInUseIsRefused() async throws {
         try await onLoop { actor in
             let first = try Self.listen(Self.loopback, actor.loop)
             let error = #expect(throws: SystemError(errno: EADDRINUSE, call: "bind")) {
@@ -77,7 +77,7 @@ import TransferTestSupport
         }
     }
 
-    @Test func aClosedListenerAcceptsNobodyAndWakesWhoeverWaits() async throws {
+    @Test(.takesTurns) func aClosedListenerAcceptsNobodyAndWakesWhoeverWaits() async throws {
         try await onLoop { actor in
             let listener = try Self.listen(Self.loopback, actor.loop)
             let waiting = Task.immediate(executorPreference: actor.loop) {
@@ -108,7 +108,7 @@ import TransferTestSupport
         }
     }
 
-    @Test func aStaleSocketFileIsReplaced() async throws {
+    @Test(.takesTurns) func aStaleSocketFileIsReplaced() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("socket")
         try await onLoop { actor in
@@ -150,14 +150,14 @@ import TransferTestSupport
         #expect(Self.exists(path))
     }
 
-    /// In a process of its own, whose descriptors can be used up.
-    @Test func withoutDescriptorsItSaysSoAndGoesOnLater() async {
+    @Test(.takesTurns) func withoutDescriptorsItSaysSoAndGoesOnLater() async {
         await #expect(processExitsWith: .success) {
             try await onLoop { actor in
+                var descriptors = try OwnDescriptors()
                 let listener = try Self.listen(Self.loopback, actor.loop)
                 let client = try await StreamSocket.connect(
                     to: listener.address, loop: actor.loop, timeout: Self.patience)
-                var exhaustion = try await Exhaustion()
+                descriptors.takeAll()
                 for _ in 0..<3 {
                     guard case .exhausted(let error) = try listener.accept() else {
                         Issue.record("accepted without a descriptor")
@@ -165,7 +165,7 @@ import TransferTestSupport
                     }
                     #expect(error == SystemError(errno: EMFILE, call: "accept4"))
                 }
-                exhaustion.giveBack()
+                descriptors.giveBack()
                 guard case .connection = try listener.accept() else {
                     Issue.record("not accepted with a descriptor")
                     return

@@ -1,7 +1,7 @@
 import Testing
 import TransferIO
 
-@Suite struct PermitsTests {
+@Suite(.timeLimit(.minutes(1))) struct PermitsTests {
     @Test func neverMoreThanThereAre() async {
         let permits = Permits(3)
         let holders = Crowd()

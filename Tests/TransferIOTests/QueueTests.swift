@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-@Suite struct QueueTests {
+@Suite(.timeLimit(.minutes(1))) struct QueueTests {
     @Test func firstInFirstOut() {
         var queue = Queue<Int>()
         for number in 0..<5 { queue.append(number) }
@@ -29,14 +29,13 @@ import TransferTestSupport
         }
     }
 
-    @Test func whatWasTakenIsLetGoOf() async {
+    @Test func whatWasTakenIsLetGoOfThoughMuchWaitsBehindIt() async {
         var queue = Queue<Witness?>()
-        for _ in 0..<10 { queue.append(nil) }
         let (witness, gone) = Witness.make()
         queue.append(consume witness)
-        for _ in 0..<10 { queue.append(nil) }
-        for _ in 0...10 { _ = queue.popFirst() }
+        for _ in 0..<100 { queue.append(nil) }
+        _ = queue.popFirst()
         await gone.finished()
-        #expect(queue.count == 10)
+        #expect(queue.count == 100)
     }
 }

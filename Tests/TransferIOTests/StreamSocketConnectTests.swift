@@ -98,19 +98,20 @@ import TransferTestSupport
         }
     }
 
-    /// In a process of its own, where nobody else opens descriptors.
-    @Test func failedAttemptsLeaveNoDescriptorBehind() async {
+    @Test(.takesTurns) func failedAttemptsLeaveNoDescriptorBehind() async {
         await #expect(processExitsWith: .success) {
             try await onLoop { actor in
+                let descriptors = try OwnDescriptors()
                 let missing = SocketAddress(unixPath: "/proc/missing")
                 let bound = try Bound(.internet(host: "127.0.0.1", port: 0))
-                let before = try descriptorCount()
+                let before = try descriptors.count
                 for address in [missing, bound.address, missing, bound.address] {
                     await #expect(throws: SystemError.self) {
                         _ = try await StreamSocket.connect(to: address, loop: actor.loop, timeout: Self.patience)
                     }
                 }
-                #expect(try descriptorCount() == before)
+                let after = try descriptors.count
+                #expect(after == before)
             }
         }
     }

@@ -3,7 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-@Suite struct TimerHeapTests {
+@Suite(.timeLimit(.minutes(1))) struct TimerHeapTests {
     @Test func anEmptyHeapHasNothingDue() {
         var heap = TimerHeap()
         #expect(heap.nextDeadline() == nil)

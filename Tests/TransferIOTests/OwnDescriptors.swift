@@ -1,0 +1,48 @@
+import Glibc
+import Testing
+import TransferSystem
+
+/// A descriptor table that only the calling thread uses, and the means to fill it up. Other threads, those of the
+/// runtime among them, neither see what is opened here nor run out of descriptors. The lowered limit is the whole
+/// process's, so this is for a process of its own.
+struct OwnDescriptors {
+    private static let limit: rlim_t = 256
+
+    private var fillers: [Int32] = []
+
+    /// Call it on the thread of the loop that is to be tested, and stay there.
+    init() throws {
+        // close_range(2) copies the table when told so, and closes nothing that is open. Glibc's module lacks it.
+        typealias CloseRange = @convention(c) (UInt32, UInt32, Int32) -> Int32
+        let symbol = try #require(dlsym(nil, "close_range"))
+        let unshare: Int32 = 1 << 1
+        try system("close_range") { unsafeBitCast(symbol, to: CloseRange.self)(.max, .max, unshare) }
+        var limit = rlimit(rlim_cur: Self.limit, rlim_max: Self.limit)
+        try system("setrlimit") { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+    }
+
+    /// How many are open (proc_pid_fd(5)).
+    var count: Int {
+        get throws {
+            guard let stream = opendir("/proc/thread-self/fd") else { throw SystemError(errno: errno, call: "opendir") }
+            defer { closedir(stream) }
+            var count = 0
+            while readdir(stream) != nil { count += 1 }
+            return count
+        }
+    }
+
+    /// Takes all that are left.
+    mutating func takeAll() {
+        while true {
+            let number = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard number >= 0 else { return }
+            fillers.append(number)
+        }
+    }
+
+    /// Gives one back.
+    mutating func giveBack() {
+        if let number = fillers.popLast() { close(number) }
+    }
+}

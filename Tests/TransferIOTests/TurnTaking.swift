@@ -1,0 +1,21 @@
+import Testing
+import TransferIO
+
+/// Keeps a test apart from those that start a process. Between fork and exec the new process holds all descriptors of
+/// this one, so that what was closed here stays open a little longer: a listener still accepts, a port is still taken.
+struct TurnTaking: TestTrait, TestScoping {
+    private static let turn = Permits(1)
+
+    @concurrent func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        await Self.turn.acquire()
+        defer { Self.turn.release() }
+        try await function()
+    }
+}
+
+extension Trait where Self == TurnTaking {
+    /// For tests that start a process, and for those that must not have one started beside them.
+    static var takesTurns: Self { Self() }
+}
