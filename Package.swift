@@ -17,7 +17,8 @@ func library(_ name: String, uses dependencies: [Target.Dependency] = []) -> Tar
 
 func tests(_ name: String, uses dependencies: [Target.Dependency] = []) -> Target {
     .testTarget(
-        name: name + "Tests", dependencies: [.target(name: name), "TransferTestSupport"] + dependencies,
+        name: name + "Tests",
+        dependencies: [.target(name: name), "TransferTestSupport", "TransferSystem"] + dependencies,
         swiftSettings: strict)
 }
 
@@ -56,8 +57,8 @@ let package = Package(
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
-        tests("TransferIO", uses: ["TransferSystem", "CLinux"]),
-        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem"]),
+        tests("TransferIO", uses: ["CLinux"]),
+        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
         tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
         tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO"]),

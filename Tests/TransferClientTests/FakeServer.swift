@@ -1,4 +1,5 @@
 import Synchronization
+import TransferSystem
 import TransferClient
 import TransferProtocol
 
@@ -94,7 +95,7 @@ final class FakeServer: Sendable {
     let port: UInt16
     private let listener: Wire
     private let count = Atomic<Int>(0)
-    private let paths = Mutex<[String]>([])
+    private let paths = Locked<[String]>([])
 
     /// - Parameter script: what happens on the first, second, third connection; then nobody listens any more.
     init(_ script: (@Sendable (Peer) -> Void)...) {

@@ -1,12 +1,12 @@
 import Glibc
-import Synchronization
+import TransferSystem
 
 /// Hands pieces to a thread that waits for them.
 ///
 /// `@unchecked Sendable`: the semaphore is made for threads, and the rest is a mutex.
 final class Gate: @unchecked Sendable {
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-    private let pieces = Mutex<[[UInt8]?]>([])
+    private let pieces = Locked<[[UInt8]?]>([])
 
     init() {
         sem_init(semaphore, 0, 0)

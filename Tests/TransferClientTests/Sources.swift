@@ -1,15 +1,15 @@
-import Synchronization
+import TransferSystem
 import TransferClient
 
 /// A stream that gives what it holds in pieces, and then ends or throws.
 final class PieceSource: ByteSource {
     struct Broken: Error {}
 
-    private let pieces: Mutex<ArraySlice<[UInt8]>>
+    private let pieces: Locked<ArraySlice<[UInt8]>>
     private let breaks: Bool
 
     init(_ pieces: [[UInt8]], breaks: Bool = false) {
-        self.pieces = Mutex(pieces[...])
+        self.pieces = Locked(pieces[...])
         self.breaks = breaks
     }
 

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import TransferSystem
 import TransferIO
 import TransferProtocol
 import TransferTestSupport
@@ -34,7 +34,7 @@ final class TestServer: Sendable {
     let server: Server
     let endpoint: Endpoint
     let directory: TemporaryDirectory
-    private let ending = Mutex<Task<Void, Never>?>(nil)
+    private let ending = Locked<Task<Void, Never>?>(nil)
 
     init(
         _ change: (inout ServerConfiguration) -> Void, listen: [Endpoint], log: Log, in directory: TemporaryDirectory

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import TransferSystem
 
 /// The program under test as a process of its own, as a script would start it. It is killed when nobody holds the
 /// object any more. Every wait has an end.
@@ -23,14 +23,14 @@ final class Program: Sendable {
     private let errors: StreamReader
     /// Ends when the process does, also where it has no other stream left.
     private let life: StreamReader
-    private let input: Mutex<Int32?>
-    private let end = Mutex<End?>(nil)
+    private let input: Locked<Int32?>
+    private let end = Locked<End?>(nil)
 
     /// Starts it.
     init(_ arguments: [String], _ surroundings: Surroundings = Surroundings()) throws {
         let spawned = try Spawner(surroundings).spawn(arguments)
         process = spawned.process
-        input = Mutex(spawned.input)
+        input = Locked(spawned.input)
         output = try StreamReader(spawned.output)
         errors = try StreamReader(spawned.errors)
         life = try StreamReader(spawned.life)

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import TransferSystem
 
 /// Starts the program that was built beside these tests.
 struct Spawner {
@@ -16,7 +16,7 @@ struct Spawner {
     private static let lifeline: Int32 = 9
 
     /// Held while descriptors are made that must not leak into another process, which would keep them open.
-    private static let lock = Mutex(())
+    private static let lock = Locked(())
 
     private let surroundings: Surroundings
 
