@@ -42,6 +42,7 @@ actor ServerSession {
     private var liveness: Liveness
     private var timer: EventLoop.Timer?
     private var outbound = Outbound()
+    private var replies: [UInt8] = []
     private var filling: LaneBatch?
     private var carry: [UInt8] = []
     private var queue: [LaneBatch] = []
@@ -182,6 +183,8 @@ extension ServerSession {
         } catch {
             end(.fault(error))
         }
+        send(replies)
+        replies = []
         // The last thing that a stopping server waits for may have been the end of an upload that it refused.
         endIfDrained()
     }
@@ -209,7 +212,9 @@ extension ServerSession {
         case .block(let block): batch.operations.append(.block(block))
         case .end(let end): batch.operations.append(.end(end))
         case .abort: batch.operations.append(.abort)
-        case .reply(let reply): send(reply)
+        case .reply(let reply):
+            // Sent when all that was received is parsed: thousands of pings must not cost a call each.
+            reply.encode(into: &replies)
         case .close: end(.done)
         case .nothing: break
         }
