@@ -10,7 +10,7 @@ package import TransferSystem
 /// resumes a task without a preference on the global pool and only there finds that it belongs to an actor, so that each
 /// wait would cost two changes of thread.
 ///
-/// `@unchecked Sendable`: `inbox` is a mutex; everything marked "loop only" is touched by the loop's thread alone, which
+/// `@unchecked Sendable`: `inbox` is locked; everything marked "loop only" is touched by the loop's thread alone, which
 /// `assertOnLoop` checks.
 package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private struct Inbox {

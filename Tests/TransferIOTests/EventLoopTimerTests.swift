@@ -1,0 +1,87 @@
+import Testing
+import TransferSystem
+
+@testable import TransferIO
+
+@Suite(.timeLimit(.minutes(1))) struct EventLoopTimerTests {
+    @Test func timersFireInTheOrderOfTheirDeadlines() async throws {
+        try await onLoop { actor in
+            let start = monotonicNanoseconds()
+            let done = Signal()
+            var fired: [Int64] = []
+            for delay in [3, 1, 5, 2, 4] as [Int64] {
+                let deadline = start + delay * 1_000_000
+                _ = actor.loop.schedule(at: deadline) {
+                    #expect(monotonicNanoseconds() >= deadline)
+                    #expect(actor.loop.isIsolatingCurrentContext() == true)
+                    fired.append(delay)
+                    if delay == 5 { done.fire() }
+                }
+            }
+            await done.wait()
+            #expect(fired == [1, 2, 3, 4, 5])
+        }
+    }
+
+    @Test func cancelledTimersDoNotFire() async throws {
+        try await onLoop { actor in
+            let now = monotonicNanoseconds()
+            let done = Signal()
+            let first = actor.loop.schedule(at: now) { Issue.record("cancelled before") }
+            actor.loop.cancel(first)
+            var last: EventLoop.Timer?
+            _ = actor.loop.schedule(at: now + 1) {
+                // It is due at the same time as the one that fires here.
+                if let last { actor.loop.cancel(last) }
+            }
+            last = actor.loop.schedule(at: now + 2) { Issue.record("cancelled by another") }
+            _ = actor.loop.schedule(at: now + 3) { done.fire() }
+            await done.wait()
+            if let last { actor.loop.cancel(last) }
+        }
+    }
+
+    @Test func aCallbackMayScheduleAnother() async throws {
+        try await onLoop { actor in
+            let done = Signal()
+            let loop = actor.loop
+            _ = loop.schedule(at: 0) {
+                _ = loop.schedule(at: 0) { done.fire() }
+            }
+            await done.wait()
+        }
+    }
+
+    @Test func sleepLastsItsTime() async throws {
+        try await onLoop { actor in
+            let start = monotonicNanoseconds()
+            await actor.loop.sleep(nanoseconds: 2_000_000)
+            #expect(monotonicNanoseconds() - start >= 2_000_000)
+            #expect(threadName() == "test-loop")
+            await actor.loop.sleep(nanoseconds: 0)
+            await actor.loop.sleep(nanoseconds: .min)
+        }
+    }
+
+    @Test func aDeadlineThatNeverComesDoesNotKeepTheLoopFromOthers() async throws {
+        try await onLoop { actor in
+            let never = actor.loop.schedule(at: .max) { Issue.record("the end of time") }
+            await actor.loop.sleep(nanoseconds: 1)
+            actor.loop.cancel(never)
+        }
+    }
+
+    @Test func whoeverSleepsForEverIsNotWokenAtOnce() async throws {
+        try await onLoop { actor in
+            var isAwake = false
+            // The task is never woken and never ends; the loop does.
+            Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                await actor.loop.sleep(nanoseconds: .max)
+                isAwake = true
+            }
+            await actor.loop.sleep(nanoseconds: 1)
+            #expect(!isAwake)
+        }
+    }
+}
