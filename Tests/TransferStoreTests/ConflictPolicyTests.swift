@@ -1,0 +1,129 @@
+import Glibc
+import TransferProtocol
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+/// What becomes of an upload whose name is taken.
+@Suite struct ConflictPolicyTests {
+    @Test(arguments: [false, true]) func keepBoth(asPart: Bool) throws {
+        let fixture = try StoreFixture()
+        #expect(try fixture.publish("photo.png", .one, asPart: asPart) == .committed("photo.png"))
+        #expect(try fixture.publish("photo.png", .one, asPart: asPart) == .alreadyStored("photo.png"))
+        #expect(try fixture.publish("photo.png", .two, asPart: asPart) == .committed("photo-1.png"))
+        #expect(try fixture.publish("photo.png", .six, asPart: asPart) == .committed("photo-2.png"))
+        #expect(try fixture.publish("photo.png", .two, asPart: asPart) == .alreadyStored("photo-1.png"))
+        #expect(try fixture.publish("photo.png", .six, asPart: asPart) == .alreadyStored("photo-2.png"))
+        #expect(Files.read(fixture.path("photo.png")) == .one)
+        #expect(Files.read(fixture.path("photo-1.png")) == .two)
+        #expect(Files.read(fixture.path("photo-2.png")) == .six)
+        #expect(fixture.visible.count == 3)
+        #expect(fixture.parts.isEmpty)
+    }
+
+    /// The first free name is taken, though later ones are not free.
+    @Test func aGapIsFilled() throws {
+        let fixture = try StoreFixture()
+        try Files.write(.one, to: fixture.path("a"))
+        try Files.write(.one, to: fixture.path("a-2"))
+        #expect(try fixture.publish("a", .two) == .committed("a-1"))
+        #expect(try fixture.publish("a", .six) == .committed("a-3"))
+    }
+
+    @Test func contentIsComparedByEveryDigest() throws {
+        let fixture = try StoreFixture()
+        var long = [UInt8](repeating: 1, count: Limits.blockSize + 1)
+        for content in [[], .one, long] {
+            try fixture.publish("a\(content.count)", content)
+            for digest in DigestFunction.allCases {
+                let publication = try fixture.publication("a\(content.count)", content, digest: digest)
+                #expect(try fixture.publish([publication])[0].get() == .alreadyStored("a\(content.count)"))
+            }
+        }
+        long[Limits.blockSize] = 2
+        #expect(try fixture.publish("a\(long.count)", long) == .committed("a\(long.count)-1"))
+    }
+
+    @Test(arguments: [false, true]) func overwrite(asPart: Bool) throws {
+        let fixture = try StoreFixture()
+        #expect(try fixture.publish("a", .one, .overwrite, asPart: asPart) == .committed("a"))
+        #expect(try fixture.publish("a", .two, .overwrite, asPart: asPart) == .committed("a"))
+        #expect(Files.read(fixture.path("a")) == .two)
+        #expect(try fixture.publish("a", .two, .overwrite, asPart: asPart) == .alreadyStored("a"))
+        #expect(fixture.visible == ["a"])
+        #expect(fixture.parts.isEmpty)
+    }
+
+    /// Whoever has the old file open goes on reading the old content.
+    @Test func overwritingIsOneStep() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+        let old = Files.status(fixture.path("a"))?.st_ino
+        try Files.check("link", link(fixture.path("a"), fixture.temporary.path("old")))
+        try fixture.publish("a", .two, .overwrite)
+        #expect(Files.read(fixture.temporary.path("old")) == .one)
+        #expect(Files.status(fixture.path("a"))?.st_ino != old)
+    }
+
+    @Test(arguments: [false, true]) func skip(asPart: Bool) throws {
+        let fixture = try StoreFixture()
+        #expect(try fixture.publish("a", .one, .skip, asPart: asPart) == .committed("a"))
+        #expect(try fixture.publish("a", .two, .skip, asPart: asPart) == .skipped)
+        #expect(Files.read(fixture.path("a")) == .one)
+        #expect(fixture.visible == ["a"])
+        #expect(fixture.parts.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func fail(asPart: Bool) throws {
+        let fixture = try StoreFixture()
+        #expect(try fixture.publish("a", .one, .fail, asPart: asPart) == .committed("a"))
+        #expect(try fixture.publish("a", .one, .fail, asPart: asPart) == .alreadyStored("a"))
+        #expect(try fixture.failure("a", .two, .fail, asPart: asPart) == .pathConflict)
+        #expect(Files.read(fixture.path("a")) == .one)
+        #expect(fixture.visible == ["a"])
+        #expect(fixture.parts.isEmpty)
+    }
+
+    /// What may have the name without being a file.
+    enum Obstacle: CaseIterable {
+        case directory, symlink, danglingSymlink, fifo, socket
+
+        /// - Parameter target: a file with the content that the upload has.
+        func make(_ path: String, target: String) throws {
+            switch self {
+            case .directory: try Files.makeDirectory(path)
+            case .symlink: try Files.makeSymlink(path, to: target)
+            case .danglingSymlink: try Files.makeSymlink(path, to: target + "-missing")
+            case .fifo: try Files.makeFIFO(path)
+            case .socket: try Files.check("mknod", mknod(path, S_IFSOCK | 0o600, 0))
+            }
+        }
+    }
+
+    /// Empty content has the size of a FIFO, and nothing waits for a writer.
+    @Test(arguments: Obstacle.allCases, [ConflictPolicy.keepBoth, .overwrite, .skip, .fail])
+    func notAFile(obstacle: Obstacle, policy: ConflictPolicy) throws {
+        for content in [[UInt8](), .one] {
+            let fixture = try StoreFixture()
+            let target = fixture.temporary.path("target")
+            try Files.write(content, to: target)
+            try obstacle.make(fixture.path("a"), target: target)
+            let type = Files.type(fixture.path("a"))
+            switch policy {
+            case .keepBoth: #expect(try fixture.publish("a", content, policy) == .committed("a-1"))
+            case .skip: #expect(try fixture.publish("a", content, policy) == .skipped)
+            case .fail: #expect(try fixture.failure("a", content, policy) == .pathConflict)
+            case .overwrite where obstacle == .directory:
+                #expect(try fixture.failure("a", content, policy) == .pathConflict)
+                #expect(try fixture.failure("a", content, policy, asPart: true) == .pathConflict)
+            case .overwrite: #expect(try fixture.publish("a", content, policy) == .committed("a"))
+            }
+            let isReplaced = policy == .overwrite && obstacle != .directory
+            #expect(Files.type(fixture.path("a")) == (isReplaced ? S_IFREG : type))
+            #expect(Files.names(fixture.temporary.path) == ["store", "target"])
+            #expect(Files.read(target) == content)
+            #expect(fixture.parts.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+import TransferProtocol
+import TransferSystem
+import Testing
+
+@testable import TransferStore
+
+@Suite struct StoreErrorTests {
+    @Test(
+        arguments: [
+            (ENOSPC, .insufficientStorage), (EDQUOT, .quotaExceeded), (EFBIG, .uploadTooLarge),
+            (EMFILE, .busy), (ENFILE, .busy), (ENOMEM, .busy), (ENAMETOOLONG, .invalidPath),
+            (EILSEQ, .invalidPath), (EINVAL, .invalidPath), (ELOOP, .invalidPath), (EXDEV, .invalidPath),
+            (ENOTDIR, .pathConflict), (EISDIR, .pathConflict), (EIO, .storageFailed), (EROFS, .storageFailed),
+            (EACCES, .storageFailed), (EPERM, .storageFailed), (ENOENT, .storageFailed), (EMLINK, .storageFailed),
+        ] as [(Int32, ResultCode)])
+    func code(errno: Int32, code: ResultCode) {
+        let error = StoreError(SystemError(errno: errno, call: "write"), doing: "write the content")
+        #expect(error.code == code)
+        #expect(!error.code.isSuccess)
+        #expect(error.message.hasPrefix("Could not write the content: "))
+        #expect(error.message.hasSuffix("."))
+    }
+
+    @Test func whatIsNotKnownNamesTheCall() {
+        let error = StoreError(SystemError(errno: EIO, call: "pwrite"), doing: "write the content")
+        #expect(error.message == "Could not write the content: pwrite: Input/output error.")
+    }
+
+    @Test func whatHelpsPeopleIsSaid() {
+        func message(_ errno: Int32) -> String { StoreError(SystemError(errno: errno, call: "x"), doing: "y").message }
+        #expect(message(ENOSPC) == "Could not y: the server's disk is full.")
+        #expect(message(ELOOP).contains("symbolic link"))
+        #expect(message(EXDEV).contains("another file system"))
+        #expect(message(ENOMEM).contains("memory"))
+        #expect(message(EMFILE).contains("file handles"))
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import TransferCodec
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// A store in a new directory, and what tests do with it.
+struct StoreFixture {
+    let temporary: TemporaryDirectory
+    let store: FileStore
+
+    /// What the store was told to store in.
+    let root: String
+
+    init(usesOpenat2: Bool = true) throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"), usesOpenat2: usesOpenat2)
+        self.init(temporary: temporary, store: store, name: "store")
+    }
+
+    /// For a store that is open already.
+    init(temporary: TemporaryDirectory, store: FileStore, name: String) {
+        self.temporary = temporary
+        self.store = store
+        root = temporary.path(name)
+    }
+
+    func path(_ name: String) -> String { root + "/" + name }
+
+    /// What others see: everything but the server's own folder.
+    var visible: Set<String> { Files.tree(root).filter { !$0.hasPrefix(RelativePath.reservedName) } }
+
+    /// Names of parts on disk.
+    var parts: Set<String> { Files.names(path(".transfer/incoming")) }
+
+    /// Stages all of `content`.
+    ///
+    /// - Parameter asPart: as if the size were not known beforehand.
+    func publication(
+        _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
+        digest: DigestFunction = .xxh128, modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
+    ) throws -> Publication {
+        let id = UploadID.random()
+        let size = UInt64(content.count)
+        let staged = try store.stage(id: id, size: asPart ? nil : size, permissions: permissions)
+        try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        return Publication(
+            staged: staged, id: id, path: try RelativePath(path), size: size,
+            digest: content.withUnsafeBytes { ContentDigester.digest(digest, $0) }, conflict: conflict,
+            modified: modified, permissions: permissions)
+    }
+
+    /// Stages and publishes one upload.
+    @discardableResult
+    func publish(
+        _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
+        modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
+    ) throws -> Published {
+        try publish([
+            publication(path, content, conflict, asPart: asPart, modified: modified, permissions: permissions)
+        ])[0].get()
+    }
+
+    func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] { store.publish(batch) }
+
+    /// The code with which an upload fails; nothing when it does not.
+    func failure(
+        _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false
+    ) throws -> ResultCode? {
+        do {
+            try publish(path, content, conflict, asPart: asPart)
+            return nil
+        } catch let error as StoreError {
+            return error.code
+        }
+    }
+}
+
+extension Published {
+    static func committed(_ path: String) throws -> Published { .committed(try RelativePath(path)) }
+
+    static func alreadyStored(_ path: String) throws -> Published { .alreadyStored(try RelativePath(path)) }
+}
+
+extension [UInt8] {
+    init(text: String) { self.init(text.utf8) }
+
+    static let one = [UInt8](text: "one")
+    static let two = [UInt8](text: "two")
+    static let six = [UInt8](text: "sixsix")
+}
