@@ -102,7 +102,7 @@ extension LogEvent {
 
     static func begun(_ receiving: Receiving, peer: String) -> LogEvent {
         let path = receiving.begin.path
-        let size = receiving.begin.size
+        let size = receiving.begin.uploadSize
         return LogEvent(
             .info, "begun", "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
             [

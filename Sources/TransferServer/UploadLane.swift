@@ -20,6 +20,8 @@ final class UploadLane: @unchecked Sendable {
     private let peer: String
     private let inflation = Inflation()
     private var digesters: [DigestFunction: ContentDigester] = [:]
+    /// Of the uploads that parts of came here.
+    private var assemblies: [UploadID: Assembly] = [:]
     private var state = State.idle
     private var ready: [(receiving: Receiving, publication: Publication)] = []
     private var outcome = LaneOutcome()
@@ -28,6 +30,9 @@ final class UploadLane: @unchecked Sendable {
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
+
+    /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
+    private static let mostAssemblies = 64
 
     init(context: ServerContext, peer: String) {
         self.context = context
@@ -46,6 +51,7 @@ final class UploadLane: @unchecked Sendable {
 
     /// The connection ended: what is not complete will not be.
     func cancel() {
+        defer { leaveAssemblies() }
         guard case .receiving(let receiving) = state else { return }
         receiving.discard()
         state = .idle
@@ -85,21 +91,25 @@ final class UploadLane: @unchecked Sendable {
             inflation: inflation)
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
-            if let result = try receiving.admit() {
-                settle(receiving, result)
-                state = .rejected
-                return
-            }
-            if begin.expectsAccept { Message.accept(begin.id).encode(into: &outcome.frames) }
-            if receiving.isLong { events.append(.begun(receiving, peer: peer)) }
+            receiving.assembly = try assembly(begin)
+            try admit(receiving)
         }
     }
 
+    private func admit(_ receiving: Receiving) throws(StoreError) {
+        if let result = try receiving.admit() {
+            settle(receiving, result)
+            state = .rejected
+            return
+        }
+        if receiving.begin.expectsAccept { Message.accept(receiving.begin.id).encode(into: &outcome.frames) }
+        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer)) }
+    }
+
     private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
-        if let publication = try receiving.finish(end) {
-            ready.append((receiving, publication))
-        } else if let earlier = receiving.earlier {
-            settle(receiving, earlier)
+        switch try receiving.finish(end) {
+        case .publish(let publication): ready.append((receiving, publication))
+        case .staged(let result), .known(let result): settle(receiving, result)
         }
     }
 
@@ -133,7 +143,7 @@ final class UploadLane: @unchecked Sendable {
     private func settle(_ receiving: Receiving, _ result: UploadResult) {
         Message.result(result).encode(into: &outcome.frames)
         outcome.settled.append(result.id)
-        events.append(.settled(receiving, result, peer: peer))
+        if result.code != .staged { events.append(.settled(receiving, result, peer: peer)) }
     }
 
     /// Tells the client how far a long upload has come.
@@ -143,6 +153,36 @@ final class UploadLane: @unchecked Sendable {
         guard now - lastReport >= Self.reportInterval else { return }
         lastReport = now
         Message.received(Received(id: receiving.begin.id, bytes: receiving.size)).encode(into: &outcome.frames)
+    }
+
+    /// What a part belongs to, or an assembly's end is about; nothing for whole uploads and ids that aren't known.
+    private func assembly(_ begin: Begin) throws(StoreError) -> Assembly? {
+        switch begin.scope {
+        case .whole: return nil
+        case .assembly: return context.assemblies[begin.id]
+        case .part(let part):
+            if let known = assemblies[part.upload], !known.isFinished {
+                try known.check(part, begin.digest)
+                return known
+            }
+            dropFinished()
+            guard assemblies.count < Self.mostAssemblies else {
+                throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
+            }
+            let assembly = try context.assemblies.enter(part, begin.digest)
+            assemblies[part.upload] = assembly
+            return assembly
+        }
+    }
+
+    private func dropFinished() {
+        assemblies = assemblies.filter { !$0.value.isFinished }
+    }
+
+    private func leaveAssemblies() {
+        let now = monotonicNanoseconds()
+        for assembly in assemblies.values { context.assemblies.leave(assembly, now: now) }
+        assemblies = [:]
     }
 
     private func digester(_ function: DigestFunction) -> ContentDigester {
