@@ -1,3 +1,4 @@
+import Glibc
 public import TransferProtocol
 
 /// What a program that pushes can choose.
@@ -12,6 +13,17 @@ public struct ClientConfiguration: Sendable {
 
     /// How frames are compressed.
     public var compression = Compression.none
+
+    /// Connections to the server for one push.
+    public enum Lanes: Sendable, Equatable {
+        /// As many as pay: one for each core, four at most, and no more than there is work for.
+        case auto
+        /// That many at most, 1 to `mostLanes`.
+        case fixed(Int)
+    }
+
+    /// Connections to the server for one push. More than one carry several files at once, and a long file in parts.
+    public var lanes = Lanes.auto
 
     /// The hash function that guards the content.
     public var digest = DigestFunction.xxh128
@@ -37,6 +49,20 @@ public struct ClientConfiguration: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Lanes that can be asked for. More only cost the server memory.
+    public static let mostLanes = 16
+
+    /// Lanes that `auto` uses at most: more don't make any link that was measured faster.
+    private static let mostAutomaticLanes = 4
+
+    /// Lanes in all.
+    var laneLimit: Int {
+        switch lanes {
+        case .auto: min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), Self.mostAutomaticLanes)
+        case .fixed(let count): min(max(1, count), Self.mostLanes)
+        }
+    }
 
     /// How often one upload is tried again after a result that says that it may help.
     static let mostAttempts = 5

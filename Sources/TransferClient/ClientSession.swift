@@ -36,6 +36,7 @@ actor ClientSession {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let run: RunContext
+    private let isFirst: Bool
     private let producer: LaneProducer
     private let mayProduce = Signal()
     private var socket: StreamSocket?
@@ -50,6 +51,9 @@ actor ClientSession {
     private var producing = LaneProducer.Next.more
     /// Counts what the producer may have been waiting for.
     private var news = 0
+    /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
+    private var produced = 0
+    private var worthwhile = Lanes.worthwhile.lowerBound
     private var isLeaving = false
     private var hasSendFailed = false
     private var heldUntil = MonotonicTime(nanoseconds: 0)
@@ -62,8 +66,11 @@ actor ClientSession {
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     private(set) var hasProgressed = false
 
-    init(_ run: RunContext) {
+    /// - Parameter isFirst: whether this is the lane that stays to the end of the push; others leave when they find
+    ///   nothing to do.
+    init(_ run: RunContext, isFirst: Bool) {
         self.run = run
+        self.isFirst = isFirst
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         producer = LaneProducer(feed: run.feed, configuration: run.configuration)
         liveness = Liveness(run.timeouts, now: .now)
@@ -109,9 +116,15 @@ actor ClientSession {
         mayProduce.fire()
     }
 
+    /// Another lane has ended; what it gave back may be for this one.
+    func laneEnded() {
+        tellProducer()
+    }
+
     private func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
+        if isFirst { run.lanes.close() }
         mayProduce.fire()
         // The last words of a server that refuses may still be on their way, but nobody waits for more than them.
         if reason != .complete { close() }
@@ -152,7 +165,7 @@ extension ClientSession {
     private var allowance: Int { isLeaving || heldUntil > .now ? 0 : machine.allowance }
 
     private var isComplete: Bool {
-        guard machine.isSettled, queue.isEmpty else { return false }
+        guard machine.isSettled, queue.isEmpty, !isFirst || run.lanes.isEmpty else { return false }
         return isLeaving || (producing == .exhausted && machine.isWelcomed)
     }
 
@@ -168,6 +181,16 @@ extension ClientSession {
         guard !chunk.isEmpty, !isOver else { return }
         queue.append(chunk)
         flush()
+        askForLane(produced: chunk.count)
+    }
+
+    /// Not with every chunk: looking whether there is anything else to send costs a hop to the pool.
+    private func askForLane(produced count: Int) {
+        produced += count
+        guard producing == .more, produced >= worthwhile else { return }
+        produced = 0
+        worthwhile = min(2 * worthwhile, Lanes.worthwhile.upperBound)
+        run.lanes.wanted.fire()
     }
 
     /// Something happened that the producer may be waiting for.
@@ -252,28 +275,47 @@ extension ClientSession {
         liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
         liveness.established(now: .now)
         armTimer()
-        run.channel.send(.connected(server: run.server.description))
+        if isFirst { run.channel.send(.connected(server: run.server.description)) }
         tellProducer()
     }
 
     private func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
         hasProgressed = true
-        run.channel.send(.progress(UploadProgress(source: upload.label, bytes: bytes, size: upload.size)))
+        let progress =
+            if let split = upload.split {
+                UploadProgress(source: upload.label, bytes: split.progressed(id, bytes), size: split.size)
+            } else {
+                UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
+            }
+        run.channel.send(.progress(progress))
     }
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure) = inFlight.remove(result.id) else { return }
         if result.id == lastBegun { answer = .settled }
         if let failure {
-            run.channel.send(.finished(.failed(upload, failure)))
+            run.channel.send(upload) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
-            run.feed.putBack([upload])
+            putBack(upload, result)
         } else {
             hasProgressed = true
-            run.channel.send(.finished(UploadReport(upload, result)))
+            if result.code == .staged {
+                if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
+            } else {
+                run.channel.send(upload) { UploadReport($0, result) }
+            }
         }
         tellProducer()
+    }
+
+    /// A file whose parts the server doesn't have any more starts anew, with the same id.
+    private func putBack(_ upload: PendingUpload, _ result: UploadResult) {
+        guard result.code == .incomplete, case .assembly(let split) = upload.content else {
+            return run.feed.putBack([upload])
+        }
+        split.whole.attempts = upload.attempts
+        if let whole = upload.takeReported() { run.feed.putBack([whole]) }
     }
 
     private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
@@ -283,7 +325,7 @@ extension ClientSession {
             isLeaving = true
             return true
         }
-        upload.attempts += 1
+        upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
         guard upload.attempts < ClientConfiguration.mostAttempts else { return false }
         let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.shortestHold << upload.attempts : 0)
         if milliseconds > 0 { hold(.milliseconds(Int64(milliseconds))) }

@@ -89,15 +89,34 @@ final class LaneProducer: @unchecked Sendable {
         do throws(LocalFailure) {
             let reader = try ContentReader(pending.content)
             pending.size = reader.size
-            if !start(pending, reader, chunk) { held = (pending, reader) }
+            if let split = try split(pending, reader) {
+                feed.add(split)
+            } else if !start(pending, reader, chunk) {
+                held = (pending, reader)
+            }
         } catch {
-            chunk.reports.append(.failed(pending, error))
+            report(pending, error, chunk)
         }
+    }
+
+    /// - Returns: nothing when the upload travels in one piece.
+    private func split(_ pending: PendingUpload, _ reader: ContentReader) throws(LocalFailure) -> SplitUpload? {
+        guard configuration.laneLimit > 1, case .file(let path, let followsLinks) = pending.content,
+            let file = reader.file, file.size >= SplitUpload.smallestSize
+        else { return nil }
+        pending.kind = if let kind = pending.wantedKind { kind } else { try recognise(reader) }
+        return SplitUpload(
+            pending, path: path, followsLinks: followsLinks, file: file, function: configuration.digest)
+    }
+
+    private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
+        if let reported = pending.takeReported() { chunk.reports.append(.failed(reported, failure)) }
     }
 
     /// - Returns: false when the chunk has no room for it.
     private func start(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) -> Bool {
         do throws(LocalFailure) {
+            if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
             if let size = reader.size, size < Self.smallSize {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
@@ -105,7 +124,7 @@ final class LaneProducer: @unchecked Sendable {
             guard chunk.room >= OutgoingChunk.controlRoom, chunk.isEmpty || !reader.mayBlock else { return false }
             try begin(pending, reader, chunk)
         } catch {
-            chunk.reports.append(.failed(pending, error))
+            report(pending, error, chunk)
         }
         return true
     }
@@ -135,9 +154,10 @@ extension LaneProducer {
             Message.begin(begin).encode(into: &frame)
         }
         pending.kind = kind
+        let digest = ContentDigester.digest(configuration.digest, content)
+        if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
         var end: [UInt8] = []
-        Message.end(End(size: UInt64(size), digest: ContentDigester.digest(configuration.digest, content)))
-            .encode(into: &end)
+        Message.end(End(size: UInt64(size), digest: digest)).encode(into: &end)
         chunk.append(frame)
         if size > 0 { encoder.append(content, at: header, to: chunk) }
         chunk.append(end)
@@ -147,10 +167,32 @@ extension LaneProducer {
 
     private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) -> Begin {
         let (modified, permissions) = reader.attributes
-        return Begin(
+        var begin = Begin(
             id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
             digest: configuration.digest, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
+        if case .part(let split, let range) = pending.content {
+            begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.size))
+        }
+        return begin
+    }
+
+    /// Appends what ends a file whose parts are all there.
+    ///
+    /// - Returns: false when the chunk has no room for it.
+    private func appendAssembly(
+        _ split: SplitUpload, _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) -> Bool {
+        guard chunk.room >= OutgoingChunk.controlRoom else { return false }
+        try reader.checkUnchanged()
+        var begin = makeBegin(pending, reader)
+        begin.scope = .assembly
+        var frames: [UInt8] = []
+        Message.begin(begin).encode(into: &frames)
+        Message.end(End(size: split.size, digest: split.digest)).encode(into: &frames)
+        chunk.append(frames)
+        chunk.begun.append(pending)
+        return true
     }
 }
 
@@ -162,7 +204,7 @@ extension LaneProducer {
     ) throws(LocalFailure) {
         var begin = makeBegin(pending, reader)
         if pending.wantedKind == nil { begin.kind = try recognise(reader) }
-        begin.expectsAccept = reader.size.map { $0 >= Self.askFirstSize } ?? false
+        begin.expectsAccept = asksFirst(pending, reader)
         pending.kind = begin.kind
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
@@ -170,6 +212,12 @@ extension LaneProducer {
         chunk.begun.append(pending)
         long = LongUpload(
             pending, reader: reader, function: configuration.digest, isAwaitingAccept: begin.expectsAccept)
+    }
+
+    /// Of a file in parts only the first one asks: the others are on their way at the same time.
+    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+        if case .part(_, let range) = pending.content, range.lowerBound > 0 { return false }
+        return reader.size.map { $0 >= Self.askFirstSize } ?? false
     }
 
     private func recognise(_ reader: ContentReader) throws(LocalFailure) -> ContentKind {
@@ -183,7 +231,7 @@ extension LaneProducer {
 
     /// - Returns: nothing when the upload is over and the next one may start.
     private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ answer: Answer) -> Next? {
-        guard answer != .settled else {
+        guard answer != .settled, !(long.pending.split?.isOver ?? false) else {
             abort(chunk)
             return nil
         }

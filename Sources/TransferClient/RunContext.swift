@@ -11,6 +11,7 @@ final class RunContext: Sendable {
     let buffers: BufferPool
     let feed: UploadFeed
     let channel = EventChannel()
+    let lanes: Lanes
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
@@ -22,6 +23,7 @@ final class RunContext: Sendable {
         self.pool = pool
         self.buffers = buffers
         self.feed = feed
+        lanes = Lanes(limit: configuration.laneLimit)
     }
 
     var timeouts: Liveness.Timeouts {

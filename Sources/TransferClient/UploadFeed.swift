@@ -20,10 +20,26 @@ final class UploadFeed: Sendable {
         var walkKind: ContentKind?
     }
 
+    private struct Returned {
+        /// The next one is the last.
+        var uploads: [PendingUpload] = []
+        /// Whose parts come before anything new.
+        var splits: [SplitUpload] = []
+
+        mutating func next() -> PendingUpload? {
+            if let upload = uploads.popLast() { return upload }
+            while let split = splits.first {
+                if let part = split.nextPart() { return part }
+                splits.removeFirst()
+            }
+            return nil
+        }
+    }
+
     private let folder: String
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
-    private let returned = Locked<[PendingUpload]>([])
+    private let returned = Locked(Returned())
 
     /// - Parameter folder: put before every path; may be empty.
     init(_ uploads: some Sequence<Upload> & Sendable, folder: String) {
@@ -33,7 +49,7 @@ final class UploadFeed: Sendable {
     }
 
     func next() -> Item? {
-        if let upload = returned.withLock({ $0.popLast() }) { return .upload(upload) }
+        if let upload = returned.withLock({ $0.next() }) { return .upload(upload) }
         return state.withLock { state in
             while true {
                 if let found = state.walk?.next() { return item(found, kind: state.walkKind) }
@@ -46,14 +62,19 @@ final class UploadFeed: Sendable {
 
     /// Takes back what has to be sent again; it comes first, in this order.
     func putBack(_ uploads: [PendingUpload]) {
-        returned.withLock { $0.append(contentsOf: uploads.reversed()) }
+        returned.withLock { $0.uploads.append(contentsOf: uploads.reversed()) }
+    }
+
+    /// Hands out the parts from now on.
+    func add(_ split: SplitUpload) {
+        returned.withLock { $0.splits.append(split) }
     }
 
     /// Takes out what was put back.
     func takeReturned() -> [PendingUpload] {
         returned.withLock { returned in
-            defer { returned = [] }
-            return returned.reversed()
+            defer { returned.uploads = [] }
+            return returned.uploads.reversed()
         }
     }
 

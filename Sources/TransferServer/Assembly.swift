@@ -12,6 +12,8 @@ final class Assembly: Sendable {
     /// A verified part.
     private struct Part {
         let end: UInt64
+        /// The number of the connection that brought it.
+        let connection: Int
         /// Of its blocks, one after the other.
         let digests: [UInt8]
     }
@@ -23,6 +25,26 @@ final class Assembly: Sendable {
         /// Being written.
         var claims: [PartClaim] = []
         var isFinished = false
+
+        /// Whether no newer connection has any of the bytes.
+        func allows(_ range: Range<UInt64>, _ connection: Int) -> Bool {
+            claims.allSatisfy { !$0.range.overlaps(range) || $0.connection <= connection }
+                && parts.allSatisfy { !($0..<$1.end).overlaps(range) || $1.connection <= connection }
+        }
+
+        /// Nobody has any of the bytes any more.
+        mutating func clear(_ range: Range<UInt64>) {
+            for claim in claims where claim.range.overlaps(range) { claim.revoke() }
+            claims.removeAll { $0.range.overlaps(range) }
+            for (offset, part) in parts where (offset..<part.end).overlaps(range) { parts[offset] = nil }
+        }
+
+        /// - Returns: the file.
+        mutating func finish() -> StagedFile? {
+            for claim in claims { claim.revoke() }
+            defer { self = State(isFinished: true) }
+            return staged
+        }
     }
 
     let id: UploadID
@@ -53,21 +75,23 @@ final class Assembly: Sendable {
     /// Whether it holds nothing worth keeping.
     var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
 
-    /// The right to write some of the bytes. Whoever had it, or had written any of them, loses it.
+    /// The right to write some of the bytes. Older connections lose it, and what they wrote of them no longer counts: who
+    /// comes later knows that they are lost, however long they still seem to live here.
     ///
-    /// - Parameter stage: makes the file, for the first claim.
-    /// - Throws: `incomplete` when the assembly is over, and what `stage` throws.
+    /// - Parameters:
+    ///   - connection: the number of the caller's; they grow.
+    ///   - stage: makes the file, for the first claim.
+    /// - Throws: `incomplete` when a newer connection has any of the bytes or the assembly is over; what `stage` throws.
     func claim(
-        _ range: Range<UInt64>, stage: () throws(StoreError) -> StagedFile
+        _ range: Range<UInt64>, connection: Int, stage: () throws(StoreError) -> StagedFile
     ) throws(StoreError) -> PartClaim {
         try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .missingParts }
+            guard state.allows(range, connection) else { throw .takenOver }
             let staged = if let staged = state.staged { staged } else { try stage() }
             state.staged = staged
-            for claim in state.claims where claim.range.overlaps(range) { claim.revoke() }
-            state.claims.removeAll { $0.range.overlaps(range) }
-            for (offset, part) in state.parts where (offset..<part.end).overlaps(range) { state.parts[offset] = nil }
-            let claim = PartClaim(range, of: self, in: staged)
+            state.clear(range)
+            let claim = PartClaim(range, connection: connection, of: self, in: staged)
             state.claims.append(claim)
             return claim
         }
@@ -76,12 +100,13 @@ final class Assembly: Sendable {
     /// All bytes of the claim are written and verified.
     ///
     /// - Parameter digests: of its blocks, one after the other.
-    /// - Throws: `aborted` when another has taken it over.
+    /// - Throws: `incomplete` when another has taken it over.
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
         try state.withLock { (state) throws(StoreError) in
             guard let index = state.claims.firstIndex(where: { $0 === claim }) else { throw .takenOver }
             state.claims.remove(at: index)
-            state.parts[claim.range.lowerBound] = Part(end: claim.range.upperBound, digests: digests)
+            state.parts[claim.range.lowerBound] = Part(
+                end: claim.range.upperBound, connection: claim.connection, digests: digests)
         }
     }
 
@@ -93,39 +118,34 @@ final class Assembly: Sendable {
     /// Ends the assembly and hands out what it holds.
     ///
     /// - Returns: the file and the digest of all its bytes.
-    /// - Throws: `incomplete` when bytes are missing; then parts may still come.
+    /// - Throws: `incomplete` when bytes are missing; what is there is thrown away then.
     func finish() throws(StoreError) -> (staged: StagedFile, digest: Digest) {
         try state.withLock { (state) throws(StoreError) in
-            guard !state.isFinished, let staged = state.staged, let digest = digest(state.parts) else {
+            let digest = digest(state.parts)
+            let staged = state.finish()
+            guard let staged, let digest else {
+                staged?.discard()
                 throw .missingParts
             }
-            state = State(isFinished: true)
             return (staged, digest)
         }
     }
 
     /// Ends the assembly and throws away what it holds.
     func giveUp() {
-        state.withLock { state in
-            for claim in state.claims { claim.revoke() }
-            state.staged?.discard()
-            state = State(isFinished: true)
-        }
+        state.withLock { $0.finish()?.discard() }
     }
 
     /// - Returns: nothing when a byte is missing.
     private func digest(_ parts: [UInt64: Part]) -> Digest? {
-        let tree = BlockHasher(function)
-        let algorithm = function.algorithm(forSize: total)
+        var digests: [UInt8] = []
         var end: UInt64 = 0
         while end < total {
             guard let part = parts[end] else { return nil }
-            // One block has no tree.
-            if total <= UInt64(Limits.blockSize) { return Digest(algorithm, part.digests) }
-            part.digests.withUnsafeBytes { tree.update($0) }
+            digests += part.digests
             end = part.end
         }
-        return Digest(algorithm, tree.finish())
+        return BlockTree.root(digests, function)
     }
 }
 
@@ -134,18 +154,22 @@ final class PartClaim: Sendable {
     /// Bytes of the upload.
     let range: Range<UInt64>
 
+    /// The number of the connection that has it.
+    let connection: Int
+
     private let assembly: Assembly
     /// Nothing once the claim is taken over.
     private let staged: Locked<StagedFile?>
 
-    fileprivate init(_ range: Range<UInt64>, of assembly: Assembly, in staged: StagedFile) {
+    fileprivate init(_ range: Range<UInt64>, connection: Int, of assembly: Assembly, in staged: StagedFile) {
         self.range = range
+        self.connection = connection
         self.assembly = assembly
         self.staged = Locked(staged)
     }
 
     /// - Parameter offset: in the part; the bytes must lie in it.
-    /// - Throws: `aborted` when another has taken it over, and what writing throws.
+    /// - Throws: `incomplete` when another has taken it over, and what writing throws.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
         try staged.withLock { (staged) throws(StoreError) in
             guard let staged else { throw .takenOver }
@@ -156,7 +180,7 @@ final class PartClaim: Sendable {
     /// All of it is written and verified.
     ///
     /// - Parameter digests: of its blocks, one after the other.
-    /// - Throws: `aborted` when another has taken it over.
+    /// - Throws: `incomplete` when another has taken it over.
     func complete(digests: [UInt8]) throws(StoreError) {
         try assembly.complete(self, digests: digests)
     }
@@ -175,5 +199,5 @@ extension StoreError {
     /// To whoever ends an upload that isn't all there.
     static let missingParts = StoreError(.incomplete, "Parts of the upload are missing; all of it must be sent again.")
 
-    fileprivate static let takenOver = StoreError(.aborted, "Another connection has taken over the part.")
+    fileprivate static let takenOver = StoreError(.incomplete, "A newer connection has taken over the part.")
 }

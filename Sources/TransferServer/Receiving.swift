@@ -33,6 +33,7 @@ final class Receiving {
     private var earlier: UploadResult?
 
     private let context: ServerContext
+    private let connection: Int
     private let digester: ContentDigester
     private let inflation: Inflation
     private var path: RelativePath?
@@ -44,11 +45,17 @@ final class Receiving {
     /// Bytes of content taken in.
     var size: UInt64 { digester.size }
 
-    /// - Parameter digester: reset; the lane's, used by one upload at a time.
-    init(_ begin: Begin, started: Int64, context: ServerContext, digester: ContentDigester, inflation: Inflation) {
+    /// - Parameters:
+    ///   - connection: the number of the one it comes over.
+    ///   - digester: reset; the lane's, used by one upload at a time.
+    init(
+        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, digester: ContentDigester,
+        inflation: Inflation
+    ) {
         self.begin = begin
         self.started = started
         self.context = context
+        self.connection = connection
         self.digester = digester
         self.inflation = inflation
     }
@@ -147,7 +154,8 @@ extension Receiving {
         case .part(let part):
             guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
             target = .part(
-                try assembly.claim(part.offset..<part.offset + size) { [context, begin] () throws(StoreError) in
+                try assembly.claim(part.offset..<part.offset + size, connection: connection) {
+                    [context, begin] () throws(StoreError) in
                     try context.store.stage(id: part.upload, size: part.total, permissions: begin.permissions)
                 })
         case .assembly: break
@@ -187,8 +195,8 @@ extension Receiving {
         case .part: return .staged(try stage(end))
         case .assembly:
             guard let assembly else { throw .missingParts }
-            let (staged, computed) = try assembly.finish()
             context.assemblies.remove(assembly)
+            let (staged, computed) = try assembly.finish()
             let digest = try checked(end, size: assembly.total, digest: computed)
             return .publish(publication(staged, assembly.total, digest))
         }

@@ -178,7 +178,7 @@ extension Server {
     private func begin(_ descriptor: Int32, peer: String) {
         let number = sessionCount
         sessionCount += 1
-        let session = ServerSession(peer: peer, loop: loops[number % loops.count], context: context)
+        let session = ServerSession(number, peer: peer, loop: loops[number % loops.count], context: context)
         sessions[number] = session
         Task(executorPreference: session.loop) {
             await session.run(descriptor)

@@ -17,6 +17,7 @@ final class UploadLane: @unchecked Sendable {
     }
 
     private let context: ServerContext
+    private let connection: Int
     private let peer: String
     private let inflation = Inflation()
     private var digesters: [DigestFunction: ContentDigester] = [:]
@@ -34,8 +35,10 @@ final class UploadLane: @unchecked Sendable {
     /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
     private static let mostAssemblies = 64
 
-    init(context: ServerContext, peer: String) {
+    /// - Parameter connection: its number; they grow.
+    init(context: ServerContext, connection: Int, peer: String) {
         self.context = context
+        self.connection = connection
         self.peer = peer
     }
 
@@ -87,8 +90,8 @@ final class UploadLane: @unchecked Sendable {
 
     private func start(_ begin: Begin) {
         let receiving = Receiving(
-            begin, started: monotonicNanoseconds(), context: context, digester: digester(begin.digest),
-            inflation: inflation)
+            begin, started: monotonicNanoseconds(), context: context, connection: connection,
+            digester: digester(begin.digest), inflation: inflation)
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
             receiving.assembly = try assembly(begin)

@@ -70,7 +70,7 @@ import TransferTestSupport
             server: address, configuration: ClientConfiguration(), loop: client, pool: pool,
             buffers: BufferPool(size: OutgoingChunk.capacity, count: 2), feed: UploadFeed([], folder: ""))
         let resolved = try address.endpoint.resolve()
-        let session = ClientSession(context)
+        let session = ClientSession(context, isFirst: true)
         await session.cancel()
         #expect(await session.converse(with: resolved[0]) == .cancelled)
         let wire = try #require(listener.accept())

@@ -34,6 +34,12 @@ extension Commands {
                 + "smaller.",
             defaultValue: "none", choices: ["none", "zlib"]),
         Flag(
+            name: "lanes", placeholder: "N|auto", help: "Connections to use at most, 1 to 16.",
+            details:
+                "Several carry several files at once, and a long file in parts. auto uses one for each core, up to "
+                + "4, and only as many as there is work for.",
+            defaultValue: "auto"),
+        Flag(
             name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
             details: "xxh128 is fast and finds every accident; sha256 also withstands an attacker.",
             defaultValue: DigestFunction.xxh128.flagValue, choices: DigestFunction.flagValues),
