@@ -165,8 +165,13 @@ extension ClientSession {
     private var allowance: Int { isLeaving || heldUntil > .now ? 0 : machine.allowance }
 
     private var isComplete: Bool {
-        guard machine.isSettled, queue.isEmpty, !isFirst || run.lanes.isEmpty else { return false }
-        return isLeaving || (producing == .exhausted && machine.isWelcomed)
+        guard machine.isSettled, queue.isEmpty, isLeaving || (producing == .exhausted && machine.isWelcomed) else {
+            return false
+        }
+        guard isFirst, !run.lanes.isEmpty else { return true }
+        // Others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
+        run.lanes.cancelUnanswered()
+        return false
     }
 
     private func take(_ chunk: OutgoingChunk) {

@@ -53,6 +53,13 @@ final class Lanes: @unchecked Sendable {
         sessions.append(session)
     }
 
+    /// Ends those that have not connected; what they have begun goes to others.
+    func cancelUnanswered() {
+        for session in sessions {
+            session.assumeIsolated { if !$0.hasConnected { $0.cancel() } }
+        }
+    }
+
     func remove(_ session: ClientSession, wasLost: Bool) {
         sessions.removeAll { $0 === session }
         if wasLost { losses += 1 }

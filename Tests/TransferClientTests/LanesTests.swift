@@ -80,6 +80,22 @@ import TransferTestSupport
         }
     }
 
+    /// A lane that gets no answer keeps nobody waiting.
+    @Test func lanesThatAreNotAnsweredDoNoHarm() async throws {
+        let fake = FakeServer { peer in
+            // One connection; the others stay in the listener's queue.
+            peer.welcome(Welcome())
+            while let begin = peer.nextBegin() { peer.commit(begin) }
+        }
+        let uploads = (0..<300).map { Upload.bytes([UInt8](repeating: 1, count: 10_000), name: "\($0)") }
+        let outcome = try await fake.address.outcome(uploads) {
+            $0.lanes = .fixed(4)
+            $0.handshakeTimeout = 1000
+        }
+        #expect(outcome.failure == nil)
+        #expect(outcome.reports.count == 300)
+    }
+
     /// One connection, and nothing in parts.
     @Test func oneLaneIsOneConnection() async throws {
         try await withServer { server in
