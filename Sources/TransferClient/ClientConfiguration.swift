@@ -9,10 +9,16 @@ public struct ClientConfiguration: Sendable {
         case none
         /// zlib, frame by frame; a frame that doesn't shrink goes out as it is.
         case zlib
+        /// zlib while that makes the content arrive sooner: the link is the bottleneck, the codec is faster, and the
+        /// content shrinks.
+        case auto
     }
 
     /// How frames are compressed.
-    public var compression = Compression.none
+    public var compression = Compression.auto
+
+    /// How hard zlib tries, 1 (fast) to 9 (small).
+    public var compressionLevel = 1
 
     /// Connections to the server for one push.
     public enum Lanes: Sendable, Equatable {
@@ -59,10 +65,13 @@ public struct ClientConfiguration: Sendable {
     /// Lanes in all.
     var laneLimit: Int {
         switch lanes {
-        case .auto: min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), Self.mostAutomaticLanes)
+        case .auto: min(Self.cores, Self.mostAutomaticLanes)
         case .fixed(let count): min(max(1, count), Self.mostLanes)
         }
     }
+
+    /// Cores of this machine.
+    static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// How often one upload is tried again after a result that says that it may help.
     static let mostAttempts = 5

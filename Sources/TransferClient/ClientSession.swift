@@ -1,3 +1,4 @@
+import Glibc
 import TransferIO
 import TransferProtocol
 import TransferSystem
@@ -18,8 +19,9 @@ actor ClientSession {
         case cancelled
     }
 
-    /// Chunks that wait to be sent beside the one being made: reading ahead hides the latency of the disk.
-    private static let chunksAhead = 3
+    /// Chunks that wait to be sent or compressed beside the one being made: reading ahead hides the latency of the disk,
+    /// and several are compressed at once.
+    private static let chunksAhead = 4
 
     /// How long a server can make the client wait with a retry-after; more is a mistake.
     private static let longestHold = Interval.seconds(30)
@@ -44,6 +46,7 @@ actor ClientSession {
     private var liveness: Liveness
     private var timer: EventLoop.Timer?
     private var queue = SendQueue()
+    private var governor: CompressionGovernor
     private var inFlight = InFlight()
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
     private var answer = LaneProducer.Answer.none
@@ -74,6 +77,7 @@ actor ClientSession {
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         producer = LaneProducer(feed: run.feed, configuration: run.configuration)
         liveness = Liveness(run.timeouts, now: .now)
+        governor = CompressionGovernor(run.configuration.compression)
     }
 
     /// Lives through the connection. What was begun and has no result is back in the feed when it returns, unless the
@@ -82,15 +86,15 @@ actor ClientSession {
     /// - Parameter address: where to connect to.
     func converse(with address: SocketAddress) async -> Ending {
         do throws(SystemError) {
-            let timeout = run.timeouts.handshake.nanoseconds
-            socket = try await StreamSocket.connect(to: address, loop: run.loop, timeout: timeout)
+            let socket = try StreamSocket(for: address, loop: run.loop)
+            self.socket = socket
+            guard ending == nil else { throw SystemError(errno: ECANCELED, call: "connect") }
+            try await socket.connect(to: address, timeout: run.timeouts.handshake.nanoseconds)
         } catch {
+            close()
             return ending ?? .lost(error.reason)
         }
-        if let ending {
-            socket?.close()
-            return ending
-        }
+        if let ending { return ending }
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
         send(.hello(Hello(agent: run.configuration.agent)))
@@ -184,9 +188,34 @@ extension ClientSession {
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
         guard !chunk.isEmpty, !isOver else { return }
-        queue.append(chunk)
-        flush()
         askForLane(produced: chunk.count)
+        queue.append(chunk)
+        if !chunk.begun.isEmpty { governor.contentChanged() }
+        guard chunk.contentCount > 0 else { return flush() }
+        let choice = governor.choose()
+        chunk.epoch = governor.epoch
+        switch choice {
+        case .plain: flush()
+        case .compress:
+            chunk.isReady = false
+            Task(executorPreference: run.loop) { await self.compress(chunk) }
+        case .plainMeasuringCodec:
+            flush()
+            Task(executorPreference: run.loop) { await self.measureCodec(chunk) }
+        }
+    }
+
+    private func compress(_ chunk: OutgoingChunk) async {
+        let (before, after) = await run.pool.run { [compressors = run.compressors] in compressors.compress(chunk) }
+        governor.compressed(before: before, after: after)
+        chunk.isReady = true
+        flush()
+    }
+
+    private func measureCodec(_ chunk: OutgoingChunk) async {
+        let rate = await run.pool.run { [compressors = run.compressors] in compressors.rate(of: chunk) }
+        // The lanes share the cores.
+        governor.codecMeasured(rate * Double(max(1, ClientConfiguration.cores / (1 + run.lanes.sessions.count))))
     }
 
     /// Not with every chunk: looking whether there is anything else to send costs a hop to the pool.
@@ -359,12 +388,20 @@ extension ClientSession {
     private func flush() {
         guard !isOver, let socket else { return }
         do throws(SystemError) {
-            if try queue.drain(into: socket) { liveness.sent(now: .now) }
+            let sent = try queue.drain(into: socket)
+            if sent.hasSent { liveness.sent(now: .now) }
+            observe(sent)
         } catch {
             // The server may have said why before it closed; the reader will find that, or the end.
             hasSendFailed = true
         }
         mayProduce.fire()
+    }
+
+    private func observe(_ sent: SendQueue.Sent) {
+        let now = MonotonicTime.now
+        for (bytes, epoch) in sent.content { governor.sent(content: bytes, epoch: epoch, now: now) }
+        if sent.isBlocked { governor.blocked(now: now) } else { governor.starved() }
     }
 
     private func writeLoop() async {

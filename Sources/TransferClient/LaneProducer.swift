@@ -35,7 +35,6 @@ final class LaneProducer: @unchecked Sendable {
 
     private let feed: UploadFeed
     private let configuration: ClientConfiguration
-    private let encoder: PayloadEncoder
     private var long: LongUpload?
     /// Opened, but the chunk had no room left for it.
     private var held: (pending: PendingUpload, reader: ContentReader)?
@@ -50,7 +49,6 @@ final class LaneProducer: @unchecked Sendable {
     init(feed: UploadFeed, configuration: ClientConfiguration) {
         self.feed = feed
         self.configuration = configuration
-        encoder = PayloadEncoder(configuration.compression)
     }
 
     /// Fills an empty chunk.
@@ -159,7 +157,7 @@ extension LaneProducer {
         var end: [UInt8] = []
         Message.end(End(size: UInt64(size), digest: digest)).encode(into: &end)
         chunk.append(frame)
-        if size > 0 { encoder.append(content, at: header, to: chunk) }
+        if size > 0 { chunk.appendData(offset: header, length: size) }
         chunk.append(end)
         chunk.begun.append(pending)
         return true
@@ -242,7 +240,7 @@ extension LaneProducer {
         // What is ready is sent before anything is waited for.
         if !chunk.isEmpty, long.reader.mayBlock || chunk.room < OutgoingChunk.longRoom { return .more }
         do throws(LocalFailure) {
-            if try long.produce(into: chunk, with: encoder) { return .more }
+            if try long.produce(into: chunk) { return .more }
             self.long = nil
         } catch {
             abort(chunk)

@@ -25,7 +25,7 @@ final class LongUpload {
     /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
     ///
     /// - Returns: false when the upload is over.
-    func produce(into chunk: OutgoingChunk, with encoder: PayloadEncoder) throws(LocalFailure) -> Bool {
+    func produce(into chunk: OutgoingChunk) throws(LocalFailure) -> Bool {
         let length = nextLength
         let header = FrameHeader.encodedSize(bodyLength: length)
         let payload = chunk.tail(from: header, count: length)
@@ -36,7 +36,7 @@ final class LongUpload {
             Message.block(BlockDigest(index: index, digest: Digest(function.plain, digest))).encode(into: &blocks)
             if pending.split != nil { blockDigests += digest }
         }
-        if count > 0 { encoder.append(content, at: header, to: chunk) }
+        if count > 0 { chunk.appendData(offset: header, length: count) }
         chunk.append(blocks)
         guard try isComplete(wanted: length, got: count) else { return true }
         try finish(chunk)

@@ -35,6 +35,7 @@ actor PushRun {
 
     private func resume() async {
         await session?.resume()
+        for lane in context.lanes.sessions { await lane.resume() }
     }
 
     private func cancel() async {

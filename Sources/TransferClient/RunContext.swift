@@ -12,6 +12,7 @@ final class RunContext: Sendable {
     let feed: UploadFeed
     let channel = EventChannel()
     let lanes: Lanes
+    let compressors: CompressorPool
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
@@ -23,6 +24,7 @@ final class RunContext: Sendable {
         self.pool = pool
         self.buffers = buffers
         self.feed = feed
+        compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
         lanes = Lanes(limit: configuration.laneLimit)
     }
 

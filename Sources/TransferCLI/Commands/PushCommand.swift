@@ -28,7 +28,8 @@ struct PushCommand {
         operands = Set(arguments.operands)
         output = PushOutput(arguments)
         var configuration = ClientConfiguration()
-        configuration.compression = arguments.string("compress") == "zlib" ? .zlib : .none
+        configuration.compression = arguments.choice("compress") ?? configuration.compression
+        configuration.compressionLevel = try arguments.count("compress-level", in: 1...9)
         configuration.lanes = try Self.lanes(arguments)
         configuration.digest = arguments.choice("digest", as: DigestFunction.self) ?? configuration.digest
         configuration.conflict = arguments.choice("on-conflict", as: ConflictPolicy.self) ?? configuration.conflict
