@@ -34,7 +34,7 @@ import TransferProtocol
 
     /// Never slower than the better of the two by more than 5 %, but for what it takes to find out.
     @Test(arguments: paths) func autoIsNearTheBetterOne(_ path: Path) {
-        let seconds = max(30, 60e6 / path.link)
+        let seconds = max(30, 120e6 / path.link)
         let plain = Self.pushed(.none, path, seconds: seconds)
         let compressed = Self.pushed(.zlib, path, seconds: seconds)
         let auto = Self.pushed(.auto, path, seconds: seconds)
