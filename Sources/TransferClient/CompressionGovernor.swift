@@ -42,7 +42,7 @@ struct CompressionGovernor {
     private static let probe = Interval.milliseconds(250)
 
     /// Waits before the next trial, and before the next look; doubled each time.
-    private static let waits = (first: Interval.seconds(5), longest: Interval.seconds(60))
+    private static let waits = (first: Interval.seconds(5), longest: Interval.seconds(240))
 
     /// By how much compressing has to win.
     private static let advantage = 1.03
