@@ -140,8 +140,8 @@ extension LaneProducer {
         Message.begin(begin).encode(into: &frame)
         let header = FrameHeader.shortSize
         guard frame.count + header + size + OutgoingChunk.endRoom <= chunk.room else { return false }
-        // One byte more than there should be, so that a file that has grown shows.
-        let space = chunk.tail(from: frame.count + header, count: size + 1)
+        // Files in /proc say that they are empty and are not; of others, the look at the end tells.
+        let space = chunk.tail(from: frame.count + header, count: max(1, size))
         guard try reader.read(into: space) == size else { throw .changed }
         try reader.checkUnchanged()
         let content = UnsafeRawBufferPointer(rebasing: space[..<size])

@@ -80,7 +80,7 @@ public struct Digest: Hashable, Sendable {
     }
 
     /// The digits alone.
-    public var hexadecimal: String { bytes.map(\.hexadecimal).joined() }
+    public var hexadecimal: String { String(hexadecimal: bytes) }
 }
 
 extension Digest: CustomStringConvertible {
