@@ -1,6 +1,6 @@
 /// Expands frames, each of which holds one zlib stream (RFC 1950), piece by piece and never beyond a limit.
 ///
-/// It belongs to one task at a time and holds some 40 KB once used, so make few and reuse them. For each frame: `begin`,
+/// It belongs to one task at a time and holds up to 85 KiB, so make few and reuse them. For each frame: `begin`,
 /// `inflate` as input comes, `finish`. After an error every call throws it again until the next `begin`.
 package final class Inflater {
     private enum State {
@@ -15,9 +15,15 @@ package final class Inflater {
     /// Bytes that the frame may still produce.
     private var allowance = 0
 
-    /// An inflater that awaits `begin`.
-    package init() {
-        engine = ZlibInflateEngine()
+    /// An inflater that awaits `begin`; `engine` must be available.
+    package init(engine: CompressionEngine = .automatic) {
+        switch engine {
+        case .isal:
+            guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
+            self.engine = ISALInflateEngine(library)
+        case .zlib:
+            self.engine = ZlibInflateEngine()
+        }
     }
 
     /// Starts a frame that may inflate to `limit` bytes at most; whatever came before is forgotten.
