@@ -49,7 +49,8 @@ let package = Package(
         .executableTarget(
             name: "TransferCLI",
             dependencies: [
-                "TransferServer", "TransferClient", "TransferProtocol", "TransferSystem", "TransferIO", "CLinux",
+                "TransferServer", "TransferClient", "TransferProtocol", "TransferStore", "TransferSystem", "TransferIO",
+                "CLinux",
             ],
             swiftSettings: strict),
 
@@ -62,6 +63,6 @@ let package = Package(
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
         tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
-        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO"]),
+        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO", "TransferStore"]),
     ]
 )

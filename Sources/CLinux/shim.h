@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static inline int clinux_openat2(int directory, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
@@ -43,6 +45,8 @@ static const int clinux_o_tmpfile = __O_TMPFILE | O_DIRECTORY;
 static const int clinux_o_directory = O_DIRECTORY;
 static const int clinux_o_nofollow = O_NOFOLLOW;
 static const long clinux_utime_omit = UTIME_OMIT;
+static const int clinux_at_empty_path = 0x1000;
+static const unsigned clinux_sync_file_range_write = 2;
 
 static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length) {
     return (int)syscall(SYS_fallocate, fd, mode, offset, length);
@@ -53,6 +57,18 @@ static inline int clinux_accept4(int fd, struct sockaddr *address, socklen_t *le
 }
 
 static inline int clinux_syncfs(int fd) { return (int)syscall(SYS_syncfs, fd); }
+
+static inline int clinux_sync_file_range(int fd, off_t offset, off_t length, unsigned flags) {
+    return (int)syscall(SYS_sync_file_range, fd, offset, length, flags);
+}
+
+// One of the numbers in linux/magic.h. Swift would take `statfs` for the function of that name.
+static inline int clinux_file_system_type(int fd, long *type) {
+    struct statfs status;
+    if (fstatfs(fd, &status) != 0) return -1;
+    *type = (long)status.f_type;
+    return 0;
+}
 
 static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 

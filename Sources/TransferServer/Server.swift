@@ -22,7 +22,7 @@ package actor Server {
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
         do throws(StoreError) {
-            let store = try FileStore(path: configuration.directory)
+            let store = try FileStore(path: configuration.directory, durability: configuration.durability)
             context = ServerContext(configuration: configuration, store: store, log: log)
             let dead = try store.deadParts()
             if dead.count > 0 { log.write([.deadParts(dead)]) }

@@ -1,5 +1,6 @@
 package import TransferIO
 package import TransferProtocol
+package import TransferStore
 
 /// What the operator of a server can choose.
 package struct ServerConfiguration: Sendable {
@@ -8,6 +9,9 @@ package struct ServerConfiguration: Sendable {
 
     /// Where to listen; at least one.
     package var endpoints: [Endpoint]
+
+    /// What acknowledgements promise about a crash of the machine.
+    package var durability = Durability.commit
 
     /// Bytes of the largest upload that is taken.
     package var maximumUpload = Limits.uploadSize

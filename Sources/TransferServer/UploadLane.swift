@@ -132,7 +132,7 @@ final class UploadLane: @unchecked Sendable {
     }
 
     private func acknowledge(_ receiving: Receiving, _ publication: Publication, _ published: Published) {
-        let result = UploadResult(published, publication)
+        let result = UploadResult(published, publication, isDurable: context.store.durability == .commit)
         if result.code != .skipped { context.recent.add(result, path: result.storedPath ?? publication.path.string) }
         settle(receiving, result)
     }
@@ -203,7 +203,8 @@ extension UploadResult {
             retryAfter: error.code == .busy ? 1000 : nil)
     }
 
-    init(_ published: Published, _ publication: Publication) {
+    /// - Parameter isDurable: whether what the store holds is.
+    init(_ published: Published, _ publication: Publication, isDurable: Bool) {
         let (code, path): (ResultCode, RelativePath?) =
             switch published {
             case .committed(let path): (.committed, path)
@@ -211,7 +212,7 @@ extension UploadResult {
             case .skipped: (.skipped, nil)
             }
         self.init(
-            id: publication.id, code: code, isDurable: path != nil, size: publication.size,
+            id: publication.id, code: code, isDurable: isDurable && path != nil, size: publication.size,
             digest: path == nil ? nil : publication.digest,
             storedPath: path == publication.path ? nil : path?.string)
     }

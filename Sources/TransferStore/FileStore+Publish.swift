@@ -4,12 +4,12 @@ package import TransferProtocol
 import TransferSystem
 
 extension FileStore {
-    /// Publishes verified uploads. When this returns, those that succeeded are durable under the paths it names, and
-    /// nothing is visible of the others.
+    /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
+    /// store is, and nothing is visible of the others.
     ///
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
-        Publisher(tree: tree, umask: umask).publish(batch)
+        Publisher(tree: tree, umask: umask, committer: incoming.committer).publish(batch)
     }
 
     /// Whether an upload with this path has a chance, before its content travels.

@@ -7,7 +7,10 @@ import TransferSystem
 /// Synchronous and safe to call from any thread; called on the blocking pool.
 package final class FileStore: Sendable {
     let tree: DirectoryTree
-    let incoming: DirectoryHandle
+    let incoming: Incoming
+
+    /// What acknowledgements of uploads to this store promise.
+    package let durability: Durability
 
     /// Held for as long as the store is open, so that no second server works on the same directory.
     private let lock: Descriptor
@@ -21,11 +24,25 @@ package final class FileStore: Sendable {
     ///   - path: of this machine; its parent must exist.
     ///   - usesOpenat2: false resolves paths as on kernels before 5.6; for tests.
     /// - Throws: `storageFailed` and others, with a sentence that says what to do.
-    package init(path: String, usesOpenat2: Bool = true) throws(StoreError) {
+    package convenience init(
+        path: String, durability: Durability = .commit, usesOpenat2: Bool = true
+    ) throws(StoreError) {
+        try self.init(path: path, durability: durability, usesOpenat2: usesOpenat2, fileSystem: nil, calls: SyncCalls())
+    }
+
+    /// - Parameters:
+    ///   - fileSystem: what the directory is taken to be on; nothing to find out.
+    ///   - calls: what to sync with.
+    init(
+        path: String, durability: Durability, usesOpenat2: Bool = true, fileSystem: FileSystem?, calls: SyncCalls
+    ) throws(StoreError) {
+        self.durability = durability
         do throws(SystemError) {
-            let root = try Self.makeDirectory(path)
-            let own = try Self.openOrMake(RelativePath.reservedName, in: root)
-            incoming = try Self.openOrMake("incoming", in: own)
+            let syncs = durability == .commit
+            let root = try Self.makeDirectory(path, syncs: syncs)
+            let own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
+            let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
+            incoming = try Incoming(directory, durability, fileSystem: fileSystem, calls: calls)
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
             tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
             umask = try Self.readUmask()
@@ -68,8 +85,8 @@ package final class FileStore: Sendable {
     package func deadParts() throws(StoreError) -> DeadParts {
         do throws(SystemError) {
             var dead = DeadParts()
-            for name in try incoming.names() where name.hasSuffix(StagedFile.partSuffix) {
-                guard let status = try incoming.status(name) else { continue }
+            for name in try incoming.directory.names() where name.hasSuffix(StagedFile.partSuffix) {
+                guard let status = try incoming.directory.status(name) else { continue }
                 dead.count += 1
                 dead.bytes += UInt64(status.st_blocks) * 512
             }
@@ -82,7 +99,7 @@ package final class FileStore: Sendable {
     /// Permission bits for a new file; without any from the client, those of any new file.
     static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 
-    private static func makeDirectory(_ path: String) throws(SystemError) -> DirectoryHandle {
+    private static func makeDirectory(_ path: String, syncs: Bool) throws(SystemError) -> DirectoryHandle {
         do throws(SystemError) {
             try system("mkdir") { mkdir(path, 0o777) }
         } catch {
@@ -90,6 +107,7 @@ package final class FileStore: Sendable {
             return try DirectoryHandle(path: path)
         }
         let made = try DirectoryHandle(path: path)
+        guard syncs else { return made }
         // Without its own name nothing in it would survive a power failure. A parent that may not be read cannot be
         // synced.
         do throws(SystemError) {
@@ -100,10 +118,12 @@ package final class FileStore: Sendable {
         return made
     }
 
-    private static func openOrMake(_ name: String, in parent: DirectoryHandle) throws(SystemError) -> DirectoryHandle {
+    private static func openOrMake(
+        _ name: String, in parent: DirectoryHandle, syncs: Bool
+    ) throws(SystemError) -> DirectoryHandle {
         do throws(SystemError) {
             try parent.makeDirectory(name, mode: 0o700)
-            try parent.sync()
+            if syncs { try parent.sync() }
         } catch {
             guard error.errno == EEXIST else { throw error }
         }

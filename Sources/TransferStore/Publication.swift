@@ -30,9 +30,9 @@ package struct Publication {
 
 /// How a publication ended.
 package enum Published: Equatable, Sendable {
-    /// Durable under this path.
+    /// Under this path, durably if the store is.
     case committed(RelativePath)
-    /// The same content was already there, and is durable.
+    /// The same content was already there; as durable.
     case alreadyStored(RelativePath)
     /// The name is taken and the client asked to leave it.
     case skipped

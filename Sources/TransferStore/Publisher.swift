@@ -9,27 +9,34 @@ import TransferSystem
 final class Publisher {
     private let tree: DirectoryTree
     private let permissionMask: UInt32
+    private let committer: Committer
     private var opened: [RelativePath?: DirectoryHandle] = [:]
     /// Directories whose names have to be made durable.
     private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+    /// Files of others whose content has to be.
+    private var found: [FoundFile] = []
     /// Of an early sync; counts for the whole batch.
     private var failure: StoreError?
+    /// Syncs that had failed when the first upload of the batch was staged.
+    private var failures = 0
 
-    /// Directories kept open at once, but for those on one path: a batch may name thousands of them, and descriptors
-    /// are few.
+    /// Directories kept open at once, but for those on one path, and files of others: a batch may name thousands, and
+    /// descriptors are few.
     private static let mostOpened = 64
 
-    init(tree: DirectoryTree, umask: UInt32) {
+    init(tree: DirectoryTree, umask: UInt32, committer: Committer) {
         self.tree = tree
         permissionMask = ~umask
+        self.committer = committer
     }
 
     /// - Returns: one outcome for each publication, in order.
     func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
-        let outcomes = batch.map { publication in
-            Result { () throws(StoreError) in
-                try makeContentDurable(publication)
-                return try place(publication, in: try directory(publication.path.parent))
+        failures = batch.map(\.staged.failures).min() ?? 0
+        let contents = makeContentDurable(batch)
+        let outcomes = zip(batch, contents).map { publication, content in
+            content.flatMap {
+                Result { () throws(StoreError) in try place(publication, in: try directory(publication.path.parent)) }
             }
         }
         do throws(StoreError) {
@@ -43,22 +50,37 @@ final class Publisher {
         }
     }
 
-    private func makeContentDurable(_ publication: Publication) throws(StoreError) {
-        try attempt("make the content durable") { () throws(SystemError) in
+    private func makeContentDurable(_ batch: [Publication]) -> [Result<Void, StoreError>] {
+        var outcomes = batch.map { publication in
+            Result { () throws(StoreError) in try setAttributes(publication) }
+        }
+        let ready = batch.indices.filter { if case .success = outcomes[$0] { true } else { false } }
+        let bytes = ready.reduce(UInt64(0)) { $0 + batch[$1].size }
+        let errors = committer.commit(ready.map { batch[$0].staged.number }, bytes: bytes, since: failures)
+        for (index, error) in zip(ready, errors) {
+            if let error { outcomes[index] = .failure(StoreError(error, doing: "make the content durable")) }
+        }
+        return outcomes
+    }
+
+    private func setAttributes(_ publication: Publication) throws(StoreError) {
+        try attempt("set the file's attributes") { () throws(SystemError) in
             let permissions = FileStore.mode(publication.permissions) & permissionMask
             try publication.staged.setAttributes(modified: publication.modified, permissions: permissions)
-            try publication.staged.sync()
         }
     }
 
     private func makeNamesDurable() throws(StoreError) {
-        for directory in unsynced.values {
-            try attempt("make a directory durable") { () throws(SystemError) in try directory.sync() }
-        }
+        try commit(found.map(\.number), "make the content durable")
+        try commit(unsynced.values.map(\.number), "make a directory durable")
+    }
+
+    private func commit(_ descriptors: [Int32], _ doing: String) throws(StoreError) {
+        for case let error? in committer.commit(descriptors, since: failures) { throw StoreError(error, doing: doing) }
     }
 
     /// Makes the names so far durable, to have the descriptors back.
-    private func closeDirectories() {
+    private func closeAll() {
         do throws(StoreError) {
             try makeNamesDurable()
         } catch {
@@ -66,11 +88,15 @@ final class Publisher {
         }
         unsynced.removeAll()
         opened.removeAll()
+        found.removeAll()
     }
+
+    /// Directories that are open; most are in both tables.
+    private var held: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(unsynced.keys).count }
 
     private func directory(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
         if let directory = opened[path] { return directory }
-        if opened.count + unsynced.count >= Self.mostOpened { closeDirectories() }
+        if held >= Self.mostOpened { closeAll() }
         let directory = try attempt("open the directory") { () throws(SystemError) in
             try tree.openOrMake(path) { unsynced[ObjectIdentifier($0)] = $0 }
         }
@@ -83,9 +109,8 @@ final class Publisher {
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
             if try take(slot, publication) { return .committed(path) }
-            if try slot.holds(publication) {
-                // It may be another upload's that is not yet durable.
-                unsynced[ObjectIdentifier(directory)] = directory
+            if let file = try slot.find(publication) {
+                keep(file, in: directory)
                 publication.staged.discard()
                 return .alreadyStored(path)
             }
@@ -99,6 +124,13 @@ final class Publisher {
             }
         }
         throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")
+    }
+
+    /// Another upload's may not be durable yet, nor what somebody else put there.
+    private func keep(_ file: FoundFile, in directory: DirectoryHandle) {
+        if found.count >= Self.mostOpened { closeAll() }
+        found.append(file)
+        unsynced[ObjectIdentifier(directory)] = directory
     }
 
     /// - Returns: false when the name is taken.

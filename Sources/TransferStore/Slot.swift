@@ -19,23 +19,23 @@ struct Slot {
         return status.map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
     }
 
-    /// Whether a file with the content of the publication has the name, durably.
-    func holds(_ publication: Publication) throws(StoreError) -> Bool {
+    /// The file with the content of the publication that has the name, durable or not.
+    ///
+    /// - Returns: nothing when there is something else or nothing.
+    func find(_ publication: Publication) throws(StoreError) -> FoundFile? {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             let status = try directory.status(name)
             guard let status, status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_size) == publication.size,
                 let file = try open(), try digest(of: file, publication.digest.algorithm.function) == publication.digest
-            else { return false }
-            let number = file.number
-            try system("fsync") { fsync(number) }
-            return true
+            else { return nil }
+            return file
         }
     }
 
     /// - Returns: nothing when the file is gone or may not be read: then it is not known to be the same.
-    private func open() throws(SystemError) -> Descriptor? {
+    private func open() throws(SystemError) -> FoundFile? {
         do throws(SystemError) {
-            return try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
+            return FoundFile(try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK))
         } catch {
             switch error.errno {
             case ENOENT, EACCES, EPERM, ELOOP: return nil
@@ -44,7 +44,7 @@ struct Slot {
         }
     }
 
-    private func digest(of file: borrowing Descriptor, _ function: DigestFunction) throws(SystemError) -> Digest {
+    private func digest(of file: FoundFile, _ function: DigestFunction) throws(SystemError) -> Digest {
         let digester = ContentDigester(function)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }

@@ -1,12 +1,13 @@
 internal import CLinux
 import Glibc
+import Synchronization
 import TransferProtocol
 import TransferSystem
 
 /// The incoming part of one upload: bytes on disk that nobody sees yet.
 ///
-/// `@unchecked Sendable`: several threads may write at once, each its own bytes; one publishes or discards, after all of
-/// them have ended.
+/// `@unchecked Sendable`: several threads may write at once, each its own bytes, which touches nothing but `written`. One
+/// thread publishes or discards, after all of them have ended.
 package final class StagedFile: @unchecked Sendable {
     /// Where an upload's bytes are until it is published.
     enum Place {
@@ -18,16 +19,26 @@ package final class StagedFile: @unchecked Sendable {
         case none
     }
 
-    let incoming: DirectoryHandle
+    /// Syncs that had failed when the file was made.
+    let failures: Int
+
+    private let incoming: Incoming
     private let descriptor: Descriptor
-    private(set) var place: Place
+    private var place: Place
+    private let written = Atomic<UInt64>(0)
+
+    /// Bytes after which the disk is told to begin: enough to be worth a call, and so few that little is left to wait for
+    /// at the end. Measured on ext4: with 1 to 16 MiB a file of 1 GiB is on disk 1 to 6 ms after its last byte was
+    /// written, with 64 MiB 15 to 26 ms, without 400 ms.
+    static let writeBackStep: UInt64 = 8 << 20
 
     var number: Int32 { descriptor.number }
 
-    private init(_ descriptor: consuming Descriptor, place: Place, in incoming: DirectoryHandle) {
+    private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming) {
         self.descriptor = descriptor
         self.place = place
         self.incoming = incoming
+        failures = incoming.committer.failures
     }
 
     deinit {
@@ -50,36 +61,58 @@ package final class StagedFile: @unchecked Sendable {
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             position += UInt64(written)
         }
+        startWriting(UInt64(bytes.count))
     }
 
-    /// Reserves the space, so that a full disk is known before the content travels. Without effect where the file
-    /// system cannot.
+    /// Lets the disk begin with what is there, whenever that is another step's worth: then the sync at the end finds
+    /// little to do. By the amount and not by the place, because parts of a file come in any order.
+    private func startWriting(_ count: UInt64) {
+        let (old, new) = written.wrappingAdd(count, ordering: .relaxed)
+        if old / Self.writeBackStep != new / Self.writeBackStep { incoming.committer.start(number) }
+    }
+
+    /// Makes sure that there is room, so that a full disk is known before the content travels. Without effect where the
+    /// file system cannot.
     func reserve(_ size: UInt64) throws(StoreError) {
         guard size > 0 else { return }
         do throws(SystemError) {
-            try system("fallocate") { clinux_fallocate(number, FALLOC_FL_KEEP_SIZE, 0, off_t(clamping: size)) }
+            guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
+            try incoming.fileSystem.isMemory ? checkRoom(size) : allocate(size)
         } catch {
-            guard error.errno != EOPNOTSUPP, error.errno != ENOSYS else { return }
             throw StoreError(error, doing: "reserve \(size) bytes")
         }
+    }
+
+    private func allocate(_ size: UInt64) throws(SystemError) {
+        do throws(SystemError) {
+            try system("fallocate") { clinux_fallocate(number, FALLOC_FL_KEEP_SIZE, 0, off_t(size)) }
+        } catch {
+            guard error.errno == EOPNOTSUPP || error.errno == ENOSYS else { throw error }
+        }
+    }
+
+    /// For file systems in memory, where reserving would clear every page first: 0.25 s for a GiB.
+    private func checkRoom(_ size: UInt64) throws(SystemError) {
+        var status = statvfs()
+        try system("fstatvfs") { fstatvfs(number, &status) }
+        // Without a limit it has no blocks (tmpfs(5), size).
+        guard status.f_blocks > 0 else { return }
+        let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        guard overflow || room >= size else { throw SystemError(errno: ENOSPC, call: "fstatvfs") }
     }
 
     /// Sets what the client told of its file.
     func setAttributes(modified: Begin.Timestamp?, permissions: mode_t) throws(SystemError) {
         if let modified {
-            let times = [
+            var times = (
                 timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
-                timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds)),
-            ]
-            try system("futimens") { futimens(number, times) }
+                timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds))
+            )
+            _ = try withUnsafeBytes(of: &times) { (times) throws(SystemError) in
+                try system("futimens") { futimens(number, times.assumingMemoryBound(to: timespec.self).baseAddress) }
+            }
         }
         if case .part = place { try system("fchmod") { fchmod(number, permissions) } }
-    }
-
-    /// Makes content and attributes durable. An error means that the content may be lost even if a second attempt
-    /// should succeed (fsync(2), Notes), so nobody may try again.
-    func sync() throws(SystemError) {
-        try system("fsync") { fsync(number) }
     }
 
     /// Gives the file its final name; fails with EEXIST when that is taken.
@@ -95,7 +128,7 @@ package final class StagedFile: @unchecked Sendable {
     /// Gives the file its final name, whatever file has it now.
     func replace(in directory: DirectoryHandle, name: String, id: UploadID) throws(SystemError) {
         let part = try partName(id: id)
-        try system("renameat") { renameat(incoming.number, part, directory.number, name) }
+        try system("renameat") { renameat(incoming.directory.number, part, directory.number, name) }
         place = .none
     }
 
@@ -106,7 +139,7 @@ package final class StagedFile: @unchecked Sendable {
         while true {
             let name = Self.partName(id, number)
             do throws(SystemError) {
-                try link(into: incoming, as: name)
+                try link(into: incoming.directory, as: name)
                 place = .part(name: name)
                 return name
             } catch {
@@ -119,27 +152,37 @@ package final class StagedFile: @unchecked Sendable {
     private func rename(_ part: String, into directory: DirectoryHandle, as name: String) throws(SystemError) {
         do throws(SystemError) {
             try system("renameat2") {
-                clinux_renameat2(incoming.number, part, directory.number, name, clinux_rename_noreplace)
+                clinux_renameat2(incoming.directory.number, part, directory.number, name, clinux_rename_noreplace)
             }
         } catch {
             // The file system lacks the flag (rename(2)): a second name, and then one less, is as atomic.
             guard error.errno == EINVAL else { throw error }
             try link(into: directory, as: name)
-            try? incoming.unlink(part)
+            try? incoming.directory.unlink(part)
         }
     }
 
-    /// Hard-links the file; fails with EEXIST when the name is taken. The way through /proc needs no privilege, unlike
-    /// AT_EMPTY_PATH (open(2), O_TMPFILE).
+    /// Hard-links the file; fails with EEXIST when the name is taken. By its descriptor, which is twice as fast as the way
+    /// through /proc but needs Linux 6.10 or a privilege; ENOENT says that there is neither (open(2), O_TMPFILE), or
+    /// that the directory is gone.
     private func link(into directory: DirectoryHandle, as name: String) throws(SystemError) {
+        if incoming.linksByDescriptor.load(ordering: .relaxed) {
+            do throws(SystemError) {
+                try system("linkat") { linkat(number, "", directory.number, name, clinux_at_empty_path) }
+                return
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+            }
+        }
         try system("linkat") {
             linkat(AT_FDCWD, "/proc/self/fd/\(number)", directory.number, name, AT_SYMLINK_FOLLOW)
         }
+        incoming.linksByDescriptor.store(false, ordering: .relaxed)
     }
 
     /// Throws the bytes away.
     package func discard() {
-        if case .part(let name) = place { try? incoming.unlink(name) }
+        if case .part(let name) = place { try? incoming.directory.unlink(name) }
         place = .none
     }
 }
@@ -151,12 +194,12 @@ extension StagedFile {
 
     /// A file without a name, or a part where the file system has no such files.
     static func anonymous(
-        id: UploadID, permissions: mode_t, in incoming: DirectoryHandle
+        id: UploadID, permissions: mode_t, in incoming: Incoming
     ) throws(SystemError) -> StagedFile {
         do throws(SystemError) {
             let flags = clinux_o_tmpfile | O_RDWR
             return StagedFile(
-                try incoming.openFile(".", flags: flags, mode: permissions), place: .anonymous, in: incoming)
+                try incoming.directory.openFile(".", flags: flags, mode: permissions), place: .anonymous, in: incoming)
         } catch {
             guard error.errno == EOPNOTSUPP || error.errno == EISDIR || error.errno == ENOENT else { throw error }
             return try part(id: id, in: incoming)
@@ -165,14 +208,15 @@ extension StagedFile {
 
     /// A file named after its upload. The number behind the id keeps apart a dead connection and the one that replaced
     /// it: each publishes or discards only what it wrote itself.
-    static func part(id: UploadID, in incoming: DirectoryHandle) throws(SystemError) -> StagedFile {
+    static func part(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
         var number = 0
         while true {
             let name = partName(id, number)
             do throws(SystemError) {
                 let flags = O_RDWR | O_CREAT | O_EXCL
                 return StagedFile(
-                    try incoming.openFile(name, flags: flags, mode: 0o600), place: .part(name: name), in: incoming)
+                    try incoming.directory.openFile(name, flags: flags, mode: 0o600), place: .part(name: name),
+                    in: incoming)
             } catch {
                 guard error.errno == EEXIST else { throw error }
                 number += 1

@@ -1,5 +1,6 @@
 import Testing
 import TransferProtocol
+import TransferStore
 
 @testable import TransferCLI
 
@@ -22,6 +23,7 @@ import TransferProtocol
         let serve = try ArgumentParser.parse([], command: Commands.serve, environment: [:])
         #expect(serve.string("dir") == "storage")
         #expect(serve.strings("listen") == ["127.0.0.1:5288"])
+        #expect(serve.choice("durability") == Durability.commit)
         #expect(serve.string("log-format") == "text")
         #expect(serve.string("log-level") == "info")
         #expect(!serve.isSet("max-upload"))

@@ -1,6 +1,8 @@
 import Glibc
 import Testing
 import TransferProtocol
+import TransferServer
+import TransferStore
 import TransferTestSupport
 
 extension ServerTests {
@@ -16,6 +18,24 @@ extension ServerTests {
                 #expect(result.storedPath == nil)
                 #expect(result.digest == Frames.digest(Array("hello".utf8)))
                 #expect(server.content("a/b/c.txt") == Array("hello".utf8))
+            }
+        }
+
+        /// Neither stored nor found again, nor from memory.
+        @Test(arguments: [Durability.commit, .none]) func whatResultsPromise(durability: Durability) async throws {
+            let isDurable = durability == .commit
+            try await serving({ $0.durability = durability }) { server in
+                let client = try server.greetedClient()
+                let upload = Frames.upload("a", [1, 2, 3])
+                let another = Frames.upload("a", [1, 2, 3])
+                for (frames, code) in [(upload, ResultCode.committed), (upload, .committed), (another, .alreadyStored)]
+                {
+                    client.send(frames)
+                    let result = try client.result()
+                    #expect(result.code == code && result.isDurable == isDurable)
+                }
+                client.send(Frames.upload("../a", [1]))
+                #expect(try !client.result().isDurable)
             }
         }
 

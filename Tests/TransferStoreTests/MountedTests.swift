@@ -7,13 +7,14 @@ import Testing
 
 /// With a real, small file system; where mounting is not allowed there is nothing to test with.
 @Suite struct MountedTests {
-    /// A tmpfs of one mebibyte, unmounted when nobody holds it.
+    /// A tmpfs, unmounted when nobody holds it.
     final class SmallFileSystem {
         let path: String
 
-        init?(_ path: String, for test: String = #function) throws {
+        /// - Parameter size: as tmpfs(5) has it; 0 for no limit.
+        init?(_ path: String, size: String = "1m", for test: String = #function) throws {
             try Files.makeDirectory(path)
-            guard mount("tmpfs", path, "tmpfs", 0, "size=1m") == 0 else {
+            guard mount("tmpfs", path, "tmpfs", 0, "size=\(size)") == 0 else {
                 print("skipped \(test): cannot mount a file system: \(String(cString: strerror(errno)))")
                 return nil
             }
@@ -56,6 +57,20 @@ import Testing
         #expect(error?.code == .insufficientStorage)
         #expect(small.parts.isEmpty)
         #expect(try small.publish("a", Self.half) == .committed("a"))
+    }
+
+    /// Memory is taken as the content comes, not when it is announced.
+    @Test(arguments: ["16m", "0"]) func thereIsRoom(size: String) throws {
+        let fixture = try StoreFixture()
+        guard let disk = try SmallFileSystem(fixture.temporary.path("disk"), size: size) else { return }
+        do {
+            let small = StoreFixture(temporary: fixture.temporary, store: try FileStore(path: disk.path), name: "disk")
+            #expect(small.store.incoming.fileSystem.isMemory)
+            let id = UploadID.random()
+            let staged = try small.store.stage(id: id, size: UInt64(Limits.blockSize) + 1, permissions: nil)
+            #expect(Files.status(small.path(".transfer/incoming/\(id)-0.part"))?.st_blocks == 0)
+            staged.discard()
+        }
     }
 
     /// A directory of the store that is another file system: a typed refusal, for a name there cannot be atomic.

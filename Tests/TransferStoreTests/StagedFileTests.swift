@@ -1,6 +1,8 @@
 import Glibc
+import Synchronization
 import TransferCodec
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 import Testing
 
@@ -59,6 +61,29 @@ import Testing
         #expect(fixture.publish([publication]) == [.success(try .committed("a"))])
     }
 
+    /// Older kernels do not let everybody link by descriptor.
+    @Test(arguments: [true, false]) func eitherWayOfLinking(byDescriptor: Bool) throws {
+        let fixture = try StoreFixture()
+        let links = { fixture.store.incoming.linksByDescriptor.load(ordering: .relaxed) }
+        fixture.store.incoming.linksByDescriptor.store(byDescriptor, ordering: .relaxed)
+        #expect(try fixture.publish("a", .one) == .committed("a"))
+        #expect(try fixture.publish("a", .one) == .alreadyStored("a"))
+        #expect(try fixture.publish("a", .two, .overwrite) == .committed("a"))
+        #expect(Files.read(fixture.path("a")) == .two)
+        #expect(fixture.parts.isEmpty)
+        // A directory that somebody removed says the same as a kernel that refuses, and proves nothing.
+        let before = links()
+        let publication = try fixture.publication("b", .one)
+        try Files.makeDirectory(fixture.path("gone"))
+        let directory = try fixture.store.tree.open(try RelativePath("gone"))
+        rmdir(fixture.path("gone"))
+        #expect(throws: SystemError(errno: ENOENT, call: "linkat")) {
+            try publication.staged.publish(into: directory, as: "b")
+        }
+        #expect(links() == before)
+        #expect(fixture.publish([publication]) == [.success(try .committed("b"))])
+    }
+
     /// As many bytes as a block are still small, one more is not.
     @Test func largeAndUnknownOnesArePartsAndReserveTheirSpace() throws {
         let fixture = try StoreFixture()
@@ -93,6 +118,48 @@ import Testing
         ])
         #expect(outcome == [.success(try .committed("a"))])
         #expect(Files.read(fixture.path("a")) == .two)
+    }
+
+    /// Parts of an upload come over several connections.
+    @Test(arguments: [false, true]) func severalThreadsWrite(isSizeKnown: Bool) throws {
+        let fixture = try StoreFixture()
+        let content = content(6 * Self.longSize)
+        let publication = try fixture.publication("a", [])
+        let size = UInt64(content.count)
+        let staged = try fixture.store.stage(id: publication.id, size: isSizeKnown ? size : nil, permissions: nil)
+        let pieces = pieces(content.count, of: 100_003)
+        inCrowd(of: 4, pieces.count) { number in
+            #expect(throws: Never.self) { try write(content, to: staged, in: [pieces[number]]) }
+        }
+        let digest = content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
+        let outcome = fixture.publish([
+            Publication(staged: staged, id: publication.id, path: publication.path, size: size, digest: digest)
+        ])
+        #expect(outcome == [.success(try .committed("a"))])
+        #expect(Files.read(fixture.path("a")) == content)
+    }
+
+    /// Once for every step's worth of bytes, wherever they are and whoever writes them.
+    @Test(arguments: [0, 1, 2]) func longOnesAreWrittenBackEarly(order: Int) throws {
+        let syncs = RecordedSyncs()
+        let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
+        let fixture = try StoreFixture(fileSystem: disk, syncs: syncs)
+        let step = Int(StagedFile.writeBackStep)
+        let content = [UInt8](repeating: 1, count: 3 * step + 1)
+        let staged = try fixture.store.stage(id: .random(), size: UInt64(content.count), permissions: nil)
+        let forward = pieces(content.count, of: step / 3)
+        let pieces = order == 1 ? forward.reversed() : forward
+        syncs.reset()
+        if order == 2 {
+            inCrowd(of: 4, pieces.count) { number in
+                #expect(throws: Never.self) { try write(content, to: staged, in: [pieces[number]]) }
+            }
+        } else {
+            try write(content, to: staged, in: Array(pieces.dropLast(2)))
+            #expect(syncs.all == [.start(staged.number), .start(staged.number)])
+            try write(content, to: staged, in: pieces.suffix(2))
+        }
+        #expect(syncs.all == [RecordedSyncs.Call](repeating: .start(staged.number), count: 3))
     }
 
     @Test(arguments: [false, true]) func discarded(asPart: Bool) throws {

@@ -19,6 +19,16 @@ struct StoreFixture {
         self.init(temporary: temporary, store: store, name: "store")
     }
 
+    /// With syncs that are only written down.
+    ///
+    /// - Parameter fileSystem: what the store takes the directory to be on.
+    init(_ durability: Durability = .commit, fileSystem: FileSystem, syncs: RecordedSyncs) throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(
+            path: temporary.path("store"), durability: durability, fileSystem: fileSystem, calls: syncs.calls)
+        self.init(temporary: temporary, store: store, name: "store")
+    }
+
     /// For a store that is open already.
     init(temporary: TemporaryDirectory, store: FileStore, name: String) {
         self.temporary = temporary

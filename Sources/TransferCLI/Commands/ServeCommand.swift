@@ -2,6 +2,7 @@ private import Glibc
 private import TransferIO
 private import TransferProtocol
 private import TransferServer
+private import TransferStore
 private import TransferSystem
 
 /// `transfer serve`: receives until a signal ends it.
@@ -23,6 +24,9 @@ struct ServeCommand {
         }
         var configuration = ServerConfiguration(
             directory: try arguments.requiredString("dir"), endpoints: endpoints)
+        if let durability = arguments.choice("durability", as: Durability.self) {
+            configuration.durability = durability
+        }
         if arguments.isSet("max-upload") { configuration.maximumUpload = try arguments.size("max-upload") }
         configuration.maximumConnections = try arguments.count("max-connections")
         configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")

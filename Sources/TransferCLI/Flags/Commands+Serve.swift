@@ -1,3 +1,5 @@
+private import TransferStore
+
 extension Commands {
     static let serve = Command(
         name: "serve", summary: "Receive uploads into a directory.",
@@ -30,6 +32,12 @@ extension Commands {
         Flag(
             name: "listen", placeholder: "ADDRESS", help: "Where to listen: HOST:PORT, [IPv6]:PORT or unix:PATH.",
             details: "May be given several times.", defaultValue: defaultAddress, isRepeatable: true),
+        Flag(
+            name: "durability", placeholder: "MODE", help: "What has happened to an upload when it is acknowledged.",
+            details:
+                "With commit, it is on disk and survives a crash of the machine. With none, nothing is synced: faster on "
+                + "slow disks, and a crash can take acknowledged uploads or cut them; results then say so.",
+            defaultValue: Durability.commit.flagValue, choices: Durability.flagValues),
         Flag(
             name: "log-format", placeholder: "FORMAT", help: "Log as text for people or as one JSON object a line.",
             defaultValue: "text", choices: ["text", "json"]),

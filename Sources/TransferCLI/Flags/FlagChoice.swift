@@ -1,5 +1,6 @@
 internal import TransferClient
 internal import TransferProtocol
+internal import TransferStore
 
 /// A type whose cases are the choices of a flag.
 protocol FlagChoice: CaseIterable {
@@ -25,6 +26,15 @@ extension DigestFunction: FlagChoice {
         switch self {
         case .xxh128: "xxh128"
         case .sha256: "sha256"
+        }
+    }
+}
+
+extension Durability: FlagChoice {
+    var flagValue: String {
+        switch self {
+        case .commit: "commit"
+        case .none: "none"
         }
     }
 }

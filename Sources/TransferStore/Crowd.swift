@@ -1,0 +1,47 @@
+import Glibc
+import Synchronization
+import TransferSystem
+
+/// Calls `body` with every number below `count`, on up to `threads` threads at once, this one included, and returns
+/// when all calls have. Worth its threads where each call mostly waits for a disk that does better with many at a time.
+func inCrowd(of threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
+    withoutActuallyEscaping(body) { body in
+        let work = CrowdWork(count: count, body: body)
+        var others: [pthread_t] = []
+        for _ in 1..<max(1, min(threads, count)) {
+            var thread = pthread_t()
+            // With fewer threads it only takes longer.
+            guard pthread_create(&thread, nil, runCrowdWork, Unmanaged.passUnretained(work).toOpaque()) == 0 else {
+                break
+            }
+            others.append(thread)
+        }
+        work.run()
+        for thread in others { pthread_join(thread, nil) }
+    }
+}
+
+private final class CrowdWork: Sendable {
+    private let count: Int
+    private let next = Atomic(0)
+    private let body: @Sendable (Int) -> Void
+
+    init(count: Int, body: @escaping @Sendable (Int) -> Void) {
+        self.count = count
+        self.body = body
+    }
+
+    func run() {
+        while true {
+            let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+            guard number < count else { return }
+            body(number)
+        }
+    }
+}
+
+private func runCrowdWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<CrowdWork>.fromOpaque(context).takeUnretainedValue().run()
+    return nil
+}

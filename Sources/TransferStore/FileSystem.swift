@@ -1,0 +1,46 @@
+internal import CLinux
+import Glibc
+import TransferSystem
+
+/// What there is to know about the file system that uploads are written to.
+struct FileSystem: Equatable, Sendable {
+    /// Nothing is ever written back, and a sync has nothing to do.
+    var isMemory: Bool
+
+    /// Whether syncfs(2) on it tells when writing failed, so that it can stand for many fsync(2).
+    var syncsAsAWhole: Bool
+
+    init(isMemory: Bool, syncsAsAWhole: Bool) {
+        self.isMemory = isMemory
+        self.syncsAsAWhole = syncsAsAWhole
+    }
+
+    /// Looks at the one that the directory is on.
+    init(of directory: DirectoryHandle) throws(SystemError) {
+        var type = 0
+        try system("fstatfs") { clinux_file_system_type(directory.number, &type) }
+        isMemory = [Int(TMPFS_MAGIC), Int(RAMFS_MAGIC)].contains(type)
+        syncsAsAWhole = Self.reportsEverything(type) && Self.isKernel(Self.kernelRelease, atLeast: Self.exactSyncfs)
+    }
+
+    /// From here on syncfs(2) fails when the file system could not write its journal; that it fails when content could
+    /// not be written came with 5.8 (syncfs(2), Errors).
+    private static let exactSyncfs = (5, 17)
+
+    /// Others may be as good. overlayfs for one is not: it does not pass on what the file system below it says.
+    private static func reportsEverything(_ type: Int) -> Bool {
+        [Int(EXT4_SUPER_MAGIC), Int(XFS_SUPER_MAGIC)].contains(type)
+    }
+
+    /// - Parameter release: as of uname(2), such as "6.1.0-18-amd64".
+    static func isKernel(_ release: String, atLeast version: (Int, Int)) -> Bool {
+        let numbers = release.split(separator: ".", maxSplits: 2).map { Int($0.prefix { $0.isWholeNumber }) ?? 0 }
+        return numbers.count >= 2 && (numbers[0], numbers[1]) >= version
+    }
+
+    private static var kernelRelease: String {
+        var name = utsname()
+        uname(&name)
+        return withUnsafeBytes(of: name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}

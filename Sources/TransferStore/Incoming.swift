@@ -1,0 +1,25 @@
+import Synchronization
+import TransferSystem
+
+/// Where uploads are until they are published: the directory, and what is known of the file system that it is on.
+final class Incoming: Sendable {
+    let directory: DirectoryHandle
+    let fileSystem: FileSystem
+    let committer: Committer
+
+    /// Whether the kernel lets this process link a file by its descriptor; taken as true until it refuses.
+    let linksByDescriptor = Atomic(true)
+
+    /// - Parameters:
+    ///   - fileSystem: what the directory is on, or nothing to find out.
+    ///   - calls: what to sync with; others for tests.
+    init(
+        _ directory: DirectoryHandle, _ durability: Durability, fileSystem: FileSystem? = nil,
+        calls: SyncCalls = SyncCalls()
+    ) throws(SystemError) {
+        let fileSystem = if let fileSystem { fileSystem } else { try FileSystem(of: directory) }
+        self.directory = directory
+        self.fileSystem = fileSystem
+        committer = Committer(durability, of: directory, on: fileSystem, calls: calls)
+    }
+}

@@ -1,0 +1,129 @@
+import Glibc
+import TransferSystem
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+@Suite struct CommitterTests {
+    private let syncs = RecordedSyncs()
+    private let directory: DirectoryHandle
+    private let temporary: TemporaryDirectory
+
+    private static let disk = FileSystem(isMemory: false, syncsAsAWhole: true)
+    private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
+    private static let memory = FileSystem(isMemory: true, syncsAsAWhole: false)
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        directory = try DirectoryHandle(path: temporary.path)
+    }
+
+    private func committer(_ fileSystem: FileSystem, _ durability: Durability = .commit) -> Committer {
+        Committer(durability, of: directory, on: fileSystem, calls: syncs.calls)
+    }
+
+    private func numbers(_ count: Int) -> [Int32] { (0..<Int32(count)).map { 1000 + $0 } }
+
+    @Test(arguments: [disk, simpleDisk]) func nothing(fileSystem: FileSystem) {
+        #expect(committer(fileSystem).commit([], since: 0) == [])
+        #expect(syncs.all.isEmpty)
+    }
+
+    @Test(arguments: [disk, simpleDisk]) func oneIsJustSynced(fileSystem: FileSystem) {
+        #expect(committer(fileSystem).commit([7], since: 0) == [nil])
+        #expect(syncs.all == [.file(7)])
+    }
+
+    @Test(arguments: 2..<Committer.groupSize) func aFewAreAllStartedFirst(count: Int) {
+        let numbers = numbers(count)
+        #expect(committer(Self.disk).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
+        #expect(syncs.all == numbers.map { .start($0) } + numbers.map { .file($0) })
+        // Where nothing was written there is nothing to start.
+        syncs.reset()
+        #expect(committer(Self.disk).commit(numbers, since: 0) == numbers.map { _ in nil })
+        #expect(syncs.all == numbers.map { .file($0) })
+    }
+
+    /// All through the same descriptor: another one would be told of old failures, or not of new ones.
+    @Test(arguments: [Committer.groupSize, 256]) func manyAreOneCall(count: Int) {
+        let committer = committer(Self.disk)
+        for _ in 0..<2 { #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in nil }) }
+        #expect(syncs.all == [.fileSystem(directory.number), .fileSystem(directory.number)])
+    }
+
+    @Test(arguments: [(simpleDisk, 0), (disk, nil), (disk, 1 << 30)] as [(FileSystem, UInt64?)])
+    func manyEachByItself(_ fileSystem: FileSystem, dirty: UInt64?) {
+        syncs.setDirty(dirty)
+        let numbers = numbers(100)
+        #expect(committer(fileSystem).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
+        #expect(syncs.all.prefix(100) == numbers.map { .start($0) }[...])
+        #expect(syncs.syncs.count == 100)
+        #expect(Set(syncs.syncs) == Set(numbers.map { .file($0) }))
+    }
+
+    /// Their own bytes are no reason not to write everything, and some of others' are not either.
+    @Test(
+        arguments: [
+            (0, 0, true), (10 << 20, 10 << 20, true), (10 * Committer.savedBytes, 0, true),
+            (10 * Committer.savedBytes + 1, 0, false), (10 * Committer.savedBytes + 1, 1, true), (0, .max, true),
+            (.max, .max, true), (.max, 0, false),
+        ] as [(UInt64, UInt64, Bool)])
+    func howMuchMayWait(dirty: UInt64, bytes: UInt64, isGroup: Bool) {
+        syncs.setDirty(dirty)
+        _ = committer(Self.disk).commit(numbers(10), bytes: bytes, since: 0)
+        #expect(syncs.all.contains(.fileSystem(directory.number)) == isGroup)
+    }
+
+    /// Many small batches earn together what one of them may not take.
+    @Test func waitingIsEarned() {
+        let committer = committer(Self.disk)
+        func isGroup() -> Bool {
+            syncs.reset()
+            _ = committer.commit(numbers(10), since: 0)
+            return syncs.all.contains(.fileSystem(directory.number))
+        }
+        syncs.setDirty(35 * Committer.savedBytes)
+        #expect((0..<8).map { _ in isGroup() } == [false, false, false, true, false, false, true, false])
+        // But never so much that anybody would notice.
+        syncs.setDirty(Committer.mostStrangeBytes + 1)
+        for _ in 0..<1000 { #expect(!isGroup()) }
+        syncs.setDirty(Committer.mostStrangeBytes)
+        #expect(isGroup() && !isGroup())
+    }
+
+    @Test(arguments: [(memory, .commit), (disk, .none), (simpleDisk, .none)] as [(FileSystem, Durability)])
+    func nothingIsNeeded(_ fileSystem: FileSystem, durability: Durability) {
+        let committer = committer(fileSystem, durability)
+        committer.start(3)
+        for count in [1, 3, 100] {
+            #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in nil })
+        }
+        #expect(syncs.all.isEmpty)
+    }
+
+    /// One failure is that file's alone, and no file is tried twice.
+    @Test(arguments: [1, 3, 100]) func failuresOfSome(count: Int) {
+        syncs.observe { call throws(SystemError) in
+            if case .file(let number) = call, number % 3 == 1 { throw RecordedSyncs.failure }
+        }
+        let numbers = numbers(count)
+        let outcomes = committer(Self.simpleDisk).commit(numbers, since: 0)
+        #expect(outcomes == numbers.map { $0 % 3 == 1 ? RecordedSyncs.failure : nil })
+        #expect(syncs.syncs.count == count)
+    }
+
+    @Test func aFailureOfAllIsEveryones() {
+        syncs.observe { call throws(SystemError) in if case .fileSystem = call { throw RecordedSyncs.failure } }
+        let committer = committer(Self.disk)
+        #expect(committer.commit(numbers(20), since: 0) == numbers(20).map { _ in RecordedSyncs.failure })
+        #expect(syncs.all == [.fileSystem(directory.number)])
+        #expect(committer.failures == 1)
+        // Also of those that were staged before and come later, one by one or together; not of new ones.
+        syncs.observe { _ throws(SystemError) in }
+        for count in [1, 3, 20] {
+            #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in RecordedSyncs.failure })
+            #expect(committer.commit(numbers(count), since: 1) == numbers(count).map { _ in nil })
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+import Synchronization
+import TransferSystem
+import Testing
+
+@testable import TransferStore
+
+@Suite struct GroupSyncTests {
+    /// Counts calls; each may be made to fail or to wait.
+    private final class Disk: Sendable {
+        let calls = Atomic(0)
+        let running = Atomic(0)
+
+        /// - Parameter body: gets the number of the call, from 1.
+        func sync(_ body: (Int) throws(SystemError) -> Void) throws(SystemError) {
+            let others = running.wrappingAdd(1, ordering: .acquiringAndReleasing).oldValue
+            #expect(others == 0, "two calls at once")
+            defer { running.subtract(1, ordering: .acquiringAndReleasing) }
+            try body(calls.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue)
+        }
+    }
+
+    private static let failure = SystemError(errno: EIO, call: "syncfs")
+
+    private func error(_ group: GroupSync, since failures: Int) -> SystemError? {
+        do throws(SystemError) {
+            try group.run(since: failures)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func oneAfterTheOther() throws {
+        let disk = Disk()
+        let group = GroupSync { () throws(SystemError) in try disk.sync { _ throws(SystemError) in } }
+        for count in 1...3 {
+            try group.run(since: 0)
+            #expect(disk.calls.load(ordering: .relaxed) == count)
+        }
+        #expect(group.failures == 0)
+    }
+
+    /// The first call covers who made it; the next one all who came meanwhile.
+    @Test func whoWaitsSharesOneCall() {
+        let disk = Disk()
+        let waiting = Locked<GroupSync?>(nil)
+        let group = GroupSync { () throws(SystemError) in
+            try disk.sync { number throws(SystemError) in
+                guard number == 1, let group = waiting.withLock({ $0 }) else { return }
+                #expect(waits { group.asked == 6 })
+            }
+        }
+        waiting.withLock { $0 = group }
+        defer { waiting.withLock { $0 = nil } }
+        inCrowd(of: 6, 6) { _ in #expect(error(group, since: 0) == nil) }
+        #expect(disk.calls.load(ordering: .relaxed) == 2)
+    }
+
+    /// Nobody comes back before a call has ended that began after they asked.
+    @Test func nobodyIsLeftOut() {
+        let disk = Disk()
+        let written = Atomic(0)
+        let durable = Atomic(0)
+        let group = GroupSync { () throws(SystemError) in
+            try disk.sync { _ throws(SystemError) in
+                let covered = written.load(ordering: .acquiring)
+                sched_yield()
+                durable.store(covered, ordering: .releasing)
+            }
+        }
+        inCrowd(of: 8, 8) { _ in
+            for _ in 0..<200 {
+                let mine = written.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+                #expect(error(group, since: 0) == nil)
+                #expect(durable.load(ordering: .acquiring) >= mine)
+            }
+        }
+        #expect(disk.calls.load(ordering: .relaxed) <= 1600)
+    }
+
+    /// What one call is told of may be anybody's bytes: of those who wait for it, of those who wait for the next one, and
+    /// of those who have yet to ask. Only what was staged afterwards is not concerned.
+    @Test func aFailureIsEverybodys() {
+        let disk = Disk()
+        let waiting = Locked<GroupSync?>(nil)
+        let group = GroupSync { () throws(SystemError) in
+            try disk.sync { number throws(SystemError) in
+                guard number == 1, let group = waiting.withLock({ $0 }) else { return }
+                #expect(waits { group.asked == 4 })
+                throw Self.failure
+            }
+        }
+        waiting.withLock { $0 = group }
+        defer { waiting.withLock { $0 = nil } }
+        inCrowd(of: 4, 4) { _ in #expect(error(group, since: 0) == Self.failure) }
+        #expect(group.failures == 1)
+        #expect(error(group, since: 0) == Self.failure)
+        #expect(throws: Self.failure) { try group.check(since: 0) }
+        #expect(error(group, since: 1) == nil)
+        #expect(throws: Never.self) { try group.check(since: 1) }
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import TransferSystem
+
+@testable import TransferStore
+
+/// Syncs that are written down, and that fail when they are told to, instead of taking place.
+final class RecordedSyncs: Sendable {
+    enum Call: Hashable {
+        case start(Int32)
+        case file(Int32)
+        case fileSystem(Int32)
+    }
+
+    private struct State {
+        var calls: [Call] = []
+        var dirtyBytes: UInt64? = 0
+        var failsFileSystem = false
+        var observe: @Sendable (Call) throws(SystemError) -> Void = { _ throws(SystemError) in }
+    }
+
+    static let failure = SystemError(errno: EIO, call: "sync")
+
+    private let state = Locked(State())
+
+    /// What was called, in order.
+    var all: [Call] { state.withLock { $0.calls } }
+
+    /// All but those that only start to write.
+    var syncs: [Call] { all.filter { if case .start = $0 { false } else { true } } }
+
+    /// What the machine has to write.
+    func setDirty(_ bytes: UInt64?) { state.withLock { $0.dirtyBytes = bytes } }
+
+    /// Looks at each call before it takes place, and may make it fail.
+    func observe(_ body: @escaping @Sendable (Call) throws(SystemError) -> Void) {
+        state.withLock { $0.observe = body }
+    }
+
+    func reset() { state.withLock { $0.calls = [] } }
+
+    var calls: SyncCalls {
+        var calls = SyncCalls()
+        calls.file = { [self] number throws(SystemError) in try add(.file(number)) }
+        calls.fileSystem = { [self] number throws(SystemError) in try add(.fileSystem(number)) }
+        calls.start = { [self] number in try? add(.start(number)) }
+        calls.dirtyBytes = { [self] in state.withLock { $0.dirtyBytes } }
+        return calls
+    }
+
+    private func add(_ call: Call) throws(SystemError) {
+        let observe = state.withLock { state in
+            state.calls.append(call)
+            return state.observe
+        }
+        try observe(call)
+    }
+}
