@@ -151,14 +151,23 @@ extension ClientSession {
                 await mayProduce.wait()
                 continue
             }
-            let chunk = OutgoingChunk(await run.buffers.take())
+            let chunks = await takeChunks()
             let orders = LaneProducer.Orders(allowance: allowance, answer: answer)
             let newsBefore = news
-            let next = await run.pool.run { [producer] in producer.fill(chunk, orders) }
-            // What arrived while the chunk was being made may be just what the producer would wait for.
+            let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
+            // What arrived while the chunks were being made may be just what the producer would wait for.
             producing = news == newsBefore ? next : .more
-            take(chunk)
+            for chunk in chunks { take(chunk) }
         }
+    }
+
+    /// Empty ones to be filled. Two at once save a hop to the pool and back, where there is enough to send meanwhile.
+    private func takeChunks() async -> [OutgoingChunk] {
+        let first = OutgoingChunk(await run.buffers.take())
+        guard !queue.isEmpty, queue.chunkCount + 2 <= Self.chunksAhead, let second = run.buffers.takeNow() else {
+            return [first]
+        }
+        return [first, OutgoingChunk(second)]
     }
 
     private var mayFill: Bool {

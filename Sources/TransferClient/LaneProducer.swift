@@ -51,6 +51,22 @@ final class LaneProducer: @unchecked Sendable {
         self.configuration = configuration
     }
 
+    /// Fills empty chunks, one after the other, as long as there is more to say without waiting.
+    func fill(_ chunks: [OutgoingChunk], _ orders: Orders) -> Next {
+        var orders = orders
+        for chunk in chunks {
+            let next = fill(chunk, orders)
+            guard next == .more, chunk !== chunks.last, !mayBlock else { return next }
+            orders.allowance -= chunk.begun.count
+            // The answer was to an upload before this chunk.
+            if !chunk.begun.isEmpty { orders.answer = .none }
+        }
+        return .more
+    }
+
+    /// Whether what comes next may have to wait for somebody else: then what is there is sent first.
+    private var mayBlock: Bool { (long?.reader ?? held?.reader)?.mayBlock ?? false }
+
     /// Fills an empty chunk.
     func fill(_ chunk: OutgoingChunk, _ orders: Orders) -> Next {
         while true {

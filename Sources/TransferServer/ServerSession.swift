@@ -271,10 +271,15 @@ extension ServerSession {
         filling = nil
     }
 
+    private func takeQueue() -> [LaneBatch] {
+        defer { queue = [] }
+        return queue
+    }
+
     private func workLoop() async {
         while !queue.isEmpty {
-            let batch = queue.removeFirst()
-            let outcome = await context.pool.run { [lane] in lane.process(batch) }
+            // All that wait in one hop: each costs two changes of thread.
+            let outcome = await context.pool.run { [lane, batches = takeQueue()] in lane.process(batches) }
             for id in outcome.settled { machine.settled(id) }
             liveness.active(now: .now)
             send(outcome.frames)

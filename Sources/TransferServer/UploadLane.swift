@@ -42,8 +42,10 @@ final class UploadLane: @unchecked Sendable {
         self.peer = peer
     }
 
-    func process(_ batch: LaneBatch) -> LaneOutcome {
-        for operation in batch.operations { perform(operation, batch) }
+    func process(_ batches: [LaneBatch]) -> LaneOutcome {
+        for batch in batches {
+            for operation in batch.operations { perform(operation, batch) }
+        }
         publish()
         report()
         context.log.write(events)

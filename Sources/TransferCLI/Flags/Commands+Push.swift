@@ -41,8 +41,8 @@ extension Commands {
         Flag(
             name: "lanes", placeholder: "N|auto", help: "Connections to use at most, 1 to 16.",
             details:
-                "Several carry several files at once, and a long file in parts. auto uses one for each core, up to "
-                + "4, and only as many as there is work for.",
+                "Several carry several files at once, and a long file in parts. auto uses up to 4, one on a "
+                + "machine with a single core, and only as many as there is work for.",
             defaultValue: "auto"),
         Flag(
             name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
