@@ -11,7 +11,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan install uninstall format lint clean
+.PHONY: help bootstrap build run test test-tsan bench-micro install uninstall format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
@@ -32,6 +32,10 @@ test: bootstrap ## run all tests
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
+bench-micro: bootstrap ## measure parts, compare allocations with thresholds; UPDATE=1 sets them
+	$(swift) build -c release --static-swift-stdlib --product MicroBenchmarks
+	scripts/run-micro-benchmarks.sh $(if $(UPDATE),--update)
+
 # Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root.
 install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR
 	install -D -m 0755 $(binary) "$(installed)"
@@ -43,10 +47,10 @@ uninstall: ## remove what install put there
 	rm -f "$(installed)"
 
 format: ## format the Swift sources in place
-	$(swift) format --in-place --parallel --recursive Sources Tests Package.swift
+	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Package.swift
 
 lint: ## check the format of the Swift sources, and the scripts where shellcheck is there
-	$(swift) format lint --strict --parallel --recursive Sources Tests Package.swift
+	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run"; shellcheck scripts/*.sh .ci/run; \
 	else \
