@@ -31,12 +31,13 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CISAL"),
         .systemLibrary(name: "CXXHash"),
         .systemLibrary(name: "COpenSSL"),
 
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
-        library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CXXHash", "COpenSSL"]),
+        library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library(

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Sees to it that a build finds what it needs: Swift, a C++ toolchain to link with, and the C libraries with their
 # static archives. Asks the compiler rather than the package manager, so that a library from anywhere counts, and
-# leaves the package manager alone when nothing is missing.
+# leaves the package manager alone when nothing is missing. ISA-L makes compression faster and nothing needs it: where
+# it cannot be had, a line says so.
 #
 #   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
-#   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something is
+#   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -46,10 +47,16 @@ int main() { return XXH3_createState() == nullptr; }'
 openssl_source='#include <openssl/evp.h>
 int main() { return EVP_sha256() == nullptr; }'
 
+# The header is all that a build takes. The sources use it on x86-64 only.
+isal_source='#include <isa-l/igzip_lib.h>
+int main() { return sizeof(isal_zstream) == 0; }'
+
 has_toolchain() { links <<<"$toolchain_source"; }
 has_zlib() { links -l:libz.a <<<"$zlib_source"; }
 has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
+
+is_isal_missing() { [[ $(uname -m) == x86_64 ]] && ! links <<<"$isal_source"; }
 
 # Sets `missing` to the names of what is not there. Without a toolchain no probe can tell anything, so all are named.
 find_missing() {
@@ -115,6 +122,9 @@ explain() {
     } >&2
 }
 
+# Not every release and relative of Debian has the package.
+is_isal_packaged() { apt-cache show libisal-dev >/dev/null 2>&1; }
+
 install_debian() {
     local as_root=() packages
     if ((EUID != 0)); then
@@ -127,8 +137,24 @@ install_debian() {
     fi
     "${as_root[@]}" apt-get update
     mapfile -t packages < <(debian_packages)
+    if is_isal_missing && is_isal_packaged; then packages+=(libisal-dev); fi
     echo "Installing: ${packages[*]}" >&2
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}"
+}
+
+# Installs ISA-L when it is all that is missing: as root, without asking anybody for a password.
+install_isal() {
+    ((EUID == 0)) || return 1
+    is_isal_packaged || apt-get update >&2 || return 1
+    is_isal_packaged || return 1
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends libisal-dev >&2
+}
+
+warn_of_isal() {
+    {
+        echo "Not there, and not needed: ISA-L 2.30 or newer (isa-l/igzip_lib.h and libisal.so.2), for faster compression."
+        if is_debian && is_isal_packaged; then echo "Install with: apt-get install libisal-dev"; fi
+    } >&2
 }
 
 check_only=false
@@ -162,4 +188,7 @@ if ((${#missing[@]} > 0)) && ! $check_only && is_debian; then
 fi
 if ((${#missing[@]} > 0)); then explain; fi
 if ! $swift_found || ((${#missing[@]} > 0)); then exit 1; fi
+if is_isal_missing; then
+    if $check_only || ! is_debian || ! install_isal; then warn_of_isal; fi
+fi
 if $check_only; then echo "Nothing is missing."; fi

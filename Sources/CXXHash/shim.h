@@ -1,9 +1,43 @@
 #ifndef TRANSFER_CXXHASH_SHIM_H
 #define TRANSFER_CXXHASH_SHIM_H
 
-// The archive is built for SSE2 alone and digests 20 GB/s on one core of an AMD EPYC with AVX-512, of cached 4 KiB to
-// 4 MiB. XXH_INLINE_ALL is no better: Swift's optimiser does not unroll the loops of an imported header, so it measured
-// 18 GB/s (19 with AVX2), and 2.6 in a debug build. Debian's archive lacks the runtime dispatch (xxh_x86dispatch.c).
+// The archive is linked, so that the program runs where nothing else is installed. It is built for SSE2 alone and digests
+// 20 GB/s on one core of an AMD EPYC, of cached 4 KiB to 4 MiB. XXH_INLINE_ALL is no better: Swift's optimiser does not
+// unroll the loops of an imported header.
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <xxhash.h>
+
+// What a digest over pieces needs. The state is whoever's functions made it: its layout may differ between releases.
+struct cxxhash_functions {
+    XXH3_state_t *(*create)(void);
+    XXH_errorcode (*destroy)(XXH3_state_t *);
+    XXH_errorcode (*reset)(XXH3_state_t *);
+    XXH_errorcode (*update)(XXH3_state_t *, const void *, size_t);
+    XXH128_hash_t (*digest)(const XXH3_state_t *);
+};
+
+static inline struct cxxhash_functions cxxhash_linked(void) {
+    struct cxxhash_functions functions = {
+        XXH3_createState, XXH3_freeState, XXH3_128bits_reset, XXH3_128bits_update, XXH3_128bits_digest,
+    };
+    return functions;
+}
+
+// Opens the shared library, for ever: Debian's has code for AVX2 and AVX-512 and chooses at run time, which the archive
+// lacks (xxh_x86dispatch.c). False if there is none, or none that chooses.
+static inline bool cxxhash_open(const char *path, struct cxxhash_functions *functions) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return false;
+    *(void **)&functions->create = dlsym(handle, "XXH3_createState");
+    *(void **)&functions->destroy = dlsym(handle, "XXH3_freeState");
+    *(void **)&functions->reset = dlsym(handle, "XXH3_128bits_reset");
+    *(void **)&functions->update = dlsym(handle, "XXH3_128bits_update_dispatch");
+    *(void **)&functions->digest = dlsym(handle, "XXH3_128bits_digest");
+    if (functions->create && functions->destroy && functions->reset && functions->update && functions->digest) return true;
+    dlclose(handle);
+    return false;
+}
 
 #endif

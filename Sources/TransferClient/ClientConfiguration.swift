@@ -1,3 +1,4 @@
+import Glibc
 public import TransferProtocol
 
 /// What a program that pushes can choose.
@@ -8,10 +9,27 @@ public struct ClientConfiguration: Sendable {
         case none
         /// zlib, frame by frame; a frame that doesn't shrink goes out as it is.
         case zlib
+        /// zlib while that makes the content arrive sooner: the link is the bottleneck, the codec is faster, and the
+        /// content shrinks.
+        case auto
     }
 
     /// How frames are compressed.
-    public var compression = Compression.none
+    public var compression = Compression.auto
+
+    /// How hard zlib tries, 1 (fast) to 9 (small).
+    public var compressionLevel = 1
+
+    /// Connections to the server for one push.
+    public enum Lanes: Sendable, Equatable {
+        /// As many as pay: one for each core, four at most, and no more than there is work for.
+        case auto
+        /// That many at most, 1 to `mostLanes`.
+        case fixed(Int)
+    }
+
+    /// Connections to the server for one push. More than one carry several files at once, and a long file in parts.
+    public var lanes = Lanes.auto
 
     /// The hash function that guards the content.
     public var digest = DigestFunction.xxh128
@@ -37,6 +55,23 @@ public struct ClientConfiguration: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Lanes that can be asked for. More only cost the server memory.
+    public static let mostLanes = 16
+
+    /// Lanes that `auto` uses at most: more don't make any link that was measured faster.
+    private static let mostAutomaticLanes = 4
+
+    /// Lanes in all.
+    var laneLimit: Int {
+        switch lanes {
+        case .auto: min(Self.cores, Self.mostAutomaticLanes)
+        case .fixed(let count): min(max(1, count), Self.mostLanes)
+        }
+    }
+
+    /// Cores of this machine.
+    static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// How often one upload is tried again after a result that says that it may help.
     static let mostAttempts = 5

@@ -1,3 +1,4 @@
+import Glibc
 import TransferIO
 import TransferProtocol
 import TransferSystem
@@ -18,8 +19,9 @@ actor ClientSession {
         case cancelled
     }
 
-    /// Chunks that wait to be sent beside the one being made: reading ahead hides the latency of the disk.
-    private static let chunksAhead = 3
+    /// Chunks that wait to be sent or compressed beside the one being made: reading ahead hides the latency of the disk,
+    /// and several are compressed at once.
+    private static let chunksAhead = 4
 
     /// How long a server can make the client wait with a retry-after; more is a mistake.
     private static let longestHold = Interval.seconds(30)
@@ -36,6 +38,7 @@ actor ClientSession {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let run: RunContext
+    private let isFirst: Bool
     private let producer: LaneProducer
     private let mayProduce = Signal()
     private var socket: StreamSocket?
@@ -43,6 +46,7 @@ actor ClientSession {
     private var liveness: Liveness
     private var timer: EventLoop.Timer?
     private var queue = SendQueue()
+    private var governor: CompressionGovernor
     private var inFlight = InFlight()
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
     private var answer = LaneProducer.Answer.none
@@ -50,6 +54,9 @@ actor ClientSession {
     private var producing = LaneProducer.Next.more
     /// Counts what the producer may have been waiting for.
     private var news = 0
+    /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
+    private var produced = 0
+    private var worthwhile = Lanes.worthwhile.lowerBound
     private var isLeaving = false
     private var hasSendFailed = false
     private var heldUntil = MonotonicTime(nanoseconds: 0)
@@ -62,11 +69,15 @@ actor ClientSession {
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     private(set) var hasProgressed = false
 
-    init(_ run: RunContext) {
+    /// - Parameter isFirst: whether this is the lane that stays to the end of the push; others leave when they find
+    ///   nothing to do.
+    init(_ run: RunContext, isFirst: Bool) {
         self.run = run
+        self.isFirst = isFirst
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         producer = LaneProducer(feed: run.feed, configuration: run.configuration)
         liveness = Liveness(run.timeouts, now: .now)
+        governor = CompressionGovernor(run.configuration.compression)
     }
 
     /// Lives through the connection. What was begun and has no result is back in the feed when it returns, unless the
@@ -75,15 +86,15 @@ actor ClientSession {
     /// - Parameter address: where to connect to.
     func converse(with address: SocketAddress) async -> Ending {
         do throws(SystemError) {
-            let timeout = run.timeouts.handshake.nanoseconds
-            socket = try await StreamSocket.connect(to: address, loop: run.loop, timeout: timeout)
+            let socket = try StreamSocket(for: address, loop: run.loop)
+            self.socket = socket
+            guard ending == nil else { throw SystemError(errno: ECANCELED, call: "connect") }
+            try await socket.connect(to: address, timeout: run.timeouts.handshake.nanoseconds)
         } catch {
+            close()
             return ending ?? .lost(error.reason)
         }
-        if let ending {
-            socket?.close()
-            return ending
-        }
+        if let ending { return ending }
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
         send(.hello(Hello(agent: run.configuration.agent)))
@@ -109,9 +120,15 @@ actor ClientSession {
         mayProduce.fire()
     }
 
+    /// Another lane has ended; what it gave back may be for this one.
+    func laneEnded() {
+        tellProducer()
+    }
+
     private func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
+        if isFirst { run.lanes.close() }
         mayProduce.fire()
         // The last words of a server that refuses may still be on their way, but nobody waits for more than them.
         if reason != .complete { close() }
@@ -152,8 +169,13 @@ extension ClientSession {
     private var allowance: Int { isLeaving || heldUntil > .now ? 0 : machine.allowance }
 
     private var isComplete: Bool {
-        guard machine.isSettled, queue.isEmpty else { return false }
-        return isLeaving || (producing == .exhausted && machine.isWelcomed)
+        guard machine.isSettled, queue.isEmpty, isLeaving || (producing == .exhausted && machine.isWelcomed) else {
+            return false
+        }
+        guard isFirst, !run.lanes.isEmpty else { return true }
+        // Others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
+        run.lanes.cancelUnanswered()
+        return false
     }
 
     private func take(_ chunk: OutgoingChunk) {
@@ -166,8 +188,43 @@ extension ClientSession {
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
         guard !chunk.isEmpty, !isOver else { return }
+        askForLane(produced: chunk.count)
         queue.append(chunk)
+        if !chunk.begun.isEmpty { governor.contentChanged() }
+        guard chunk.contentCount > 0 else { return flush() }
+        let choice = governor.choose()
+        chunk.epoch = governor.epoch
+        switch choice {
+        case .plain: flush()
+        case .compress:
+            chunk.isReady = false
+            Task(executorPreference: run.loop) { await self.compress(chunk) }
+        case .plainMeasuringCodec:
+            flush()
+            Task(executorPreference: run.loop) { await self.measureCodec(chunk) }
+        }
+    }
+
+    private func compress(_ chunk: OutgoingChunk) async {
+        let (before, after) = await run.pool.run { [compressors = run.compressors] in compressors.compress(chunk) }
+        governor.compressed(before: before, after: after)
+        chunk.isReady = true
         flush()
+    }
+
+    private func measureCodec(_ chunk: OutgoingChunk) async {
+        let rate = await run.pool.run { [compressors = run.compressors] in compressors.rate(of: chunk) }
+        // The lanes share the cores.
+        governor.codecMeasured(rate * Double(max(1, ClientConfiguration.cores / (1 + run.lanes.sessions.count))))
+    }
+
+    /// Not with every chunk: looking whether there is anything else to send costs a hop to the pool.
+    private func askForLane(produced count: Int) {
+        produced += count
+        guard producing == .more, produced >= worthwhile else { return }
+        produced = 0
+        worthwhile = min(2 * worthwhile, Lanes.worthwhile.upperBound)
+        run.lanes.wanted.fire()
     }
 
     /// Something happened that the producer may be waiting for.
@@ -252,28 +309,47 @@ extension ClientSession {
         liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
         liveness.established(now: .now)
         armTimer()
-        run.channel.send(.connected(server: run.server.description))
+        if isFirst { run.channel.send(.connected(server: run.server.description)) }
         tellProducer()
     }
 
     private func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
         hasProgressed = true
-        run.channel.send(.progress(UploadProgress(source: upload.label, bytes: bytes, size: upload.size)))
+        let progress =
+            if let split = upload.split {
+                UploadProgress(source: upload.label, bytes: split.progressed(id, bytes), size: split.size)
+            } else {
+                UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
+            }
+        run.channel.send(.progress(progress))
     }
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure) = inFlight.remove(result.id) else { return }
         if result.id == lastBegun { answer = .settled }
         if let failure {
-            run.channel.send(.finished(.failed(upload, failure)))
+            run.channel.send(upload) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
-            run.feed.putBack([upload])
+            putBack(upload, result)
         } else {
             hasProgressed = true
-            run.channel.send(.finished(UploadReport(upload, result)))
+            if result.code == .staged {
+                if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
+            } else {
+                run.channel.send(upload) { UploadReport($0, result) }
+            }
         }
         tellProducer()
+    }
+
+    /// A file whose parts the server doesn't have any more starts anew, with the same id.
+    private func putBack(_ upload: PendingUpload, _ result: UploadResult) {
+        guard result.code == .incomplete, case .assembly(let split) = upload.content else {
+            return run.feed.putBack([upload])
+        }
+        split.whole.attempts = upload.attempts
+        if let whole = upload.takeReported() { run.feed.putBack([whole]) }
     }
 
     private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
@@ -283,7 +359,7 @@ extension ClientSession {
             isLeaving = true
             return true
         }
-        upload.attempts += 1
+        upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
         guard upload.attempts < ClientConfiguration.mostAttempts else { return false }
         let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.shortestHold << upload.attempts : 0)
         if milliseconds > 0 { hold(.milliseconds(Int64(milliseconds))) }
@@ -312,12 +388,20 @@ extension ClientSession {
     private func flush() {
         guard !isOver, let socket else { return }
         do throws(SystemError) {
-            if try queue.drain(into: socket) { liveness.sent(now: .now) }
+            let sent = try queue.drain(into: socket)
+            if sent.hasSent { liveness.sent(now: .now) }
+            observe(sent)
         } catch {
             // The server may have said why before it closed; the reader will find that, or the end.
             hasSendFailed = true
         }
         mayProduce.fire()
+    }
+
+    private func observe(_ sent: SendQueue.Sent) {
+        let now = MonotonicTime.now
+        for (bytes, epoch) in sent.content { governor.sent(content: bytes, epoch: epoch, now: now) }
+        if sent.isBlocked { governor.blocked(now: now) } else { governor.starved() }
     }
 
     private func writeLoop() async {

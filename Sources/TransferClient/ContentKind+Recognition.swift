@@ -68,11 +68,21 @@ extension ContentKind {
 
     /// A geo URI (RFC 5870), GPX, KML, or GeoJSON (RFC 7946).
     private static func isLocation(_ sample: UnsafeRawBufferPointer) -> Bool {
-        let text = String(decoding: sample, as: UTF8.self)
-        if text.hasPrefix("geo:") { return true }
-        if text.hasPrefix("<") { return text.contains("<gpx") || text.contains("<kml") }
-        guard text.hasPrefix("{") else { return false }
-        let compact = text.filter { !$0.isWhitespace }
-        return ["FeatureCollection", "Feature", "Point"].contains { compact.contains("\"type\":\"\($0)\"") }
+        if sample.starts(with: "geo:".utf8) { return true }
+        if sample.starts(with: "<".utf8) { return sample.holds("<gpx") || sample.holds("<kml") }
+        guard sample.starts(with: "{".utf8) else { return false }
+        let compact = sample.filter { !Self.whitespace.contains($0) }
+        return ["FeatureCollection", "Feature", "Point"].contains { compact.holds("\"type\":\"\($0)\"") }
+    }
+
+    /// Of JSON (RFC 8259, section 2).
+    private static let whitespace: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+}
+
+extension Collection<UInt8> {
+    /// Whether the text is somewhere in it. The standard library's search in strings would bring its engine for regular
+    /// expressions into the program.
+    fileprivate func holds(_ text: String) -> Bool {
+        indices.contains { self[$0...].starts(with: text.utf8) }
     }
 }

@@ -20,6 +20,13 @@ final class ContentReader {
             let file = try SourceFile(path: path, followsLinks: followsLinks)
             origin = .file(file)
             size = file.size
+        case .part(let split, let range):
+            origin = .file(try split.open(range))
+            size = UInt64(range.count)
+        case .assembly(let split):
+            // Nothing is read of it any more, but it must still be the same.
+            origin = .file(try split.open(0..<split.size))
+            size = split.size
         case .bytes(let bytes):
             origin = .bytes(bytes, position: 0)
             size = UInt64(bytes.count)
@@ -39,6 +46,12 @@ final class ContentReader {
     var attributes: (modified: Begin.Timestamp?, permissions: UInt16?) {
         guard case .file(let file) = origin else { return (nil, nil) }
         return (file.modified, file.permissions)
+    }
+
+    /// Which file it is, where it is one.
+    var file: SourceFile.Identity? {
+        guard case .file(let file) = origin else { return nil }
+        return file.identity
     }
 
     /// Whether the next read may have to wait for somebody else.

@@ -35,7 +35,6 @@ final class LaneProducer: @unchecked Sendable {
 
     private let feed: UploadFeed
     private let configuration: ClientConfiguration
-    private let encoder: PayloadEncoder
     private var long: LongUpload?
     /// Opened, but the chunk had no room left for it.
     private var held: (pending: PendingUpload, reader: ContentReader)?
@@ -50,7 +49,6 @@ final class LaneProducer: @unchecked Sendable {
     init(feed: UploadFeed, configuration: ClientConfiguration) {
         self.feed = feed
         self.configuration = configuration
-        encoder = PayloadEncoder(configuration.compression)
     }
 
     /// Fills an empty chunk.
@@ -89,15 +87,34 @@ final class LaneProducer: @unchecked Sendable {
         do throws(LocalFailure) {
             let reader = try ContentReader(pending.content)
             pending.size = reader.size
-            if !start(pending, reader, chunk) { held = (pending, reader) }
+            if let split = try split(pending, reader) {
+                feed.add(split)
+            } else if !start(pending, reader, chunk) {
+                held = (pending, reader)
+            }
         } catch {
-            chunk.reports.append(.failed(pending, error))
+            report(pending, error, chunk)
         }
+    }
+
+    /// - Returns: nothing when the upload travels in one piece.
+    private func split(_ pending: PendingUpload, _ reader: ContentReader) throws(LocalFailure) -> SplitUpload? {
+        guard configuration.laneLimit > 1, case .file(let path, let followsLinks) = pending.content,
+            let file = reader.file, file.size >= SplitUpload.smallestSize
+        else { return nil }
+        pending.kind = if let kind = pending.wantedKind { kind } else { try recognise(reader) }
+        return SplitUpload(
+            pending, path: path, followsLinks: followsLinks, file: file, function: configuration.digest)
+    }
+
+    private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
+        if let reported = pending.takeReported() { chunk.reports.append(.failed(reported, failure)) }
     }
 
     /// - Returns: false when the chunk has no room for it.
     private func start(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) -> Bool {
         do throws(LocalFailure) {
+            if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
             if let size = reader.size, size < Self.smallSize {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
@@ -105,7 +122,7 @@ final class LaneProducer: @unchecked Sendable {
             guard chunk.room >= OutgoingChunk.controlRoom, chunk.isEmpty || !reader.mayBlock else { return false }
             try begin(pending, reader, chunk)
         } catch {
-            chunk.reports.append(.failed(pending, error))
+            report(pending, error, chunk)
         }
         return true
     }
@@ -123,8 +140,8 @@ extension LaneProducer {
         Message.begin(begin).encode(into: &frame)
         let header = FrameHeader.shortSize
         guard frame.count + header + size + OutgoingChunk.endRoom <= chunk.room else { return false }
-        // One byte more than there should be, so that a file that has grown shows.
-        let space = chunk.tail(from: frame.count + header, count: size + 1)
+        // Files in /proc say that they are empty and are not; of others, the look at the end tells.
+        let space = chunk.tail(from: frame.count + header, count: max(1, size))
         guard try reader.read(into: space) == size else { throw .changed }
         try reader.checkUnchanged()
         let content = UnsafeRawBufferPointer(rebasing: space[..<size])
@@ -135,11 +152,12 @@ extension LaneProducer {
             Message.begin(begin).encode(into: &frame)
         }
         pending.kind = kind
+        let digest = ContentDigester.digest(configuration.digest, content)
+        if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
         var end: [UInt8] = []
-        Message.end(End(size: UInt64(size), digest: ContentDigester.digest(configuration.digest, content)))
-            .encode(into: &end)
+        Message.end(End(size: UInt64(size), digest: digest)).encode(into: &end)
         chunk.append(frame)
-        if size > 0 { encoder.append(content, at: header, to: chunk) }
+        if size > 0 { chunk.appendData(offset: header, length: size) }
         chunk.append(end)
         chunk.begun.append(pending)
         return true
@@ -147,10 +165,32 @@ extension LaneProducer {
 
     private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) -> Begin {
         let (modified, permissions) = reader.attributes
-        return Begin(
+        var begin = Begin(
             id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
             digest: configuration.digest, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
+        if case .part(let split, let range) = pending.content {
+            begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.size))
+        }
+        return begin
+    }
+
+    /// Appends what ends a file whose parts are all there.
+    ///
+    /// - Returns: false when the chunk has no room for it.
+    private func appendAssembly(
+        _ split: SplitUpload, _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) -> Bool {
+        guard chunk.room >= OutgoingChunk.controlRoom else { return false }
+        try reader.checkUnchanged()
+        var begin = makeBegin(pending, reader)
+        begin.scope = .assembly
+        var frames: [UInt8] = []
+        Message.begin(begin).encode(into: &frames)
+        Message.end(End(size: split.size, digest: split.digest)).encode(into: &frames)
+        chunk.append(frames)
+        chunk.begun.append(pending)
+        return true
     }
 }
 
@@ -162,7 +202,7 @@ extension LaneProducer {
     ) throws(LocalFailure) {
         var begin = makeBegin(pending, reader)
         if pending.wantedKind == nil { begin.kind = try recognise(reader) }
-        begin.expectsAccept = reader.size.map { $0 >= Self.askFirstSize } ?? false
+        begin.expectsAccept = asksFirst(pending, reader)
         pending.kind = begin.kind
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
@@ -170,6 +210,12 @@ extension LaneProducer {
         chunk.begun.append(pending)
         long = LongUpload(
             pending, reader: reader, function: configuration.digest, isAwaitingAccept: begin.expectsAccept)
+    }
+
+    /// Of a file in parts only the first one asks: the others are on their way at the same time.
+    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+        if case .part(_, let range) = pending.content, range.lowerBound > 0 { return false }
+        return reader.size.map { $0 >= Self.askFirstSize } ?? false
     }
 
     private func recognise(_ reader: ContentReader) throws(LocalFailure) -> ContentKind {
@@ -183,7 +229,7 @@ extension LaneProducer {
 
     /// - Returns: nothing when the upload is over and the next one may start.
     private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ answer: Answer) -> Next? {
-        guard answer != .settled else {
+        guard answer != .settled, !(long.pending.split?.isOver ?? false) else {
             abort(chunk)
             return nil
         }
@@ -194,7 +240,7 @@ extension LaneProducer {
         // What is ready is sent before anything is waited for.
         if !chunk.isEmpty, long.reader.mayBlock || chunk.room < OutgoingChunk.longRoom { return .more }
         do throws(LocalFailure) {
-            if try long.produce(into: chunk, with: encoder) { return .more }
+            if try long.produce(into: chunk) { return .more }
             self.long = nil
         } catch {
             abort(chunk)

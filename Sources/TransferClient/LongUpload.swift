@@ -11,6 +11,8 @@ final class LongUpload {
 
     private let function: DigestFunction
     private let digester: ContentDigester
+    /// Of the blocks, one after the other; of a part only.
+    private var blockDigests: [UInt8] = []
 
     init(_ pending: PendingUpload, reader: ContentReader, function: DigestFunction, isAwaitingAccept: Bool) {
         self.pending = pending
@@ -23,7 +25,7 @@ final class LongUpload {
     /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
     ///
     /// - Returns: false when the upload is over.
-    func produce(into chunk: OutgoingChunk, with encoder: PayloadEncoder) throws(LocalFailure) -> Bool {
+    func produce(into chunk: OutgoingChunk) throws(LocalFailure) -> Bool {
         let length = nextLength
         let header = FrameHeader.encodedSize(bodyLength: length)
         let payload = chunk.tail(from: header, count: length)
@@ -31,10 +33,10 @@ final class LongUpload {
         let content = UnsafeRawBufferPointer(rebasing: payload[..<count])
         var blocks: [UInt8] = []
         digester.update(content) { index, digest in
-            let plain = function.algorithm(forSize: 0)
-            Message.block(BlockDigest(index: index, digest: Digest(plain, digest))).encode(into: &blocks)
+            Message.block(BlockDigest(index: index, digest: Digest(function.plain, digest))).encode(into: &blocks)
+            if pending.split != nil { blockDigests += digest }
         }
-        if count > 0 { encoder.append(content, at: header, to: chunk) }
+        if count > 0 { chunk.appendData(offset: header, length: count) }
         chunk.append(blocks)
         guard try isComplete(wanted: length, got: count) else { return true }
         try finish(chunk)
@@ -58,8 +60,14 @@ final class LongUpload {
 
     private func finish(_ chunk: OutgoingChunk) throws(LocalFailure) {
         try reader.checkUnchanged()
+        let (digest, lastBlock) = digester.finish()
+        if case .part(let split, let range) = pending.content {
+            // Less than a block: its digest is the content's.
+            let last = blockDigests.isEmpty ? digest.bytes : lastBlock?.digest ?? []
+            split.keep(blockDigests + last, from: range.lowerBound)
+        }
         var end: [UInt8] = []
-        Message.end(End(size: digester.size, digest: digester.finish().digest)).encode(into: &end)
+        Message.end(End(size: digester.size, digest: digest)).encode(into: &end)
         chunk.append(end)
     }
 }

@@ -3,7 +3,8 @@ import TransferProtocol
 
 /// Whole frames on their way to the socket, and what the session has to know of them.
 ///
-/// `@unchecked Sendable`: the producer fills it on the pool, then hands it over and never touches it again.
+/// `@unchecked Sendable`: the producer fills it on the pool, then hands it over and never touches it again; so does a
+/// compressor after it.
 final class OutgoingChunk: @unchecked Sendable {
     /// Bytes of content in one data frame.
     static let payloadSize = 256 << 10
@@ -25,6 +26,18 @@ final class OutgoingChunk: @unchecked Sendable {
     private let buffer: BlockBuffer
     private(set) var count = 0
 
+    /// The data frames in it, in order.
+    private(set) var dataFrames: [DataFrame] = []
+
+    /// Bytes of content in it.
+    private(set) var contentCount = 0
+
+    /// Whether it can be sent: not while it is being compressed. The session's alone.
+    var isReady = true
+
+    /// The governor's, when it decided about this chunk. The session's alone.
+    var epoch = 0
+
     /// Uploads whose `begin` is in here.
     var begun: [PendingUpload] = []
 
@@ -34,6 +47,12 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads that were taken back after they had begun, and why: the server's `aborted` says less.
     var abandoned: [(PendingUpload, LocalFailure)] = []
 
+    /// A stored data frame: where it starts, and where its body is.
+    struct DataFrame {
+        let start: Int
+        let body: Range<Int>
+    }
+
     init(_ buffer: BlockBuffer) {
         self.buffer = buffer
     }
@@ -42,7 +61,10 @@ final class OutgoingChunk: @unchecked Sendable {
 
     var room: Int { buffer.bytes.count - count }
 
-    var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]) }
+    var filled: UnsafeRawBufferPointer { bytes(0..<count) }
+
+    /// What is in the data frames.
+    var contents: some Sequence<UnsafeRawBufferPointer> { dataFrames.lazy.map { self.bytes($0.body) } }
 
     func append(_ frame: [UInt8]) {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[count...]).copyBytes(from: frame)
@@ -54,19 +76,62 @@ final class OutgoingChunk: @unchecked Sendable {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[count + offset..<count + offset + length])
     }
 
-    /// Makes a data frame of bytes that already stand behind what is filled.
+    /// Makes a stored data frame of bytes that already stand behind what is filled.
     ///
     /// - Parameter offset: where they stand, counted from what is filled; at least the extended header's size, or
     ///   exactly the size of the header that they need.
-    func appendData(_ encoding: BodyEncoding, offset: Int, length: Int) {
+    func appendData(offset: Int, length: Int) {
         let size = FrameHeader.encodedSize(bodyLength: length)
         if size != offset {
             tail(from: size, count: length).copyMemory(from: UnsafeRawBufferPointer(tail(from: offset, count: length)))
         }
+        let start = count
+        appendHeader(.stored, length)
+        dataFrames.append(DataFrame(start: start, body: count..<count + length))
+        contentCount += length
+        count += length
+    }
+
+    private func appendHeader(_ encoding: BodyEncoding, _ length: Int) {
         var header: [UInt8] = []
-        header.reserveCapacity(size)
+        header.reserveCapacity(FrameHeader.extendedSize)
         FrameHeader(.data, encoding: encoding, bodyLength: length).encode(into: &header)
         append(header)
-        count += length
+    }
+
+    private func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[range])
+    }
+}
+
+// MARK: Compression
+
+extension OutgoingChunk {
+    /// Replaces the bodies of data frames by shorter ones, in place: what follows moves down.
+    ///
+    /// - Parameter shorten: makes a zlib stream of a body, at most as long; nothing leaves the frame as it is.
+    func compress(_ shorten: (UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?) {
+        let (frames, end) = (dataFrames, count)
+        var taken = 0
+        count = 0
+        dataFrames = []
+        for frame in frames {
+            move(taken..<frame.start)
+            if let shorter = shorten(bytes(frame.body)) {
+                appendHeader(.zlib, shorter.count)
+                tail(from: 0, count: shorter.count).copyMemory(from: shorter)
+                count += shorter.count
+            } else {
+                move(frame.start..<frame.body.upperBound)
+            }
+            taken = frame.body.upperBound
+        }
+        move(taken..<end)
+    }
+
+    /// Appends bytes that stand further up.
+    private func move(_ range: Range<Int>) {
+        if range.lowerBound != count { tail(from: 0, count: range.count).copyMemory(from: bytes(range)) }
+        count += range.count
     }
 }

@@ -10,9 +10,13 @@ final class PendingUpload: @unchecked Sendable {
         case file(path: String, followsLinks: Bool)
         case bytes([UInt8])
         case stream(ReplayableStream)
+        /// Some bytes of a long file.
+        case part(SplitUpload, Range<UInt64>)
+        /// What ends a long file, when all its parts are there.
+        case assembly(SplitUpload)
     }
 
-    let id = UploadID.random()
+    let id: UploadID
     let content: Content
 
     /// For the report.
@@ -21,7 +25,7 @@ final class PendingUpload: @unchecked Sendable {
     /// Path to store under, the server's folder included.
     let destination: String
 
-    /// As asked for.
+    /// As asked for, or found out before.
     let wantedKind: ContentKind?
 
     // Filled in by the producer before it hands the upload over; afterwards the session may be reading them.
@@ -30,11 +34,33 @@ final class PendingUpload: @unchecked Sendable {
     var started: Int64 = 0
     var attempts = 0
 
-    init(_ content: Content, label: String, destination: String, kind: ContentKind?) {
+    init(_ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random()) {
+        self.id = id
         self.content = content
         self.label = label
         self.destination = destination
         wantedKind = kind
+    }
+
+    /// Some or the end of another one.
+    convenience init(_ content: Content, of whole: PendingUpload, id: UploadID = .random()) {
+        self.init(content, label: whole.label, destination: whole.destination, kind: whole.kind, id: id)
+        kind = whole.kind
+    }
+
+    /// What it is a part or the end of.
+    var split: SplitUpload? {
+        switch content {
+        case .part(let split, _), .assembly(let split): split
+        case .file, .bytes, .stream: nil
+        }
+    }
+
+    /// What to report when this has come to an end: of a file in parts, only the first end counts, and it is the whole
+    /// that is reported.
+    func takeReported() -> PendingUpload? {
+        guard let split else { return self }
+        return split.end() ? split.whole : nil
     }
 }
 

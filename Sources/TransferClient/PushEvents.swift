@@ -90,6 +90,11 @@ final class EventChannel: Sendable {
         reader?.resume()
     }
 
+    /// Reports the end of an upload, or of what it is a part of, unless that has been reported.
+    func send(_ upload: PendingUpload, _ report: (PendingUpload) -> UploadReport) {
+        if let reported = upload.takeReported() { send(.finished(report(reported))) }
+    }
+
     func finish(_ end: Result<Void, PushFailure>) {
         let reader = state.withLock { state in
             state.end = end

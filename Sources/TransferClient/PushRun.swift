@@ -8,7 +8,9 @@ actor PushRun {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let context: RunContext
+    /// The first lane, and where it leads.
     private var session: ClientSession?
+    private var address: SocketAddress?
     private var isCancelled = false
     private var backoff = Backoff()
     private var generator = SystemRandomNumberGenerator()
@@ -24,12 +26,16 @@ actor PushRun {
         context.channel.connect(
             onRoom: { Task(executorPreference: loop) { await self.resume() } },
             onCancel: { Task(executorPreference: loop) { await self.cancel() } })
+        let opening = Task(executorPreference: loop) { await self.openLanes() }
         let end = await converseUntilDone()
+        context.lanes.finish()
+        await opening.value
         context.channel.finish(end)
     }
 
     private func resume() async {
         await session?.resume()
+        for lane in context.lanes.sessions { await lane.resume() }
     }
 
     private func cancel() async {
@@ -83,10 +89,13 @@ actor PushRun {
         }
         var last: (ClientSession.Ending, ClientSession?) = (.lost("The name has no address."), nil)
         for address in addresses {
-            let session = ClientSession(context)
+            let session = ClientSession(context, isFirst: true)
             self.session = session
+            self.address = address
             guard !isCancelled else { return (.cancelled, session) }
+            context.lanes.open()
             last = (await session.converse(with: address), session)
+            await endLanes()
             guard case .lost = last.0, await !session.hasConnected else { break }
         }
         return last
@@ -123,6 +132,40 @@ actor PushRun {
     }
 }
 
+// MARK: Lanes
+
+extension PushRun {
+    /// Opens a lane whenever there is work for one more.
+    private func openLanes() async {
+        while !context.lanes.isOver {
+            await context.lanes.wanted.wait()
+            guard context.lanes.mayAdd, let address else { continue }
+            let lane = ClientSession(context, isFirst: false)
+            context.lanes.add(lane)
+            Task(executorPreference: context.loop) { await self.work(on: lane, address) }
+        }
+    }
+
+    /// The lane counts from here on, though there may be nothing to do for it: while that is looked up, the first lane
+    /// must not take the push for done.
+    private func work(on lane: ClientSession, _ address: SocketAddress) async {
+        var wasLost = false
+        if await hasMore() {
+            wasLost = await lane.converse(with: address) != .complete
+            context.feed.putBack(await lane.takeUnacknowledged())
+        }
+        context.lanes.remove(lane, wasLost: wasLost)
+        await session?.laneEnded()
+    }
+
+    /// The first lane is over; the others live no longer.
+    private func endLanes() async {
+        context.lanes.close()
+        for lane in context.lanes.sessions { await lane.cancel() }
+        while !context.lanes.isEmpty { await context.lanes.ended.wait() }
+    }
+}
+
 // MARK: Final failures
 
 extension PushRun {
@@ -146,7 +189,7 @@ extension PushRun {
         while let item = await context.pool.run({ feed.next() }) {
             switch item {
             case .report(let report): context.channel.send(.finished(report))
-            case .upload(let upload): context.channel.send(.finished(.failed(upload, local)))
+            case .upload(let upload): context.channel.send(upload) { .failed($0, local) }
             }
         }
         return .failure(failure)
@@ -154,7 +197,7 @@ extension PushRun {
 
     private func report(_ session: ClientSession?, _ failure: LocalFailure) async {
         for upload in await (session?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
-            context.channel.send(.finished(.failed(upload, failure)))
+            context.channel.send(upload) { .failed($0, failure) }
         }
     }
 }

@@ -11,6 +11,8 @@ final class RunContext: Sendable {
     let buffers: BufferPool
     let feed: UploadFeed
     let channel = EventChannel()
+    let lanes: Lanes
+    let compressors: CompressorPool
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
@@ -22,6 +24,8 @@ final class RunContext: Sendable {
         self.pool = pool
         self.buffers = buffers
         self.feed = feed
+        compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
+        lanes = Lanes(limit: configuration.laneLimit)
     }
 
     var timeouts: Liveness.Timeouts {

@@ -19,19 +19,32 @@ struct SendQueue {
         control.append(contentsOf: frames)
     }
 
-    /// Sends until the kernel takes no more.
-    ///
-    /// - Returns: whether it took anything.
-    mutating func drain(into socket: StreamSocket) throws(SystemError) -> Bool {
+    /// What came of sending.
+    struct Sent {
         var hasSent = false
-        while !isEmpty {
-            // A chunk that has begun must end before anything else: frames are not interleaved.
-            let taken = sent == 0 && !control.isEmpty ? try sendControl(socket) : try sendChunk(socket)
-            guard taken else { break }
-            hasSent = true
-        }
-        return hasSent
+        /// Bytes of content that the kernel has taken, chunk by chunk; of compressed chunks as if they were spread evenly
+        /// over them.
+        var content: [(bytes: Int, epoch: Int)] = []
+        /// Something could be sent if the kernel took it.
+        var isBlocked = false
     }
+
+    /// Sends until the kernel takes no more, or nothing is ready.
+    mutating func drain(into socket: StreamSocket) throws(SystemError) -> Sent {
+        var result = Sent()
+        while hasReady {
+            // A chunk that has begun must end before anything else: frames are not interleaved.
+            let taken = sent == 0 && !control.isEmpty ? try sendControl(socket) : try sendChunk(socket, &result)
+            guard taken else {
+                result.isBlocked = true
+                break
+            }
+            result.hasSent = true
+        }
+        return result
+    }
+
+    private var hasReady: Bool { !control.isEmpty && sent == 0 || chunks.first?.isReady ?? false }
 
     private mutating func sendControl(_ socket: StreamSocket) throws(SystemError) -> Bool {
         let count = try control.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in try socket.send(bytes) }
@@ -40,10 +53,13 @@ struct SendQueue {
         return true
     }
 
-    private mutating func sendChunk(_ socket: StreamSocket) throws(SystemError) -> Bool {
+    private mutating func sendChunk(_ socket: StreamSocket, _ result: inout Sent) throws(SystemError) -> Bool {
         let rest = UnsafeRawBufferPointer(rebasing: chunks[0].filled[sent...])
         guard let count = try socket.send(rest) else { return false }
+        let (chunk, before) = (chunks[0], sent)
         sent += count
+        let bytes = chunk.contentCount * sent / chunk.count - chunk.contentCount * before / chunk.count
+        result.content.append((bytes, chunk.epoch))
         if count == rest.count {
             chunks.removeFirst()
             sent = 0

@@ -10,9 +10,28 @@ final class SourceFile {
     private let followsLinks: Bool
     private let descriptor: Descriptor
     private let status: stat
+    private var position: UInt64
 
+    /// What must not change while the file is read.
+    struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+        let size: UInt64
+        let modified: Begin.Timestamp
+
+        init(_ status: stat) {
+            device = status.st_dev
+            inode = status.st_ino
+            size = UInt64(max(0, status.st_size))
+            // Clamped, because what a file system in user space says is anybody's guess.
+            let nanoseconds = min(max(0, status.st_mtim.tv_nsec), 999_999_999)
+            modified = Begin.Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(nanoseconds))
+        }
+    }
+
+    /// - Parameter range: the bytes to read; nothing for all of them.
     /// - Throws: `sourceUnreadable` or `sourceSkipped`.
-    init(path: String, followsLinks: Bool) throws(LocalFailure) {
+    init(path: String, followsLinks: Bool, range: Range<UInt64>? = nil) throws(LocalFailure) {
         self.path = path
         self.followsLinks = followsLinks
         // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
@@ -27,17 +46,19 @@ final class SourceFile {
             throw .unreadable(error)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .special(FileType(mode: status.st_mode).description) }
+        identity = Identity(status)
+        position = range?.lowerBound ?? 0
+        size = range.map { UInt64($0.count) } ?? identity.size
     }
 
-    var size: UInt64 { UInt64(max(0, status.st_size)) }
+    let identity: Identity
+
+    /// Bytes to read.
+    let size: UInt64
 
     var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
 
-    var modified: Begin.Timestamp {
-        // Clamped, because what a file system in user space says is anybody's guess.
-        let nanoseconds = min(max(0, status.st_mtim.tv_nsec), 999_999_999)
-        return Begin.Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(nanoseconds))
-    }
+    var modified: Begin.Timestamp { identity.modified }
 
     /// Reads on.
     ///
@@ -47,14 +68,16 @@ final class SourceFile {
         while filled < buffer.count {
             let count: Int
             do throws(SystemError) {
-                count = try system("read") {
-                    Glibc.read(descriptor.number, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                count = try system("pread") {
+                    pread(descriptor.number, rest.baseAddress, rest.count, off_t(clamping: position))
                 }
             } catch {
                 throw .unreadable(error)
             }
             guard count > 0 else { break }
             filled += count
+            position += UInt64(count)
         }
         return filled
     }
@@ -70,9 +93,7 @@ final class SourceFile {
     func checkUnchanged() throws(LocalFailure) {
         var now = stat()
         let code = fstatat(AT_FDCWD, path, &now, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
-        guard code == 0, now.st_ino == status.st_ino, now.st_dev == status.st_dev, now.st_size == status.st_size,
-            now.st_mtim.tv_sec == status.st_mtim.tv_sec, now.st_mtim.tv_nsec == status.st_mtim.tv_nsec
-        else { throw .changed }
+        guard code == 0, Identity(now) == identity else { throw .changed }
     }
 }
 
@@ -112,6 +133,8 @@ extension PendingUpload.Content {
     var sizeNow: UInt64? {
         switch self {
         case .bytes(let bytes): return UInt64(bytes.count)
+        case .part(_, let range): return UInt64(range.count)
+        case .assembly(let split): return split.size
         case .stream: return nil
         case .file(let path, _):
             var status = stat()

@@ -18,11 +18,11 @@ public final class TransferClient: Sendable {
     private let pool: BlockingPool
     private let buffers: BufferPool
 
-    /// Chunks for all pushes of a client together, each of 264 KiB.
-    private static let bufferCount = 16
+    /// Chunks of 264 KiB: those that wait, the one being made, and some for a second push.
+    private static let buffersPerLane = 6
 
-    /// Threads that read, digest and deflate.
-    private static let threads = 4
+    /// Threads that read, digest and deflate, beside one for each lane: for a second push and for counting.
+    private static let spareThreads = 2
 
     /// Makes a client; nothing is connected yet.
     ///
@@ -35,8 +35,9 @@ public final class TransferClient: Sendable {
         } catch {
             throw PushFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
         }
-        pool = BlockingPool(name: "transfer-read", threads: Self.threads)
-        buffers = BufferPool(size: OutgoingChunk.capacity, count: Self.bufferCount)
+        let lanes = configuration.laneLimit
+        pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
+        buffers = BufferPool(size: OutgoingChunk.capacity, count: lanes * Self.buffersPerLane)
     }
 
     deinit {

@@ -18,12 +18,29 @@ final class UploadFeed: Sendable {
         nonisolated(unsafe) let next: () -> Upload?
         var walk: DirectoryWalk?
         var walkKind: ContentKind?
+        var random = SecureRandom()
+    }
+
+    private struct Returned {
+        /// The next one is the last.
+        var uploads: [PendingUpload] = []
+        /// Whose parts come before anything new.
+        var splits: [SplitUpload] = []
+
+        mutating func next() -> PendingUpload? {
+            if let upload = uploads.popLast() { return upload }
+            while let split = splits.first {
+                if let part = split.nextPart() { return part }
+                splits.removeFirst()
+            }
+            return nil
+        }
     }
 
     private let folder: String
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
-    private let returned = Locked<[PendingUpload]>([])
+    private let returned = Locked(Returned())
 
     /// - Parameter folder: put before every path; may be empty.
     init(_ uploads: some Sequence<Upload> & Sendable, folder: String) {
@@ -33,10 +50,10 @@ final class UploadFeed: Sendable {
     }
 
     func next() -> Item? {
-        if let upload = returned.withLock({ $0.popLast() }) { return .upload(upload) }
+        if let upload = returned.withLock({ $0.next() }) { return .upload(upload) }
         return state.withLock { state in
             while true {
-                if let found = state.walk?.next() { return item(found, kind: state.walkKind) }
+                if let found = state.walk?.next() { return item(found, &state) }
                 state.walk = nil
                 guard let upload = state.next() else { return nil }
                 if let item = open(upload, &state) { return item }
@@ -46,21 +63,26 @@ final class UploadFeed: Sendable {
 
     /// Takes back what has to be sent again; it comes first, in this order.
     func putBack(_ uploads: [PendingUpload]) {
-        returned.withLock { $0.append(contentsOf: uploads.reversed()) }
+        returned.withLock { $0.uploads.append(contentsOf: uploads.reversed()) }
+    }
+
+    /// Hands out the parts from now on.
+    func add(_ split: SplitUpload) {
+        returned.withLock { $0.splits.append(split) }
     }
 
     /// Takes out what was put back.
     func takeReturned() -> [PendingUpload] {
         returned.withLock { returned in
-            defer { returned = [] }
-            return returned.reversed()
+            defer { returned.uploads = [] }
+            return returned.uploads.reversed()
         }
     }
 
     private func open(_ upload: Upload, _ state: inout State) -> Item? {
         switch upload.source {
-        case .bytes(let bytes): return named(.bytes(bytes), upload)
-        case .stream(let stream): return named(.stream(ReplayableStream(stream)), upload)
+        case .bytes(let bytes): return named(.bytes(bytes), upload, &state)
+        case .stream(let stream): return named(.stream(ReplayableStream(stream)), upload, &state)
         case .path(let path):
             var status = stat()
             guard stat(path, &status) == 0 else {
@@ -68,7 +90,7 @@ final class UploadFeed: Sendable {
             }
             let name = upload.name ?? Self.lastComponent(path)
             switch FileType(mode: status.st_mode) {
-            case .regular: return pending(.file(path: path, followsLinks: true), path, name, upload.kind)
+            case .regular: return pending(.file(path: path, followsLinks: true), path, name, upload.kind, &state)
             case .directory:
                 state.walk = DirectoryWalk(path: Self.withoutSlashes(path), relative: name)
                 state.walkKind = upload.kind
@@ -78,20 +100,21 @@ final class UploadFeed: Sendable {
         }
     }
 
-    private func named(_ content: PendingUpload.Content, _ upload: Upload) -> Item {
+    private func named(_ content: PendingUpload.Content, _ upload: Upload, _ state: inout State) -> Item {
         let name = upload.name ?? ""
-        return pending(content, name, name, upload.kind)
+        return pending(content, name, name, upload.kind, &state)
     }
 
-    private func item(_ found: DirectoryWalk.Found, kind: ContentKind?) -> Item {
+    private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item {
         switch found {
-        case .file(let path, let relative): pending(.file(path: path, followsLinks: false), path, relative, kind)
+        case .file(let path, let relative):
+            pending(.file(path: path, followsLinks: false), path, relative, state.walkKind, &state)
         case .skipped(let path, let failure): .report(.failed(path, failure))
         }
     }
 
     private func pending(
-        _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?
+        _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?, _ state: inout State
     ) -> Item {
         let destination = folder.isEmpty ? name : "\(folder)/\(name)"
         do throws(RelativePath.Fault) {
@@ -99,7 +122,8 @@ final class UploadFeed: Sendable {
         } catch {
             return .report(.failed(label, LocalFailure(code: .invalidPath, message: error.message)))
         }
-        return .upload(PendingUpload(content, label: label, destination: destination, kind: kind))
+        let id = UploadID.random(using: &state.random)
+        return .upload(PendingUpload(content, label: label, destination: destination, kind: kind, id: id))
     }
 
     /// What a path is called where it is stored. `.`, `..` and `/` have no name of their own: the directory they mean

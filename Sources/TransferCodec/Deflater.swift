@@ -1,19 +1,21 @@
-internal import CZlib
-
 /// Compresses frames, each into a zlib stream (RFC 1950) of its own.
 ///
-/// It belongs to one task at a time and holds 256 KiB (zconf.h), so make few and reuse them.
+/// It belongs to one task at a time and holds 256 to 421 KiB, so make few and reuse them.
 package final class Deflater {
-    private let stream: ZlibStream
+    private let engine: any DeflateEngine
 
     /// A deflater of level 0 (stored) to 9 (smallest), or -1 for zlib's default.
-    package init(level: Int) {
+    ///
+    /// Levels are zlib's scale: 1...3 are done by `engine`, which must be available, and the others by zlib in any case.
+    package init(level: Int, engine: CompressionEngine = .automatic) {
         precondition((-1...9).contains(level), "zlib has no level \(level)")
-        stream = ZlibStream(deflatingAt: level)
-    }
-
-    deinit {
-        stream.free(deflateEnd)
+        switch engine {
+        case .isal where ISALDeflateEngine.levels.contains(level):
+            guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
+            self.engine = ISALDeflateEngine(library, level: level)
+        case .isal, .zlib:
+            self.engine = ZlibDeflateEngine(level: level)
+        }
     }
 
     /// Compresses `input` into `output` as one whole stream and returns its length in bytes, or nil if it does not fit.
@@ -22,8 +24,6 @@ package final class Deflater {
     /// Both are shorter than 4 GiB.
     package func deflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
         guard !output.isEmpty else { return nil }
-        stream.run(deflateReset)
-        let step = stream.step(from: input, into: output) { CZlib.deflate($0, Z_FINISH) }
-        return step.status == Z_STREAM_END ? step.written : nil
+        return engine.deflate(input, into: output)
     }
 }

@@ -10,7 +10,7 @@ enum HashState {
     init(_ function: DigestFunction) {
         switch function {
         case .xxh128:
-            guard let state = XXH3_createState() else { preconditionFailure("out of memory") }
+            guard let state = XXHash.functions.create() else { preconditionFailure("out of memory") }
             self = .xxh128(state)
         case .sha256:
             guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
@@ -21,7 +21,7 @@ enum HashState {
 
     func free() {
         switch self {
-        case .xxh128(let state): XXH3_freeState(state)
+        case .xxh128(let state): _ = XXHash.functions.destroy(state)
         case .sha256(let context): EVP_MD_CTX_free(context)
         }
     }
@@ -29,7 +29,7 @@ enum HashState {
     func reset() {
         switch self {
         case .xxh128(let state):
-            XXH3_128bits_reset(state)
+            _ = XXHash.functions.reset(state)
         case .sha256(let context):
             let status = EVP_DigestInit_ex2(context, SHA256Method.shared, nil)
             precondition(status == 1, "EVP_DigestInit_ex2 failed")
@@ -39,7 +39,7 @@ enum HashState {
     func update(_ bytes: UnsafeRawBufferPointer) {
         switch self {
         case .xxh128(let state):
-            XXH3_128bits_update(state, bytes.baseAddress, bytes.count)
+            _ = XXHash.functions.update(state, bytes.baseAddress, bytes.count)
         case .sha256(let context):
             let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
             precondition(status == 1, "EVP_DigestUpdate failed")
@@ -49,7 +49,7 @@ enum HashState {
     func digest() -> [UInt8] {
         switch self {
         case .xxh128(let state):
-            XXH3_128bits_digest(state).canonicalBytes
+            XXHash.functions.digest(state).canonicalBytes
         case .sha256(let context):
             [UInt8](unsafeUninitializedCapacity: DigestFunction.sha256.size) { buffer, count in
                 let status = EVP_DigestFinal_ex(context, buffer.baseAddress, nil)

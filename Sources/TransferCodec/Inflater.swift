@@ -1,8 +1,6 @@
-internal import CZlib
-
 /// Expands frames, each of which holds one zlib stream (RFC 1950), piece by piece and never beyond a limit.
 ///
-/// It belongs to one task at a time and holds some 40 KB once used, so make few and reuse them. For each frame: `begin`,
+/// It belongs to one task at a time and holds up to 85 KiB, so make few and reuse them. For each frame: `begin`,
 /// `inflate` as input comes, `finish`. After an error every call throws it again until the next `begin`.
 package final class Inflater {
     private enum State {
@@ -12,22 +10,26 @@ package final class Inflater {
         case failed(CodecError)
     }
 
-    private let stream = ZlibStream()
+    private let engine: any InflateEngine
     private var state = State.idle
     /// Bytes that the frame may still produce.
     private var allowance = 0
 
-    /// An inflater that awaits `begin`.
-    package init() {}
-
-    deinit {
-        stream.free(inflateEnd)
+    /// An inflater that awaits `begin`; `engine` must be available.
+    package init(engine: CompressionEngine = .automatic) {
+        switch engine {
+        case .isal:
+            guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
+            self.engine = ISALInflateEngine(library)
+        case .zlib:
+            self.engine = ZlibInflateEngine()
+        }
     }
 
     /// Starts a frame that may inflate to `limit` bytes at most; whatever came before is forgotten.
     package func begin(limit: Int) {
         precondition(limit >= 0, "a limit of \(limit) bytes")
-        stream.run(inflateReset)
+        engine.begin()
         allowance = limit
         state = .running
     }
@@ -63,7 +65,7 @@ package final class Inflater {
         }
     }
 
-    /// At the limit only the end of the stream may follow, and zlib shows by a byte with nowhere to go if more does.
+    /// At the limit only the end of the stream may follow, and a byte with nowhere to go shows if more does.
     private func expectEnd(_ input: UnsafeRawBufferPointer, _ consumed: inout Int) throws(CodecError) {
         var excess: UInt8 = 0
         let written = try withUnsafeMutableBytes(of: &excess) { byte throws(CodecError) in
@@ -81,21 +83,14 @@ package final class Inflater {
         case .failed(let error): throw error
         case .running: break
         }
-        let rest = UnsafeRawBufferPointer(rebasing: input[consumed...])
-        let step = stream.step(from: rest, into: output) { CZlib.inflate($0, Z_NO_FLUSH) }
+        let step = engine.inflate(UnsafeRawBufferPointer(rebasing: input[consumed...]), into: output)
         consumed += step.read
-        try take(step.status)
-        return step.written
-    }
-
-    private func take(_ status: Int32) throws(CodecError) {
-        switch status {
-        // Z_BUF_ERROR only says that there was nothing to do for want of input or room.
-        case Z_OK, Z_BUF_ERROR: return
-        case Z_STREAM_END: state = .complete
-        case Z_DATA_ERROR, Z_NEED_DICT: throw fail(.corrupt)
-        default: preconditionFailure("inflate returned \(status)")
+        switch step.outcome {
+        case .more: break
+        case .complete: state = .complete
+        case .corrupt: throw fail(.corrupt)
         }
+        return step.written
     }
 
     private func fail(_ error: CodecError) -> CodecError {

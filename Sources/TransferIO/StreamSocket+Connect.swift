@@ -3,27 +3,22 @@ import Glibc
 package import TransferSystem
 
 extension StreamSocket {
-    /// Connects to one address. The caller is isolated to the loop.
-    ///
-    /// - Parameter nanoseconds: after which the attempt is given up.
-    /// - Throws: what connect(2) says, ETIMEDOUT included.
-    package static func connect(
-        to address: SocketAddress, loop: EventLoop, timeout nanoseconds: Int64
-    ) async throws(SystemError) -> StreamSocket {
-        let socket = try StreamSocket(try makeSocket(family: address.family), loop: loop)
-        do throws(SystemError) {
-            try await socket.finishConnecting(to: address, loop: loop, timeout: nanoseconds)
-        } catch {
-            socket.close()
-            throw error
-        }
-        if address.family != AF_UNIX { socket.disableDelay() }
-        return socket
+    /// A socket that is not yet connected. The caller is isolated to the loop.
+    package convenience init(for address: SocketAddress, loop: EventLoop) throws(SystemError) {
+        try self.init(try makeSocket(family: address.family), loop: loop)
     }
 
-    private func finishConnecting(
-        to address: SocketAddress, loop: EventLoop, timeout nanoseconds: Int64
-    ) async throws(SystemError) {
+    /// Connects to one address; the socket was made for it. The caller is isolated to the loop, and closes the socket when
+    /// this fails. Closing it meanwhile ends the attempt.
+    ///
+    /// - Parameter nanoseconds: after which the attempt is given up.
+    /// - Throws: what connect(2) says, ETIMEDOUT and ECANCELED included.
+    package func connect(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
+        try await finishConnecting(to: address, timeout: nanoseconds)
+        if address.family != AF_UNIX { disableDelay() }
+    }
+
+    private func finishConnecting(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
         guard try !start(address) else { return }
         var hasTimedOut = false
         let timer = loop.schedule(at: monotonicDeadline(after: nanoseconds)) { [writable] in
@@ -34,6 +29,7 @@ extension StreamSocket {
         while true {
             // An edge from before the attempt may be stored in the signal: only a peer or an error ends the wait.
             await writable.wait()
+            if isClosed { throw SystemError(errno: ECANCELED, call: "connect") }
             if let error = pendingError() { throw error }
             if hasPeer { return }
             if hasTimedOut { throw SystemError(errno: ETIMEDOUT, call: "connect") }

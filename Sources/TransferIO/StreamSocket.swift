@@ -19,7 +19,7 @@ package final class StreamSocket: ReadinessHandler {
     package let readable: Signal
     package let writable: Signal
 
-    private let loop: EventLoop
+    let loop: EventLoop
     let number: Int32
     private var registration: Registration?
 
@@ -43,6 +43,8 @@ package final class StreamSocket: ReadinessHandler {
     deinit {
         assert(registration == nil, "a socket must be closed before it is let go")
     }
+
+    var isClosed: Bool { registration == nil }
 
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Received {
         guard registration != nil else { return .end }

@@ -19,6 +19,19 @@ package struct Begin: Equatable, Sendable {
     /// Permission bits, 0 to 0o777; others are dropped by the receiver.
     package var permissions: UInt16?
 
+    /// What of an upload this opens.
+    package var scope = Scope.whole
+
+    /// What of an upload a `begin` opens.
+    package enum Scope: Equatable, Sendable {
+        /// All of it.
+        case whole
+        /// Some blocks of it, on any connection.
+        case part(Part)
+        /// Its end: the content is what its parts brought.
+        case assembly
+    }
+
     /// A moment in UTC as seconds and nanoseconds since 1970 (POSIX `struct timespec`).
     package struct Timestamp: Equatable, Sendable {
         package var seconds: Int64
@@ -80,7 +93,7 @@ extension Begin {
         permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
         // A path that is not UTF-8 is the upload's fault, not the connection's: it becomes one that no check lets pass.
         path = String(validating: try reader.sizedArray(), as: UTF8.self) ?? Self.undecodablePath
-        _ = try reader.fields(known: [])
+        scope = try Scope(reader.fields(known: [.part, .assembly]), size: size)
     }
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
@@ -102,6 +115,7 @@ extension Begin {
         if let permissions { bytes.append(bigEndian: permissions) }
         bytes.append(bigEndian: UInt16(path.utf8.count))
         bytes.append(contentsOf: path.utf8)
+        scope.encode(into: &bytes)
     }
 }
 

@@ -15,10 +15,22 @@ public enum DigestFunction: UInt8, Sendable, CaseIterable {
 
     /// How content of `size` bytes is digested: plain up to one block, as a tree beyond.
     package func algorithm(forSize size: UInt64) -> DigestAlgorithm {
-        let isTree = size > UInt64(Limits.blockSize)
-        return switch self {
-        case .xxh128: isTree ? .xxh128Tree : .xxh128
-        case .sha256: isTree ? .sha256Tree : .sha256
+        size > UInt64(Limits.blockSize) ? tree : plain
+    }
+
+    /// Over the bytes themselves.
+    package var plain: DigestAlgorithm {
+        switch self {
+        case .xxh128: .xxh128
+        case .sha256: .sha256
+        }
+    }
+
+    /// Over the digests of blocks.
+    package var tree: DigestAlgorithm {
+        switch self {
+        case .xxh128: .xxh128Tree
+        case .sha256: .sha256Tree
         }
     }
 }
@@ -68,7 +80,7 @@ public struct Digest: Hashable, Sendable {
     }
 
     /// The digits alone.
-    public var hexadecimal: String { bytes.map(\.hexadecimal).joined() }
+    public var hexadecimal: String { String(hexadecimal: bytes) }
 }
 
 extension Digest: CustomStringConvertible {

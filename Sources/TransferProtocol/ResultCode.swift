@@ -61,6 +61,8 @@ extension ResultCode {
     public static let alreadyStored = ResultCode(rawValue: 2)
     /// The name is taken and the client asked to leave it as it is; nothing was stored.
     public static let skipped = ResultCode(rawValue: 3)
+    /// A part is verified and kept; its upload is neither complete nor durable.
+    public static let staged = ResultCode(rawValue: 4)
 
     /// A frame or a body that cannot be decoded.
     public static let malformedFrame = ResultCode(rawValue: 100)
@@ -99,6 +101,8 @@ extension ResultCode {
     public static let digestMismatch = ResultCode(rawValue: 401)
     /// An upload id that was used for other content.
     public static let contentMismatch = ResultCode(rawValue: 402)
+    /// Parts of the upload are missing: the server never had them, or has given them up.
+    public static let incomplete = ResultCode(rawValue: 403)
 
     /// The server's file system is full.
     public static let insufficientStorage = ResultCode(rawValue: 500)
@@ -126,7 +130,7 @@ extension ResultCode {
 
     /// Every code with its name, in the order of `docs/PROTOCOL.md`.
     package static let all: [(code: ResultCode, name: String)] = [
-        (.committed, "committed"), (.alreadyStored, "alreadyStored"), (.skipped, "skipped"),
+        (.committed, "committed"), (.alreadyStored, "alreadyStored"), (.skipped, "skipped"), (.staged, "staged"),
         (.malformedFrame, "malformedFrame"), (.unsupportedVersion, "unsupportedVersion"),
         (.unsupportedFunction, "unsupportedFunction"), (.frameTooLarge, "frameTooLarge"),
         (.unexpectedFrame, "unexpectedFrame"), (.corruptCompression, "corruptCompression"),
@@ -134,6 +138,7 @@ extension ResultCode {
         (.forbidden, "forbidden"), (.invalidPath, "invalidPath"), (.pathConflict, "pathConflict"),
         (.uploadTooLarge, "uploadTooLarge"), (.unsupportedDigest, "unsupportedDigest"), (.aborted, "aborted"),
         (.sizeMismatch, "sizeMismatch"), (.digestMismatch, "digestMismatch"), (.contentMismatch, "contentMismatch"),
+        (.incomplete, "incomplete"),
         (.insufficientStorage, "insufficientStorage"), (.quotaExceeded, "quotaExceeded"),
         (.storageFailed, "storageFailed"), (.busy, "busy"), (.shuttingDown, "shuttingDown"), (.timedOut, "timedOut"),
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
@@ -143,7 +148,7 @@ extension ResultCode {
     private static let names = Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0.name) })
 
     private static let retryable: Set<ResultCode> = [
-        .corruptCompression, .digestMismatch, .busy, .shuttingDown, .timedOut,
+        .corruptCompression, .digestMismatch, .incomplete, .busy, .shuttingDown, .timedOut,
     ]
 }
 

@@ -16,7 +16,13 @@ public struct UploadID: Hashable, Sendable {
 
     /// A random id, from the system's secure generator.
     public static func random() -> UploadID {
-        UploadID(high: .random(in: 1 ... .max), low: .random(in: .min ... .max))
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    /// A random id, never `none`.
+    package static func random(using generator: inout some RandomNumberGenerator) -> UploadID {
+        UploadID(high: .random(in: 1 ... .max, using: &generator), low: generator.next())
     }
 
     init(_ bytes: RawSpan, at offset: Int) {
@@ -32,7 +38,11 @@ public struct UploadID: Hashable, Sendable {
 
 extension UploadID: CustomStringConvertible {
     /// 32 hexadecimal digits.
-    public var description: String { high.hexadecimal + low.hexadecimal }
+    public var description: String {
+        var bytes: [UInt8] = []
+        encode(into: &bytes)
+        return String(hexadecimal: bytes)
+    }
 }
 
 extension UploadID {
@@ -42,13 +52,5 @@ extension UploadID {
             let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
         else { return nil }
         self.init(high: high, low: low)
-    }
-}
-
-extension FixedWidthInteger {
-    /// All digits, leading zeros included.
-    var hexadecimal: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: Self.bitWidth / 4 - digits.count) + digits
     }
 }

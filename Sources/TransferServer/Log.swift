@@ -40,13 +40,13 @@ package final class Log: Sendable {
 
     private func line(_ event: LogEvent, _ time: String) -> String {
         switch format {
-        case .text: return "\(time) \(event.level.name) \(event.text)\n"
+        case .text: return "\(time) \(event.level.name) \(event.text())\n"
         case .json:
             var line = JSONLine()
             line.append("time", .string(time))
             line.append("level", .string(event.level.name))
             line.append("event", .string(event.name))
-            for (key, value) in event.fields { line.append(key, value.json) }
+            for (key, value) in event.fields() { line.append(key, value.json) }
             return line.text + "\n"
         }
     }

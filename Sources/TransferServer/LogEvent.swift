@@ -24,13 +24,17 @@ package struct LogEvent: Sendable {
     /// Stable, for machines.
     let name: String
 
-    /// What happened, for people.
-    let text: String
+    /// What happened, for people. Made only when it is written, like the fields: a server stores tens of thousands of
+    /// files a second.
+    let text: @Sendable () -> String
 
     /// Stable keys with their values, for machines.
-    let fields: [(key: String, value: LogValue)]
+    let fields: @Sendable () -> [(key: String, value: LogValue)]
 
-    init(_ level: Level, _ name: String, _ text: String, _ fields: [(key: String, value: LogValue)] = []) {
+    init(
+        _ level: Level, _ name: String, _ text: @autoclosure @escaping @Sendable () -> String,
+        _ fields: @autoclosure @escaping @Sendable () -> [(key: String, value: LogValue)] = []
+    ) {
         self.level = level
         self.name = name
         self.text = text
@@ -101,29 +105,40 @@ extension LogEvent {
     }
 
     static func begun(_ receiving: Receiving, peer: String) -> LogEvent {
-        let path = receiving.begin.path
-        let size = receiving.begin.size
+        let (path, id, size) = (receiving.begin.path, receiving.begin.id, receiving.begin.uploadSize)
         return LogEvent(
             .info, "begun", "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
             [
                 ("path", .string(path)), ("size", size.map { .unsigned($0) } ?? .null), ("peer", .string(peer)),
-                ("uploadID", .string(receiving.begin.id.description)),
+                ("uploadID", .string(id.description)),
             ])
     }
 
     static func lost(_ receiving: Receiving, peer: String) -> LogEvent {
-        let path = receiving.begin.path
+        let (path, id, size) = (receiving.begin.path, receiving.begin.id, receiving.size)
         return LogEvent(
-            .warning, "lost", "connection lost inside \(path.escapedForDisplay) after \(receiving.size) bytes",
+            .warning, "lost", "connection lost inside \(path.escapedForDisplay) after \(size) bytes",
             [
-                ("path", .string(path)), ("size", .unsigned(receiving.size)), ("peer", .string(peer)),
-                ("uploadID", .string(receiving.begin.id.description)),
+                ("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer)),
+                ("uploadID", .string(id.description)),
             ])
     }
 
     static func settled(_ receiving: Receiving, _ result: UploadResult, peer: String) -> LogEvent {
         let seconds = Double(monotonicNanoseconds() - receiving.started) / 1e9
         let path = result.storedPath ?? receiving.begin.path
+        let isSuccess = result.code.isSuccess
+        return LogEvent(
+            isSuccess ? .info : .warning, isSuccess ? "stored" : "failed", text(result, path, seconds),
+            [
+                ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
+                ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
+                ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
+                ("uploadID", .string(result.id.description)),
+            ])
+    }
+
+    private static func text(_ result: UploadResult, _ path: String, _ seconds: Double) -> String {
         var text = "\(result.code) \(path.escapedForDisplay), \(result.size) bytes"
         if let digest = result.digest {
             let rate = Double(result.size) / 1e6 / seconds
@@ -131,14 +146,7 @@ extension LogEvent {
         } else if !result.message.isEmpty {
             text += ": \(result.message.escapedForDisplay)"
         }
-        return LogEvent(
-            result.code.isSuccess ? .info : .warning, result.code.isSuccess ? "stored" : "failed", text,
-            [
-                ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
-                ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
-                ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
-                ("uploadID", .string(result.id.description)),
-            ])
+        return text
     }
 }
 

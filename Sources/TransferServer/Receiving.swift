@@ -2,37 +2,74 @@ import TransferCodec
 import TransferProtocol
 import TransferStore
 
-/// The upload that a lane is receiving: its bytes go to the staged file and through the digest as they come.
+/// The upload, or the part of one, that a lane is receiving: its bytes go to their file and through the digest as they
+/// come.
 final class Receiving {
+    /// What came of content that is all there and as declared.
+    enum Outcome {
+        case publish(Publication)
+        /// A part is in its place.
+        case staged(UploadResult)
+        /// The id already has its acknowledgement, and the content is the same.
+        case known(UploadResult)
+    }
+
+    /// Where the bytes go.
+    private enum Target {
+        case none
+        case file(StagedFile)
+        case part(PartClaim)
+    }
+
     let begin: Begin
 
     /// Nanoseconds of the monotonic clock.
     let started: Int64
 
+    /// What a part belongs to, or whose end this is; set before anything else is asked for.
+    var assembly: Assembly?
+
     /// The acknowledgement that this id already has: then nothing is stored, only compared.
-    private(set) var earlier: UploadResult?
+    private var earlier: UploadResult?
 
     private let context: ServerContext
+    private let connection: Int
     private let digester: ContentDigester
     private let inflation: Inflation
     private var path: RelativePath?
-    private var staged: StagedFile?
+    private var target = Target.none
     private var lastBlock: (index: UInt64, digest: [UInt8])?
+    /// Of a part's blocks, one after the other.
+    private var blockDigests: [UInt8] = []
 
     /// Bytes of content taken in.
     var size: UInt64 { digester.size }
 
-    /// - Parameter digester: reset; the lane's, used by one upload at a time.
-    init(_ begin: Begin, started: Int64, context: ServerContext, digester: ContentDigester, inflation: Inflation) {
+    /// - Parameters:
+    ///   - connection: the number of the one it comes over.
+    ///   - digester: reset; the lane's, used by one upload at a time.
+    init(
+        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, digester: ContentDigester,
+        inflation: Inflation
+    ) {
         self.begin = begin
         self.started = started
         self.context = context
+        self.connection = connection
         self.digester = digester
         self.inflation = inflation
     }
 
     /// Whether the content has, or may have, more than one block. Short uploads are over as soon as they have begun.
-    var isLong: Bool { begin.size.map { $0 > UInt64(Limits.blockSize) } ?? true }
+    var isLong: Bool {
+        guard begin.scope != .assembly else { return false }
+        return begin.size.map { $0 > UInt64(Limits.blockSize) } ?? true
+    }
+
+    /// Whether this is the first that is heard of a long upload.
+    var opensLongUpload: Bool {
+        if case .part(let part) = begin.scope { part.offset == 0 } else { isLong }
+    }
 
     private var limit: UInt64 { context.configuration.maximumUpload }
 
@@ -42,11 +79,12 @@ final class Receiving {
     func admit() throws(StoreError) -> UploadResult? {
         let path = try checkedPath()
         self.path = path
-        if let size = begin.size, size > limit { throw tooLarge }
+        if let size = begin.uploadSize, size > limit { throw tooLarge }
         earlier = context.recent[begin.id].flatMap(stillHolding)
         if let earlier { return begin.expectsAccept ? earlier : nil }
+        if begin.scope == .assembly, assembly == nil { throw .missingParts }
         guard begin.expectsAccept || begin.conflict != .keepBoth else { return nil }
-        guard try context.store.admit(path, size: begin.size, conflict: begin.conflict) == .skipped else {
+        guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped else {
             if isLong { try open() }
             return nil
         }
@@ -72,13 +110,11 @@ final class Receiving {
     }
 
     private var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }
+}
 
-    /// Makes the file to write to, where the bytes are wanted at all.
-    private func open() throws(StoreError) {
-        guard earlier == nil, staged == nil else { return }
-        staged = try context.store.stage(id: begin.id, size: begin.size, permissions: begin.permissions)
-    }
+// MARK: Content
 
+extension Receiving {
     func take(_ piece: DataPiece, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         switch piece.encoding {
         case .stored: try take(bytes)
@@ -88,15 +124,42 @@ final class Receiving {
 
     private func take(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         guard !bytes.isEmpty else { return }
+        guard begin.scope != .assembly else {
+            throw StoreError(.sizeMismatch, "The end of an assembly has no content.")
+        }
         let offset = size
         let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
         guard !overflow, end <= begin.size ?? end else {
             throw StoreError(.sizeMismatch, "More than the declared \(begin.size ?? 0) bytes arrived.")
         }
         guard end <= limit else { throw tooLarge }
-        digester.update(bytes) { lastBlock = ($0, $1) }
+        digester.update(bytes) { index, digest in
+            lastBlock = (index, digest)
+            if assembly != nil { blockDigests += digest }
+        }
         try open()
-        try staged?.write(bytes, at: offset)
+        switch target {
+        case .none: break
+        case .file(let staged): try staged.write(bytes, at: offset)
+        case .part(let claim): try claim.write(bytes, at: offset)
+        }
+    }
+
+    /// Makes the place to write to, where the bytes are wanted at all.
+    private func open() throws(StoreError) {
+        guard earlier == nil, case .none = target else { return }
+        switch begin.scope {
+        case .whole:
+            target = .file(try context.store.stage(id: begin.id, size: begin.size, permissions: begin.permissions))
+        case .part(let part):
+            guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
+            target = .part(
+                try assembly.claim(part.offset..<part.offset + size, connection: connection) {
+                    [context, begin] () throws(StoreError) in
+                    try context.store.stage(id: part.upload, size: part.total, permissions: begin.permissions)
+                })
+        case .assembly: break
+        }
     }
 
     func check(_ block: BlockDigest) throws(StoreError) {
@@ -105,35 +168,85 @@ final class Receiving {
         else { throw StoreError(.digestMismatch, "Block \(block.index) arrived with another digest than declared.") }
     }
 
+    /// Throws away what was received.
+    func discard() {
+        switch target {
+        case .none: break
+        case .file(let staged): staged.discard()
+        case .part(let claim): claim.withdraw()
+        }
+        target = .none
+    }
+}
+
+// MARK: The end
+
+extension Receiving {
     /// Compares what arrived with what the client declared.
-    ///
-    /// - Returns: what to publish, or nothing when the id already has its acknowledgement and the content is the same.
-    func finish(_ end: End) throws(StoreError) -> Publication? {
+    func finish(_ end: End) throws(StoreError) -> Outcome {
+        if let earlier { return .known(try compare(earlier, end)) }
+        switch begin.scope {
+        case .whole:
+            let digest = try checked(end, size: size, digest: digester.finish().digest)
+            try open()
+            guard case .file(let staged) = target else { preconditionFailure("an admitted upload has its file") }
+            target = .none
+            return .publish(publication(staged, size, digest))
+        case .part: return .staged(try stage(end))
+        case .assembly:
+            guard let assembly else { throw .missingParts }
+            context.assemblies.remove(assembly)
+            let (staged, computed) = try assembly.finish()
+            let digest = try checked(end, size: assembly.total, digest: computed)
+            return .publish(publication(staged, assembly.total, digest))
+        }
+    }
+
+    /// - Returns: the digest.
+    private func checked(_ end: End, size: UInt64, digest: Digest) throws(StoreError) -> Digest {
         guard end.size == size, size == begin.size ?? size else {
             throw StoreError(.sizeMismatch, "\(size) bytes arrived; \(begin.size ?? end.size) were declared.")
         }
-        let digest = digester.finish().digest
         guard digest == end.digest else {
             throw StoreError(
                 .digestMismatch, "The content arrived with the digest \(digest); \(end.digest) was declared.")
         }
-        if let earlier {
-            guard earlier.size == size, earlier.digest == digest else {
-                throw StoreError(.contentMismatch, "The upload id was used for other content.")
-            }
-            return nil
+        return digest
+    }
+
+    /// For an id that has its acknowledgement. Who only sends the end of an assembly again has no content to compare.
+    private func compare(_ earlier: UploadResult, _ end: End) throws(StoreError) -> UploadResult {
+        let digest =
+            begin.scope == .assembly ? end.digest : try checked(end, size: size, digest: digester.finish().digest)
+        guard earlier.size == end.size, earlier.digest == digest else {
+            throw StoreError(.contentMismatch, "The upload id was used for other content.")
         }
-        try open()
-        guard let staged, let path else { preconditionFailure("an admitted upload has its path and its file") }
-        self.staged = nil
+        return earlier
+    }
+
+    private func stage(_ end: End) throws(StoreError) -> UploadResult {
+        let (computed, last) = digester.finish()
+        let digest = try checked(end, size: size, digest: computed)
+        if let last { blockDigests += last.digest }
+        // Less than a block: its digest is the content's.
+        if blockDigests.isEmpty { blockDigests = digest.bytes }
+        guard case .part(let claim) = target else { preconditionFailure("a part that arrived has its place") }
+        target = .none
+        try claim.complete(digests: blockDigests)
+        return UploadResult(id: begin.id, code: .staged, size: size, digest: digest)
+    }
+
+    private func publication(_ staged: StagedFile, _ size: UInt64, _ digest: Digest) -> Publication {
+        guard let path else { preconditionFailure("an admitted upload has its path") }
         return Publication(
             staged: staged, id: begin.id, path: path, size: size, digest: digest, conflict: begin.conflict,
             modified: begin.modified, permissions: begin.permissions)
     }
+}
 
-    /// Throws away what was received.
-    func discard() {
-        staged?.discard()
-        staged = nil
+extension Begin {
+    /// Bytes of the upload that this opens, or opens a part of.
+    var uploadSize: UInt64? {
+        if case .part(let part) = scope { part.total } else { size }
     }
 }

@@ -178,7 +178,7 @@ extension Server {
     private func begin(_ descriptor: Int32, peer: String) {
         let number = sessionCount
         sessionCount += 1
-        let session = ServerSession(peer: peer, loop: loops[number % loops.count], context: context)
+        let session = ServerSession(number, peer: peer, loop: loops[number % loops.count], context: context)
         sessions[number] = session
         Task(executorPreference: session.loop) {
             await session.run(descriptor)
@@ -190,5 +190,16 @@ extension Server {
         sessions[number] = nil
         permits.release()
         ended.fire()
+        giveUpParts()
+    }
+
+    /// Looks after desertion whether the parts of an upload are still nobody's.
+    private func giveUpParts() {
+        guard !context.assemblies.isEmpty, !isStopping else { return }
+        let deserted = MonotonicTime.now
+        let moment = deserted + context.configuration.keepParts
+        _ = loop.schedule(at: moment.nanoseconds) { [context] in
+            context.pool.submit { context.assemblies.giveUp(desertedUpTo: deserted.nanoseconds) }
+        }
     }
 }

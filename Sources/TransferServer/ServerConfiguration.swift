@@ -20,6 +20,9 @@ package struct ServerConfiguration: Sendable {
     /// How long running uploads may go on after the server was told to stop.
     package var drain = Interval.seconds(30)
 
+    /// How long the parts of an upload are kept when every connection that worked on it has gone.
+    package var keepParts = Interval.seconds(300)
+
     /// Threads that run event loops; a session stays on its loop for life.
     package var loops = 2
 

@@ -10,6 +10,7 @@ final class ServerContext: Sendable {
     let pool: BlockingPool
     let buffers: BufferPool
     let recent = RecentResults()
+    let assemblies = Assemblies()
 
     /// Bytes read from a socket at once and handed to the pool at once: large enough that the hop costs nothing, small
     /// enough to stay in the cache between receiving and writing.

@@ -53,11 +53,12 @@ actor ServerSession {
     private var isOver = false
     private var ending: Ending?
 
-    init(peer: String, loop: EventLoop, context: ServerContext) {
+    /// - Parameter number: of the connection; they grow.
+    init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext) {
         self.peer = peer
         self.loop = loop
         self.context = context
-        lane = UploadLane(context: context, peer: peer)
+        lane = UploadLane(context: context, connection: number, peer: peer)
         liveness = Liveness(context.configuration.timeouts, now: .now)
     }
 

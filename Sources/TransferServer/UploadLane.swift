@@ -17,9 +17,12 @@ final class UploadLane: @unchecked Sendable {
     }
 
     private let context: ServerContext
+    private let connection: Int
     private let peer: String
     private let inflation = Inflation()
     private var digesters: [DigestFunction: ContentDigester] = [:]
+    /// Of the uploads that parts of came here.
+    private var assemblies: [UploadID: Assembly] = [:]
     private var state = State.idle
     private var ready: [(receiving: Receiving, publication: Publication)] = []
     private var outcome = LaneOutcome()
@@ -29,8 +32,13 @@ final class UploadLane: @unchecked Sendable {
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
 
-    init(context: ServerContext, peer: String) {
+    /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
+    private static let mostAssemblies = 64
+
+    /// - Parameter connection: its number; they grow.
+    init(context: ServerContext, connection: Int, peer: String) {
         self.context = context
+        self.connection = connection
         self.peer = peer
     }
 
@@ -46,6 +54,7 @@ final class UploadLane: @unchecked Sendable {
 
     /// The connection ended: what is not complete will not be.
     func cancel() {
+        defer { leaveAssemblies() }
         guard case .receiving(let receiving) = state else { return }
         receiving.discard()
         state = .idle
@@ -81,25 +90,29 @@ final class UploadLane: @unchecked Sendable {
 
     private func start(_ begin: Begin) {
         let receiving = Receiving(
-            begin, started: monotonicNanoseconds(), context: context, digester: digester(begin.digest),
-            inflation: inflation)
+            begin, started: monotonicNanoseconds(), context: context, connection: connection,
+            digester: digester(begin.digest), inflation: inflation)
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
-            if let result = try receiving.admit() {
-                settle(receiving, result)
-                state = .rejected
-                return
-            }
-            if begin.expectsAccept { Message.accept(begin.id).encode(into: &outcome.frames) }
-            if receiving.isLong { events.append(.begun(receiving, peer: peer)) }
+            receiving.assembly = try assembly(begin)
+            try admit(receiving)
         }
     }
 
+    private func admit(_ receiving: Receiving) throws(StoreError) {
+        if let result = try receiving.admit() {
+            settle(receiving, result)
+            state = .rejected
+            return
+        }
+        if receiving.begin.expectsAccept { Message.accept(receiving.begin.id).encode(into: &outcome.frames) }
+        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer)) }
+    }
+
     private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
-        if let publication = try receiving.finish(end) {
-            ready.append((receiving, publication))
-        } else if let earlier = receiving.earlier {
-            settle(receiving, earlier)
+        switch try receiving.finish(end) {
+        case .publish(let publication): ready.append((receiving, publication))
+        case .staged(let result), .known(let result): settle(receiving, result)
         }
     }
 
@@ -133,7 +146,7 @@ final class UploadLane: @unchecked Sendable {
     private func settle(_ receiving: Receiving, _ result: UploadResult) {
         Message.result(result).encode(into: &outcome.frames)
         outcome.settled.append(result.id)
-        events.append(.settled(receiving, result, peer: peer))
+        if result.code != .staged { events.append(.settled(receiving, result, peer: peer)) }
     }
 
     /// Tells the client how far a long upload has come.
@@ -143,6 +156,36 @@ final class UploadLane: @unchecked Sendable {
         guard now - lastReport >= Self.reportInterval else { return }
         lastReport = now
         Message.received(Received(id: receiving.begin.id, bytes: receiving.size)).encode(into: &outcome.frames)
+    }
+
+    /// What a part belongs to, or an assembly's end is about; nothing for whole uploads and ids that aren't known.
+    private func assembly(_ begin: Begin) throws(StoreError) -> Assembly? {
+        switch begin.scope {
+        case .whole: return nil
+        case .assembly: return context.assemblies[begin.id]
+        case .part(let part):
+            if let known = assemblies[part.upload], !known.isFinished {
+                try known.check(part, begin.digest)
+                return known
+            }
+            dropFinished()
+            guard assemblies.count < Self.mostAssemblies else {
+                throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
+            }
+            let assembly = try context.assemblies.enter(part, begin.digest)
+            assemblies[part.upload] = assembly
+            return assembly
+        }
+    }
+
+    private func dropFinished() {
+        assemblies = assemblies.filter { !$0.value.isFinished }
+    }
+
+    private func leaveAssemblies() {
+        let now = monotonicNanoseconds()
+        for assembly in assemblies.values { context.assemblies.leave(assembly, now: now) }
+        assemblies = [:]
     }
 
     private func digester(_ function: DigestFunction) -> ContentDigester {

@@ -3,8 +3,11 @@ import Glibc
 import TransferProtocol
 import TransferSystem
 
-/// The incoming part of one upload: bytes on disk that nobody sees yet. Used by one thread at a time.
-package final class StagedFile {
+/// The incoming part of one upload: bytes on disk that nobody sees yet.
+///
+/// `@unchecked Sendable`: several threads may write at once, each its own bytes; one publishes or discards, after all of
+/// them have ended.
+package final class StagedFile: @unchecked Sendable {
     /// Where an upload's bytes are until it is published.
     enum Place {
         /// No name at all (O_TMPFILE): gone by itself if the process dies.

@@ -37,7 +37,7 @@ import TransferProtocol
         #expect(push.string("to") == "127.0.0.1:5288")
         #expect(push.string("name") == nil && push.string("text") == nil)
         #expect(push.choice("kind", as: ContentKind.self) == nil)
-        #expect(push.string("compress") == "none")
+        #expect(push.string("compress") == "auto")
         #expect(push.choice("digest") == DigestFunction.xxh128)
         #expect(push.choice("on-conflict") == ConflictPolicy.keepBoth)
         #expect(try push.duration("retry-for") == 60)

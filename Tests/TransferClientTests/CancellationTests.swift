@@ -60,9 +60,9 @@ import TransferTestSupport
         fake.stop()
     }
 
-    /// The socket that comes to be afterwards is closed.
+    /// It never connects.
     @Test func aSessionCancelledBeforeItConnectsEndsAtOnce() async throws {
-        let (listener, port) = Wire.listen()
+        let (_, port) = Wire.listen()
         let client = try EventLoop(name: "test")
         let address = try #require(ServerAddress("127.0.0.1:\(port)"))
         let pool = BlockingPool(name: "test", threads: 1)
@@ -70,11 +70,9 @@ import TransferTestSupport
             server: address, configuration: ClientConfiguration(), loop: client, pool: pool,
             buffers: BufferPool(size: OutgoingChunk.capacity, count: 2), feed: UploadFeed([], folder: ""))
         let resolved = try address.endpoint.resolve()
-        let session = ClientSession(context)
+        let session = ClientSession(context, isFirst: true)
         await session.cancel()
         #expect(await session.converse(with: resolved[0]) == .cancelled)
-        let wire = try #require(listener.accept())
-        #expect(wire.isClosed)
         client.stop()
         pool.close()
     }

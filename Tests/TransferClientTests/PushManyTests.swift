@@ -29,7 +29,10 @@ import TransferTestSupport
             peer.welcome(Welcome(unacknowledgedUploads: 100))
             while let begin = peer.nextBegin() { peer.commit(begin) }
         }
-        let client = try TransferClient(server: fake.address)
+        var configuration = ClientConfiguration()
+        // The order of results is that of one lane.
+        configuration.lanes = .fixed(1)
+        let client = try TransferClient(server: fake.address, configuration: configuration)
         let events = client.push((0..<10_000).lazy.map { Upload.text("", name: "\($0)") })
         // The push runs ahead of its reader meanwhile.
         var yields = 0

@@ -23,6 +23,40 @@ enum Sample {
         return words((count + 7) / 8, count) { phrases.randomElement(using: &generator) ?? 0 }
     }
 
+    /// Lines as a log has them: a date, words from a small vocabulary, numbers.
+    static func text(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+        var generator = SplitMix64(seed: seed)
+        let words = (0..<200).map { _ in
+            (0..<Int.random(in: 2...9, using: &generator)).map { _ in UInt8.random(in: 97...122, using: &generator) }
+        }
+        var text: [UInt8] = []
+        while text.count < count {
+            text += Array("2026-11-20T10:42:".utf8)
+            for _ in 0..<4 { text += (words.randomElement(using: &generator) ?? []) + [0x20] }
+            text += Array("\(Int.random(in: 0..<100_000, using: &generator))\n".utf8)
+        }
+        return Array(text.prefix(count))
+    }
+
+    /// Runs of one byte each, of 1 to 5,000 bytes.
+    static func runs(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+        var generator = SplitMix64(seed: seed)
+        var runs: [UInt8] = []
+        while runs.count < count {
+            let byte = UInt8.random(in: 0...255, using: &generator)
+            runs += repeatElement(byte, count: Int.random(in: 1...5000, using: &generator))
+        }
+        return Array(runs.prefix(count))
+    }
+
+    /// Content of every kind, all of `count` bytes.
+    static func kinds(_ count: Int, seed: UInt64 = 1) -> [[UInt8]] {
+        [
+            random(count, seed: seed), compressible(count, seed: seed), text(count, seed: seed),
+            runs(count, seed: seed), [UInt8](repeating: 0, count: count), [UInt8](repeating: 0xff, count: count),
+        ]
+    }
+
     private static func words(_ words: Int, _ count: Int, _ next: () -> UInt64) -> [UInt8] {
         let filled = (0..<words).map { _ in next() }
         return filled.withUnsafeBytes { Array($0.prefix(count)) }

@@ -18,6 +18,15 @@ enum Zlib {
         return Array(content.prefix(Int(length)))
     }
 
+    /// The stream that `deflater` makes of `content`, or nil if it takes 1,000 bytes more than that.
+    static func deflate(_ content: [UInt8], with deflater: Deflater) -> [UInt8]? {
+        var stream = [UInt8](repeating: 0, count: content.count + 1000)
+        let length = content.withUnsafeBytes { input in
+            stream.withUnsafeMutableBytes { deflater.deflate(input, into: $0) }
+        }
+        return length.map { Array(stream.prefix($0)) }
+    }
+
     /// Runs a whole frame through `inflater`, with input pieces and output buffers as long as the closures say.
     static func inflate(
         _ stream: [UInt8], with inflater: Inflater, limit: Int, inputCut: () -> Int = { .max },
@@ -36,11 +45,12 @@ enum Zlib {
     }
 
     /// One call of `inflate`, into the first `room` bytes of `output`. A `Result` carries the error, because the
-    /// arrays' closures lose its type.
+    /// arrays' closures lose its type. Checks that no more is consumed than there was, also when it fails.
     static func step(
         _ input: [UInt8], _ consumed: inout Int, with inflater: Inflater, into output: inout [UInt8], room: Int
     ) throws(CodecError) -> Int {
-        try input.withUnsafeBytes { bytes in
+        defer { #expect(consumed <= input.count) }
+        return try input.withUnsafeBytes { bytes in
             output.withUnsafeMutableBytes { buffer in
                 Result { () throws(CodecError) in
                     let window = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room))

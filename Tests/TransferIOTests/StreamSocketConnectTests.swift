@@ -71,6 +71,27 @@ import TransferTestSupport
         }
     }
 
+    /// Whoever gives up an attempt doesn't have to wait for its end.
+    @Test func closingEndsAnAttempt() async throws {
+        try await onLoop { actor in
+            let bound = try Bound(.internet(host: "127.0.0.1", port: 0))
+            try bound.listen()
+            var sockets: [StreamSocket] = []
+            defer { for socket in sockets { socket.close() } }
+            let error = await #expect(throws: SystemError.self) {
+                // Sooner or later the queue is full.
+                while sockets.count < 16 {
+                    let socket = try StreamSocket(for: bound.address, loop: actor.loop)
+                    sockets.append(socket)
+                    let timer = actor.loop.schedule(at: monotonicDeadline(after: 20_000_000)) { socket.close() }
+                    defer { actor.loop.cancel(timer) }
+                    try await socket.connect(to: bound.address, timeout: .max)
+                }
+            }
+            #expect(error == SystemError(errno: ECANCELED, call: "connect"))
+        }
+    }
+
     @Test func aFullUnixQueueIsAnError() async throws {
         let directory = try TemporaryDirectory()
         try await onLoop { actor in

@@ -91,6 +91,63 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (0, 4 << 20, 8 << 20), (4 << 20, 4 << 20, 8 << 20), (4 << 20, 1, (4 << 20) + 1), (0, 5, 5),
+            (1 << 62, 4 << 20, 1 << 63),
+        ] as [(UInt64, UInt64, UInt64)]) func partsAreWholeBlocks(offset: UInt64, size: UInt64, total: UInt64) throws
+    {
+        let begin = Self.part(offset, size, total)
+        #expect(try Message.decode(.begin, body: Message.begin(begin).body) == .begin(begin))
+    }
+
+    @Test(
+        arguments: [
+            (1, 4 << 20, 8 << 20), (0, 5, 8 << 20), (0, 0, 8 << 20), (4 << 20, 8 << 20, 8 << 20), (8 << 20, 1, 8 << 20),
+            (0, nil, 8 << 20), (.max - (4 << 20) + 1, 4 << 20, .max), (0, 4 << 20, 0),
+        ] as [(UInt64, UInt64?, UInt64)]) func otherPartsAreRefused(offset: UInt64, size: UInt64?, total: UInt64)
+    {
+        let body = Message.begin(Self.part(offset, size, total)).body
+        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+    }
+
+    @Test func anAssemblyDeclaresItsSize() throws {
+        var begin = Begin(id: Sample.id, path: "a", size: 9 << 20)
+        begin.scope = .assembly
+        #expect(try Message.decode(.begin, body: Message.begin(begin).body) == .begin(begin))
+        begin.size = nil
+        let body = Message.begin(begin).body
+        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+    }
+
+    @Test(
+        arguments: [
+            [0x80, 0, 0], [0x80, 0, 31] + Array(repeating: 1, count: 31), [0x81, 0, 1, 0],
+            [0x81, 0, 0] + Self.partField, Self.partField + Self.partField,
+            [0x80, 0, 32] + Array(repeating: 0, count: 24) + [0, 0, 0, 0, 0, 0, 0, 5], [0x82, 0, 0],
+        ] as [[UInt8]]) func brokenScopesAreRefused(_ fields: [UInt8])
+    {
+        let body = Message.begin(Begin(id: Sample.id, path: "a", size: 5)).body + fields
+        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+    }
+
+    /// Of all 5 bytes of an upload.
+    private static let partField: [UInt8] =
+        [0x80, 0, 32] + Array(repeating: 7, count: 16) + [UInt8](repeating: 0, count: 15) + [5]
+
+    @Test func aPartOfAnUploadInOnePiece() throws {
+        let body = Message.begin(Begin(id: Sample.id, path: "a", size: 5)).body + Self.partField
+        guard case .begin(let begin) = try Message.decode(.begin, body: body) else { return }
+        let upload = UploadID(high: 0x0707_0707_0707_0707, low: 0x0707_0707_0707_0707)
+        #expect(begin.scope == .part(.init(of: upload, offset: 0, total: 5)))
+    }
+
+    private static func part(_ offset: UInt64, _ size: UInt64?, _ total: UInt64) -> Begin {
+        var begin = Begin(id: Sample.id, path: "a", size: size)
+        begin.scope = .part(.init(of: UploadID(high: 1, low: 2), offset: offset, total: total))
+        return begin
+    }
+
     private func decode(changing offset: Int, to value: UInt8) throws(ProtocolFault) -> Begin {
         var body = Message.begin(Sample.begin).body
         body[offset] = value

@@ -48,7 +48,7 @@ import Testing
         #expect(try Message.decode(message.function, body: Array(inserted)) == message)
     }
 
-    @Test(arguments: Sample.messages.filter(endsInFields), [0x80, 0x81, 0xFF] as [UInt8])
+    @Test(arguments: Sample.messages.filter(endsInFields), [0x82, 0xC0, 0xFF] as [UInt8])
     func unknownCriticalFieldsAreRefused(_ message: Message, tag: UInt8) {
         #expect(fault(message.function, message.body + [tag, 0, 0]) == .malformedFrame)
     }

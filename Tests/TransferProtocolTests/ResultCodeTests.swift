@@ -21,7 +21,7 @@ import TransferProtocol
     /// Numbers and names are for ever: a row may be added here, none may change.
     static let rows = [
         Row(1, "committed", .success, exit: 0), Row(2, "alreadyStored", .success, exit: 0),
-        Row(3, "skipped", .success, exit: 0),
+        Row(3, "skipped", .success, exit: 0), Row(4, "staged", .success, exit: 0),
         Row(100, "malformedFrame", .protocol, exit: 5), Row(101, "unsupportedVersion", .protocol, exit: 5),
         Row(102, "unsupportedFunction", .protocol, exit: 5), Row(103, "frameTooLarge", .protocol, exit: 5),
         Row(104, "unexpectedFrame", .protocol, exit: 5),
@@ -32,7 +32,7 @@ import TransferProtocol
         Row(302, "uploadTooLarge", .request, exit: 1), Row(303, "unsupportedDigest", .request, exit: 1),
         Row(304, "aborted", .request, exit: 1),
         Row(400, "sizeMismatch", .content, exit: 1), Row(401, "digestMismatch", .content, retry: true, exit: 1),
-        Row(402, "contentMismatch", .content, exit: 1),
+        Row(402, "contentMismatch", .content, exit: 1), Row(403, "incomplete", .content, retry: true, exit: 1),
         Row(500, "insufficientStorage", .server, exit: 1), Row(501, "quotaExceeded", .server, exit: 1),
         Row(502, "storageFailed", .server, exit: 1), Row(503, "busy", .server, retry: true, exit: 1),
         Row(504, "shuttingDown", .server, retry: true, exit: 1), Row(505, "timedOut", .server, retry: true, exit: 1),

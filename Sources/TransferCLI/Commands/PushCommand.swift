@@ -28,7 +28,9 @@ struct PushCommand {
         operands = Set(arguments.operands)
         output = PushOutput(arguments)
         var configuration = ClientConfiguration()
-        configuration.compression = arguments.string("compress") == "zlib" ? .zlib : .none
+        configuration.compression = arguments.choice("compress") ?? configuration.compression
+        configuration.compressionLevel = try arguments.count("compress-level", in: 1...9)
+        configuration.lanes = try Self.lanes(arguments)
         configuration.digest = arguments.choice("digest", as: DigestFunction.self) ?? configuration.digest
         configuration.conflict = arguments.choice("on-conflict", as: ConflictPolicy.self) ?? configuration.conflict
         configuration.retryFor = try arguments.duration("retry-for")
@@ -60,6 +62,11 @@ struct PushCommand {
             await reporter.refresh()
             try? await Task.sleep(for: Self.refreshInterval)
         }
+    }
+
+    private static func lanes(_ arguments: ParsedArguments) throws(UsageError) -> ClientConfiguration.Lanes {
+        guard arguments.string("lanes") != "auto" else { return .auto }
+        return .fixed(try arguments.count("lanes", in: 1...ClientConfiguration.mostLanes))
     }
 
     private static func uploads(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) -> [Upload] {

@@ -1,3 +1,4 @@
+private import TransferClient
 private import TransferProtocol
 
 extension Commands {
@@ -30,9 +31,19 @@ extension Commands {
     private static let pushHandling = [
         Flag(
             name: "compress", placeholder: "METHOD", help: "Compress content on its way.",
-            details: "What is stored is the same. Pays on slow networks; pictures, audio and archives rarely get "
-                + "smaller.",
-            defaultValue: "none", choices: ["none", "zlib"]),
+            details:
+                "What is stored is the same. auto compresses while that makes the content arrive sooner: on a slow "
+                + "network, and only what gets smaller.",
+            defaultValue: "auto", choices: ClientConfiguration.Compression.flagValues),
+        Flag(
+            name: "compress-level", placeholder: "LEVEL", help: "How hard to compress, 1 (fast) to 9 (small).",
+            defaultValue: "1"),
+        Flag(
+            name: "lanes", placeholder: "N|auto", help: "Connections to use at most, 1 to 16.",
+            details:
+                "Several carry several files at once, and a long file in parts. auto uses one for each core, up to "
+                + "4, and only as many as there is work for.",
+            defaultValue: "auto"),
         Flag(
             name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
             details: "xxh128 is fast and finds every accident; sha256 also withstands an attacker.",

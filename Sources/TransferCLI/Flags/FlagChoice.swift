@@ -1,3 +1,4 @@
+internal import TransferClient
 internal import TransferProtocol
 
 /// A type whose cases are the choices of a flag.
@@ -9,6 +10,10 @@ protocol FlagChoice: CaseIterable {
 extension FlagChoice {
     /// Every case as it is typed, in order.
     static var flagValues: [String] { allCases.map(\.flagValue) }
+}
+
+extension ClientConfiguration.Compression: FlagChoice {
+    var flagValue: String { rawValue }
 }
 
 extension ContentKind: FlagChoice {

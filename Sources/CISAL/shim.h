@@ -1,0 +1,171 @@
+#ifndef TRANSFER_CISAL_SHIM_H
+#define TRANSFER_CISAL_SHIM_H
+
+// The part of ISA-L that deflates and inflates, from a shared library opened at run time: Debian has no static one, and
+// the program must start, and start as fast, where there is none. Its header is needed for the layouts of the structures
+// alone. Without it nothing can be opened, and all functions here are stubs.
+//
+// Only on x86-64: on AArch64, 2.30 (Debian 12) reads beyond the end of what it takes the Adler-32 of (fixed in 2.31), and
+// releases before 2.32 may refuse intact streams (github.com/intel/isa-l, issue 316).
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// What one call of `cisal_inflate` did; nothing but `is_corrupt` is set when that is.
+struct cisal_step {
+    bool is_complete;
+    bool is_corrupt;
+    uint32_t read;
+    uint32_t written;
+};
+
+struct isal_zstream;
+struct inflate_state;
+
+struct cisal_library {
+    void (*deflate_init)(struct isal_zstream *);
+    void (*deflate_reset)(struct isal_zstream *);
+    int (*deflate)(struct isal_zstream *);
+    void (*inflate_init)(struct inflate_state *);
+    void (*inflate_reset)(struct inflate_state *);
+    int (*inflate)(struct inflate_state *);
+};
+
+#if defined(__x86_64__) && __has_include(<isa-l/igzip_lib.h>)
+
+#include <isa-l/igzip_lib.h>
+
+// Whether the header has the layouts of releases 2.30 and 2.31, which are the same. The soname does not tell: it is 2 for
+// older layouts as well.
+static inline bool cisal_knows_layouts(void) {
+    return sizeof(struct isal_zstream) == 82384 && offsetof(struct isal_zstream, internal_state.state) == 84 &&
+           sizeof(struct inflate_state) == 87368 && offsetof(struct inflate_state, block_state) == 21160 &&
+           offsetof(struct inflate_state, tmp_in_size) == 21206;
+}
+
+// Opens the library at `path`, for ever. False if it is not there, lacks a function or may have other layouts.
+static inline bool cisal_open(const char *path, struct cisal_library *library) {
+    void *handle = cisal_knows_layouts() ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!handle) return false;
+    *(void **)&library->deflate_init = dlsym(handle, "isal_deflate_init");
+    *(void **)&library->deflate_reset = dlsym(handle, "isal_deflate_reset");
+    *(void **)&library->deflate = dlsym(handle, "isal_deflate");
+    *(void **)&library->inflate_init = dlsym(handle, "isal_inflate_init");
+    *(void **)&library->inflate_reset = dlsym(handle, "isal_inflate_reset");
+    *(void **)&library->inflate = dlsym(handle, "isal_inflate");
+    // Not called: it is what 2.30 has and older releases, whose layouts may be others, have not.
+    void *since_2_30 = dlsym(handle, "isal_deflate_process_dict");
+    if (library->deflate_init && library->deflate_reset && library->deflate && library->inflate_init &&
+        library->inflate_reset && library->inflate && since_2_30) {
+        return true;
+    }
+    dlclose(handle);
+    return false;
+}
+
+// The buffer that a level needs beside the stream, as large as ISA-L proposes: smaller ones make shorter blocks, which
+// costs up to 5% of the speed on text and 40% on incompressible bytes.
+static inline uint32_t cisal_level_buffer_size(uint32_t level) {
+    if (level == 1) return ISAL_DEF_LVL1_DEFAULT;
+    return level == 2 ? ISAL_DEF_LVL2_DEFAULT : ISAL_DEF_LVL3_DEFAULT;
+}
+
+// Bytes of memory for deflating at `level` (1...3): the stream, and behind it the level's buffer.
+static inline size_t cisal_deflate_size(uint32_t level) {
+    return sizeof(struct isal_zstream) + cisal_level_buffer_size(level);
+}
+
+static inline void cisal_deflate_init(struct cisal_library library, void *memory) { library.deflate_init(memory); }
+
+// Deflates all of `input` into one whole stream. Returns its length, 0 if it does not fit.
+static inline uint32_t cisal_deflate(
+    struct cisal_library library, void *memory, uint32_t level, const void *input, uint32_t input_count, void *output,
+    uint32_t output_count) {
+    struct isal_zstream *stream = memory;
+    library.deflate_reset(stream);
+    stream->level = level;
+    stream->level_buf = (uint8_t *)memory + sizeof(struct isal_zstream);
+    stream->level_buf_size = cisal_level_buffer_size(level);
+    // Writing the header turns this to IGZIP_ZLIB_NO_HDR, and a reset does not turn it back.
+    stream->gzip_flag = IGZIP_ZLIB;
+    stream->flush = NO_FLUSH;
+    stream->end_of_stream = 1;
+    stream->next_in = (uint8_t *)input;
+    stream->avail_in = input_count;
+    stream->next_out = output;
+    stream->avail_out = output_count;
+    // Not isal_deflate_stateless: it is no faster, and it wants up to 9 bytes more than the stream takes.
+    if (library.deflate(stream) != COMP_OK || stream->internal_state.state != ZSTATE_END) return 0;
+    return output_count - stream->avail_out;
+}
+
+// Bytes of memory for inflating.
+static inline size_t cisal_inflate_size(void) { return sizeof(struct inflate_state); }
+
+static inline void cisal_inflate_init(struct cisal_library library, void *memory) { library.inflate_init(memory); }
+
+// Begins a new stream.
+static inline void cisal_inflate_reset(struct cisal_library library, void *memory) {
+    struct inflate_state *state = memory;
+    library.inflate_reset(state);
+    state->crc_flag = ISAL_ZLIB;
+}
+
+// Inflates from `input` into `output`, neither of which may be null; `output` is not empty.
+static inline struct cisal_step cisal_inflate(
+    struct cisal_library library, void *memory, const uint8_t *input, uint32_t input_count, void *output,
+    uint32_t output_count) {
+    struct inflate_state *state = memory;
+    // A window of more than 32 KiB, which RFC 1950 does not allow and ISA-L lets pass.
+    bool is_first_byte = !state->wrapper_flag && state->tmp_in_size == 0 && input_count > 0;
+    if (is_first_byte && input[0] >> 4 > 7) return (struct cisal_step){.is_corrupt = true};
+    state->next_in = (uint8_t *)input;
+    state->avail_in = input_count;
+    state->next_out = output;
+    state->avail_out = output_count;
+    bool is_damaged = library.inflate(state) != ISAL_DECOMP_OK;
+    // ISA-L forgets that a preset dictionary was asked for when input ends inside the dictionary's checksum.
+    bool wants_dictionary = state->block_state == ISAL_ZLIB_DICT;
+    bool is_complete = state->block_state == ISAL_BLOCK_FINISH;
+    // It takes input in words, so what follows the stream may be in there already.
+    bool has_more = is_complete && state->read_in_length >= 8;
+    // Its counts are of no use then: avail_in can have gone below zero.
+    if (is_damaged || wants_dictionary || has_more) return (struct cisal_step){.is_corrupt = true};
+    return (struct cisal_step){
+        .is_complete = is_complete,
+        .read = input_count - state->avail_in,
+        .written = output_count - state->avail_out,
+    };
+}
+
+#else
+
+static inline bool cisal_open(const char *path, struct cisal_library *library) { return false; }
+
+static inline size_t cisal_deflate_size(uint32_t level) { return 0; }
+
+static inline void cisal_deflate_init(struct cisal_library library, void *memory) {}
+
+static inline uint32_t cisal_deflate(
+    struct cisal_library library, void *memory, uint32_t level, const void *input, uint32_t input_count, void *output,
+    uint32_t output_count) {
+    return 0;
+}
+
+static inline size_t cisal_inflate_size(void) { return 0; }
+
+static inline void cisal_inflate_init(struct cisal_library library, void *memory) {}
+
+static inline void cisal_inflate_reset(struct cisal_library library, void *memory) {}
+
+static inline struct cisal_step cisal_inflate(
+    struct cisal_library library, void *memory, const uint8_t *input, uint32_t input_count, void *output,
+    uint32_t output_count) {
+    return (struct cisal_step){.is_corrupt = true};
+}
+
+#endif
+
+#endif

@@ -1,0 +1,68 @@
+import TransferIO
+
+/// The connections of one push beside the first one: how many there may be, and when one is wanted. They only ever help:
+/// one that is lost gives its uploads back and is not missed.
+///
+/// `@unchecked Sendable`: touched on the run's loop only.
+final class Lanes: @unchecked Sendable {
+    /// Bytes on their way before another lane is worth its handshake: at first, and when nothing was found to do for one.
+    static let worthwhile = 1 << 20...64 << 20
+
+    /// Lanes that may be lost before it is taken that this server or this network wants none.
+    private static let mostLosses = 3
+
+    /// Fired when another lane would have something to do, and when nobody wants one any more.
+    let wanted = Signal()
+
+    /// Fired when a lane has ended.
+    let ended = Signal()
+
+    private(set) var sessions: [ClientSession] = []
+    private(set) var isOver = false
+    private let limit: Int
+    private var losses = 0
+    private var isClosed = true
+
+    /// - Parameter limit: lanes in all, the first one included.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var isEmpty: Bool { sessions.isEmpty }
+
+    var mayAdd: Bool { !isClosed && sessions.count + 1 < limit && losses < Self.mostLosses }
+
+    /// The first lane is there.
+    func open() {
+        isClosed = false
+    }
+
+    /// No more are wanted: the first lane is over.
+    func close() {
+        isClosed = true
+    }
+
+    /// The push is over.
+    func finish() {
+        isOver = true
+        isClosed = true
+        wanted.fire()
+    }
+
+    func add(_ session: ClientSession) {
+        sessions.append(session)
+    }
+
+    /// Ends those that have not connected; what they have begun goes to others.
+    func cancelUnanswered() {
+        for session in sessions {
+            session.assumeIsolated { if !$0.hasConnected { $0.cancel() } }
+        }
+    }
+
+    func remove(_ session: ClientSession, wasLost: Bool) {
+        sessions.removeAll { $0 === session }
+        if wasLost { losses += 1 }
+        ended.fire()
+    }
+}

@@ -1,0 +1,10 @@
+/// One library's way to inflate, with the state it keeps between pieces and frames.
+protocol InflateEngine: AnyObject {
+    /// Starts a zlib stream; whatever came before is forgotten.
+    func begin()
+
+    /// Expands `input`, the next piece of the stream, into `output`, which is not empty. Both are shorter than 4 GiB.
+    ///
+    /// Not called again once the stream was complete or corrupt, until the next `begin`.
+    func inflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> InflateStep
+}

@@ -1,0 +1,73 @@
+extension Begin {
+    /// Where the content of a part belongs in its upload. It starts at the start of a block and ends at the end of one, or
+    /// with the upload, so that its block digests are those of the upload.
+    package struct Part: Equatable, Sendable {
+        /// The upload's id; the part has one of its own.
+        package var upload: UploadID
+
+        /// Bytes of the upload before the part, a multiple of the block size.
+        package var offset: UInt64
+
+        /// Bytes of the upload.
+        package var total: UInt64
+
+        package init(of upload: UploadID, offset: UInt64, total: UInt64) {
+            self.upload = upload
+            self.offset = offset
+            self.total = total
+        }
+    }
+}
+
+extension Begin.Scope {
+    /// - Parameter size: that `begin` declares.
+    init(_ fields: [FieldTag: [UInt8]], size: UInt64?) throws(ProtocolFault) {
+        switch (fields[.part], fields[.assembly]) {
+        case (nil, nil): self = .whole
+        case (let value?, nil): self = .part(try Begin.Part(value, size: size))
+        case (nil, let value?):
+            guard value.isEmpty, size != nil else { throw .malformed("An assembly must declare its size, no more.") }
+            self = .assembly
+        case (_?, _?): throw .malformed("An upload is a part or an assembly, not both.")
+        }
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        switch self {
+        case .whole: break
+        case .part(let part): bytes.append(field: .part, part.encoded)
+        case .assembly: bytes.append(field: .assembly, [])
+        }
+    }
+}
+
+extension Begin.Part {
+    fileprivate init(_ value: [UInt8], size: UInt64?) throws(ProtocolFault) {
+        self = try value.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
+            var reader = BodyReader(bytes)
+            let part = Self(
+                of: try reader.uploadID(), offset: try reader.integer(UInt64.self),
+                total: try reader.integer(UInt64.self))
+            try reader.finish()
+            return part
+        }
+        guard upload != .none, let size, isWhole(size: size) else {
+            throw .malformed("A part must be whole blocks of its upload.")
+        }
+    }
+
+    private func isWhole(size: UInt64) -> Bool {
+        let block = UInt64(Limits.blockSize)
+        let (end, overflow) = offset.addingReportingOverflow(size)
+        return size > 0 && !overflow && end <= total && offset.isMultiple(of: block)
+            && (end == total || size.isMultiple(of: block))
+    }
+
+    fileprivate var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        upload.encode(into: &bytes)
+        bytes.append(bigEndian: offset)
+        bytes.append(bigEndian: total)
+        return bytes
+    }
+}
