@@ -24,9 +24,10 @@ struct Micro {
     }
 
     private static func measure(thresholds path: String, updating: Bool) async throws {
-        for figure in try FrameBenchmark().rates() + CodecBenchmark().rates() + DigestBenchmark().rates() {
+        for figure in try FrameBenchmark().rates() + DigestBenchmark().rates() + CodecBenchmark().rates() {
             write("\(figure)\n", to: STDOUT_FILENO)
         }
+        write("\(DigestBenchmark().rateAfterCodec())\n", to: STDOUT_FILENO)
         let counts = try FrameBenchmark().allocations() + (try await UploadBenchmark.allocations())
         for figure in counts { write("\(figure)\n", to: STDOUT_FILENO) }
         if updating {
