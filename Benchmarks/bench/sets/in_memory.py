@@ -58,6 +58,7 @@ def _everybody(bench: Bench, files: Corpus) -> list[Peer]:
 
 
 def _compressing(bench: Bench, place: Place) -> list[Peer]:
+    """Only who compresses, whether it pays here or not."""
     program = bench.program
     peers: list[Peer] = [
         Rsync(place, ["-z"]),
@@ -65,8 +66,6 @@ def _compressing(bench: Bench, place: Place) -> list[Peer]:
         Scp(place, ["-C"]),
         Transfer(place, program, ["--compress", "zlib"]),
     ]
-    if "auto" in program.choices("push", "compress"):
-        peers.append(Transfer(place, program))
     if program.has_tls:
         peers.append(Transfer(place, program, ["--compress", "zlib"], tls=True))
     return peers
