@@ -11,7 +11,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan install uninstall format lint clean
+.PHONY: help bootstrap build run test test-tsan bench bench-micro install uninstall format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
@@ -28,9 +28,21 @@ run: build ## start a server, push a picture, a text and a directory to it, comp
 
 test: bootstrap ## run all tests
 	scripts/run-tests.sh
+	@if command -v python3 >/dev/null; then \
+		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks; \
+	else \
+		echo "python3 is not there; the tests of the benchmarks were not run."; \
+	fi
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
+
+bench: build ## measure beside nc, rsync, scp and nginx; BENCH="--help" shows its options
+	PYTHONPATH=Benchmarks python3 -m bench $(BENCH)
+
+bench-micro: bootstrap ## measure parts, compare allocations with thresholds; UPDATE=1 sets them
+	$(swift) build -c release --static-swift-stdlib --product MicroBenchmarks
+	scripts/run-micro-benchmarks.sh $(if $(UPDATE),--update)
 
 # Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root.
 install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR
@@ -43,10 +55,10 @@ uninstall: ## remove what install put there
 	rm -f "$(installed)"
 
 format: ## format the Swift sources in place
-	$(swift) format --in-place --parallel --recursive Sources Tests Package.swift
+	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Package.swift
 
 lint: ## check the format of the Swift sources, and the scripts where shellcheck is there
-	$(swift) format lint --strict --parallel --recursive Sources Tests Package.swift
+	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run"; shellcheck scripts/*.sh .ci/run; \
 	else \

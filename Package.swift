@@ -54,6 +54,15 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
+        .executableTarget(
+            name: "MicroBenchmarks",
+            dependencies: [
+                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferIO", "TransferSystem",
+                "TransferTestSupport", "CAllocations",
+            ],
+            path: "Benchmarks/Micro", swiftSettings: strict),
+
         .target(
             name: "TransferTestSupport", dependencies: ["CLinux"], path: "Tests/TransferTestSupport",
             swiftSettings: strict),

@@ -1,0 +1,96 @@
+import CAllocations
+import Glibc
+import TransferIO
+import TransferServer
+
+/// A server in a process of its own, which says on demand how much it has allocated so far.
+///
+/// The process is this program again. It prints its port, then answers each line on standard input with a line, and
+/// ends with its standard input.
+final class CountedServer {
+    /// What the program is started with to be the server; the directory follows.
+    static let argument = "--serve"
+
+    let port: Int
+
+    private let process: pid_t
+    private let questions: Int32
+    private let answers: UnsafeMutablePointer<FILE>
+
+    init(directory: String) throws {
+        var (input, output): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        guard pipe(&input) == 0, pipe(&output) == 0 else { throw BenchmarkFailure("There are no descriptors left.") }
+        for descriptor in [input[1], output[0]] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        process = try Self.spawn([Self.argument, directory], input: input[0], output: output[1])
+        close(input[0])
+        close(output[1])
+        guard let stream = fdopen(output[0], "r") else { throw BenchmarkFailure("There is no memory left.") }
+        questions = input[1]
+        answers = stream
+        guard let line = Self.line(from: stream), let port = Int(line) else {
+            throw BenchmarkFailure("The server did not start.")
+        }
+        self.port = port
+    }
+
+    deinit {
+        close(questions)
+        fclose(answers)
+        waitpid(process, nil, 0)
+    }
+
+    /// Allocations of the server since it was started.
+    func allocations() throws -> UInt64 {
+        _ = write(questions, "\n", 1)
+        guard let line = Self.line(from: answers), let count = UInt64(line) else {
+            throw BenchmarkFailure("The server ended early.")
+        }
+        return count
+    }
+
+    private static func spawn(_ arguments: [String], input: Int32, output: Int32) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        let program = "/proc/self/exe"
+        let words = ([program] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var process = pid_t()
+        guard posix_spawn(&process, program, &actions, nil, words + [nil], environ) == 0 else {
+            throw BenchmarkFailure("The server's process could not be started.")
+        }
+        return process
+    }
+
+    private static func line(from stream: UnsafeMutablePointer<FILE>) -> String? {
+        var buffer = [CChar](repeating: 0, count: 32)
+        guard fgets(&buffer, Int32(buffer.count), stream) != nil else { return nil }
+        return String(decoding: buffer.prefix { $0 > 32 }.map { UInt8($0) }, as: UTF8.self)
+    }
+}
+
+// MARK: The server's process
+
+extension CountedServer {
+    /// Serves until standard input ends.
+    static func run(in directory: String) async throws {
+        // Lines are formatted and written as by `transfer serve`, and seen by nobody.
+        let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        let endpoint = Endpoint.internet(host: "127.0.0.1", port: 0)
+        let server = try Server(
+            ServerConfiguration(directory: directory, endpoints: [endpoint]), log: Log(descriptor: nowhere))
+        guard case .internet(_, let port)? = try await server.start().first else {
+            throw BenchmarkFailure("The server does not listen.")
+        }
+        say(UInt64(port))
+        while readLine() != nil { say(callocations_count()) }
+        await server.shutDown()
+    }
+
+    private static func say(_ number: UInt64) {
+        let line = Array("\(number)\n".utf8)
+        _ = line.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    }
+}

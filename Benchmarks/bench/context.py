@@ -1,0 +1,91 @@
+"""What all sets share: the choices, the program, where to work, and what was found so far."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import workspace
+from .corpus import Corpus
+from .machine import describe
+from .options import PROJECT, Options
+from .peers import Place
+from .processes import Processes
+from .program import Program
+from .results import Results, Section
+
+
+@dataclass
+class Bench:
+    """One run of the benchmarks."""
+
+    options: Options
+    program: Program
+    directory: Path
+    """Where files come from and go to; in memory, unless it was chosen otherwise."""
+
+    disk: Path | None
+    """A directory on a real file system."""
+
+    processes: Processes
+    results: Results
+
+    @staticmethod
+    @contextmanager
+    def open(options: Options) -> Iterator[Bench]:
+        """Makes the directories; stops all processes and removes all directories in the end, however that comes."""
+        program = Program(options.transfer)
+        parents = [
+            options.directory or workspace.default_parent(),
+            options.disk or workspace.default_disk(PROJECT / ".build"),
+        ]
+        made = [workspace.make_directory(parent) for parent in parents if parent]
+        directory, disk = made[0], made[1] if len(made) > 1 else None
+        logs = directory / "logs"
+        logs.mkdir()
+        results = Results(options.command, options.runs, describe(program.version, directory, disk))
+        processes = Processes(logs)
+        try:
+            yield Bench(options, program, directory, disk, processes, results)
+        finally:
+            # Who is impatient must not keep this from being done.
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            processes.stop_all()
+            for path in made:
+                workspace.remove(path)
+
+    @property
+    def source(self) -> Path:
+        """A directory for the files to push; not there until a corpus is made."""
+        return self.directory / "source"
+
+    def place(self, corpus: Corpus, target: Path | None = None) -> Place:
+        """Where peers push this corpus: to a new directory beside it, unless a target is given."""
+        target = target or self.directory / "target"
+        scratch = self.directory / "servers"
+        for path in (target, scratch):
+            path.mkdir(exist_ok=True)
+        return Place(self.processes, scratch, corpus, target)
+
+    def add(self, name: str, section: Section) -> None:
+        self.results.add(name, section)
+
+    def say(self, text: str) -> None:
+        print(text, flush=True)
+
+    def skip(self, name: str, reason: str) -> None:
+        self.say(f"{name}: skipped: {reason}")
+        self.results.skipped[name] = reason
+
+    def end_set(self) -> None:
+        """Stops what still runs and removes all files of a set."""
+        self.processes.stop_all()
+        for path in self.directory.iterdir():
+            if path != self.processes.logs:
+                workspace.remove(path)
+        if self.disk:
+            workspace.empty(self.disk)

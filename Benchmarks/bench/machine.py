@@ -1,0 +1,70 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from .workspace import filesystem
+
+# The command that tells a version, and where in its output that stands.
+_VERSIONS = {
+    "rsync": (["rsync", "--version"], r"version (\S+)"),
+    "nginx": (["nginx", "-v"], r"nginx/(\S+)"),
+    "curl": (["curl", "--version"], r"curl (\S+)"),
+    "OpenSSH": (["ssh", "-V"], r"OpenSSH_([^\s,]+)"),
+    "nc": (["nc", "-h"], r"^(.*)$"),
+}
+
+
+def describe(program: str, directory: Path, disk: Path | None) -> list[tuple[str, str]]:
+    """Names and values, in the order in which they are shown."""
+    return [
+        ("processor", f"{_processor()}, {os.cpu_count()} cores"),
+        ("memory", f"{_memory_gibibytes():.0f} GiB"),
+        ("system", f"{_distribution()}, Linux {platform.release()}"),
+        ("file systems", f"{filesystem(directory)}; disk: {filesystem(disk) if disk else 'none'}"),
+        ("programs", ", ".join([program, *(f"{name} {_version(name)}" for name in _VERSIONS)])),
+        ("load before", f"{os.getloadavg()[0]:.1f}; 0 is best"),
+        ("date", datetime.date.today().isoformat()),
+    ]
+
+
+def first_compression_of_rsync() -> str:
+    """What `rsync -z` uses between two equal versions: the first method in its list."""
+    lines = _output(["rsync", "--version"]).splitlines()
+    for line, following in zip(lines, lines[1:]):
+        if line.strip() == "Compress list:":
+            return following.split()[0]
+    return "zlib"
+
+
+def _processor() -> str:
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found.group(1) if found else platform.machine()
+
+
+def _memory_gibibytes() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return "unknown distribution"
+
+
+def _version(name: str) -> str:
+    command, pattern = _VERSIONS[name]
+    found = re.search(pattern, _output(command), re.MULTILINE)
+    return found.group(1) if found else "of an unknown version"
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr

@@ -1,0 +1,12 @@
+"""The names of peers in the report, where requirements and the chart ask for one of them."""
+
+NETCAT = "nc"
+NETCAT_TAR = "nc with tar"
+RSYNC = "rsync daemon"
+RSYNC_FSYNC = "rsync daemon --fsync"
+RSYNC_Z = "rsync daemon -z"
+RSYNC_ZLIB = "rsync daemon -z --compress-choice=zlib"
+NGINX = "nginx PUT http (curl)"
+TRANSFER = "transfer, plaintext"
+TRANSFER_ZLIB = "transfer, plaintext --compress zlib"
+TRANSFER_NONE = "transfer, plaintext --compress none"

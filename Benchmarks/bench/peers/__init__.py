@@ -1,0 +1,10 @@
+"""The ways of sending files that are compared."""
+
+from .base import Peer, Place
+from .netcat import Netcat
+from .nginx import Nginx
+from .rsync import Rsync
+from .scp import Scp
+from .transfer import Transfer
+
+__all__ = ["Netcat", "Nginx", "Peer", "Place", "Rsync", "Scp", "Transfer"]

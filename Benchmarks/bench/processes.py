@@ -1,0 +1,147 @@
+"""Other programs: started in sessions of their own, so that each can be ended with all that it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+# Seconds.
+_START_PATIENCE = 20.0
+_STOP_PATIENCE = 10.0
+_POLL = 0.005
+
+# The state of a listening socket in /proc/net/tcp (include/net/tcp_states.h).
+_LISTENING = "0A"
+
+
+class CommandFailed(Exception):
+    """A program ended with an error or did not start; the message has its last words."""
+
+
+class Process:
+    """One program that runs, with everything that it says on standard error in a file."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], command: Sequence[str], log: Path) -> None:
+        self.popen = popen
+        self.command = command
+        self._log = log
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    @property
+    def log(self) -> str:
+        """What it has said so far."""
+        return self._log.read_text(errors="replace")
+
+    def finish(self) -> None:
+        """Waits for its end. Raises CommandFailed when it failed."""
+        status = self.popen.wait()
+        if status != 0:
+            raise self.failure(f"ended with status {status}")
+
+    def forget_log(self) -> None:
+        self._log.unlink(missing_ok=True)
+
+    def failure(self, what: str) -> CommandFailed:
+        last = " ".join(self.log.split())[-300:]
+        return CommandFailed(f"{Path(self.command[0]).name} {what}: {last}")
+
+    def wait_until_listening(self, port: int) -> None:
+        """Waits until somebody listens on the port, without connecting to it: some serve only one connection."""
+        self.wait_until(lambda: _listens(self.pid, port), f"did not listen on port {port}")
+
+    def wait_until(self, happened: Callable[[], bool], otherwise: str) -> None:
+        """Waits a few seconds. Raises CommandFailed when it does not happen or the program ends."""
+        deadline = time.monotonic() + _START_PATIENCE
+        while not happened():
+            if self.popen.poll() is not None or time.monotonic() > deadline:
+                raise self.failure(otherwise)
+            time.sleep(_POLL)
+
+
+class Processes:
+    """All programs that were started and not stopped yet."""
+
+    def __init__(self, logs: Path) -> None:
+        self.logs = logs
+        self._running: list[Process] = []
+        self._started = 0
+
+    def start(
+        self,
+        command: Sequence[str],
+        stdin: IO[bytes] | None = None,
+        stdout: IO[bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Process:
+        """Starts a program and goes on."""
+        self._started += 1
+        log = self.logs / f"{self._started}.log"
+        with log.open("wb") as errors:
+            popen = subprocess.Popen(
+                command,
+                stdin=stdin or subprocess.DEVNULL,
+                stdout=stdout or subprocess.DEVNULL,
+                stderr=errors,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+        process = Process(popen, command, log)
+        self._running.append(process)
+        return process
+
+    def run(
+        self,
+        command: Sequence[str],
+        stdin: IO[bytes] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Runs a program to its end. Raises CommandFailed when it failed."""
+        process = self.start(command, stdin=stdin, environment=environment)
+        process.finish()
+        self._forget(process)
+
+    def stop(self, process: Process) -> None:
+        """Ends a program and all that it started; first politely."""
+        _signal(process, signal.SIGTERM)
+        try:
+            process.popen.wait(_STOP_PATIENCE)
+        except subprocess.TimeoutExpired:
+            _signal(process, signal.SIGKILL)
+            process.popen.wait()
+        _signal(process, signal.SIGKILL)
+        self._forget(process)
+
+    def stop_all(self) -> None:
+        """Ends everything, the youngest first: clients before the servers that wait for them."""
+        for process in reversed(list(self._running)):
+            self.stop(process)
+
+    def _forget(self, process: Process) -> None:
+        process.forget_log()
+        if process in self._running:
+            self._running.remove(process)
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _listens(pid: int, port: int) -> bool:
+    """Looks in the network namespace of the process."""
+    try:
+        text = Path(f"/proc/{pid}/net/tcp").read_text()
+    except OSError:
+        return False
+    wanted = f":{port:04X}"
+    lines = (line.split() for line in text.splitlines()[1:])
+    return any(fields[1].endswith(wanted) and fields[3] == _LISTENING for fields in lines)

@@ -1,0 +1,147 @@
+"""What the project has promised itself, and whether this run kept it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import names
+from .results import Missing, Results
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A bound on one figure."""
+
+    text: str
+    measure: Callable[[Results], float]
+    """Raises Missing when the run did not measure it."""
+
+    bound: float
+    unit: str = "×"
+    is_upper: bool = False
+    """Whether the figure must not be above the bound; otherwise it must not be below."""
+
+    @property
+    def limit(self) -> str:
+        return f"{'at most' if self.is_upper else 'at least'} {self.bound:g} {self.unit}"
+
+    def judge(self, results: Results) -> Verdict:
+        try:
+            measured = self.measure(results)
+        except Missing:
+            return Verdict(self, None)
+        return Verdict(self, measured)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A requirement, and what was measured of it; nothing when this run did not."""
+
+    requirement: Requirement
+    measured: float | None
+
+    @property
+    def passed(self) -> bool | None:
+        if self.measured is None:
+            return None
+        bound = self.requirement.bound
+        return self.measured <= bound if self.requirement.is_upper else self.measured >= bound
+
+    @property
+    def word(self) -> str:
+        return {True: "PASS", False: "FAIL", None: "not measured"}[self.passed]
+
+    @property
+    def figure(self) -> str:
+        return "–" if self.measured is None else f"{self.measured:.2f} {self.requirement.unit}"
+
+    def __str__(self) -> str:
+        return f"{self.word}  {self.requirement.text}: {self.figure}, {self.requirement.limit}"
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """All requirements, judged by one run."""
+    return [requirement.judge(results) for requirement in REQUIREMENTS]
+
+
+def _speed(comparison: str, of: str, against: str) -> Callable[[Results], float]:
+    """How many times as fast as another program; Missing when either has no figure."""
+
+    def measure(results: Results) -> float:
+        found = results.comparison(comparison)
+        return found.throughput(of) / found.throughput(against)
+
+    return measure
+
+
+def _speed_against_fastest(comparison: str, of: str, others: list[str]) -> Callable[[Results], float]:
+    """How many times as fast as the fastest of others. All of them must have been measured."""
+
+    def measure(results: Results) -> float:
+        found = results.comparison(comparison)
+        return found.throughput(of) / max(found.throughput(other) for other in others)
+
+    return measure
+
+
+def _figure(name: str) -> Callable[[Results], float]:
+    return lambda results: results.figure(name)
+
+
+def _worst_spread(results: Results) -> float:
+    """Of the file systems on which sizes were measured, the one with the larger differences."""
+    spreads = [value for name, value in results.figures.items() if name.startswith("sizes.")]
+    if not spreads:
+        raise Missing("sizes")
+    return max(spreads)
+
+
+REQUIREMENTS = [
+    Requirement("1 GiB: speed against nginx PUT", _speed("big", names.TRANSFER, names.NGINX), 1.6),
+    Requirement("1 GiB: speed against the rsync daemon", _speed("big", names.TRANSFER, names.RSYNC), 2.0),
+    Requirement(
+        "1 GiB: processors, both sides and the kernel",
+        lambda results: results.comparison("big").cpu_per_gigabyte(names.TRANSFER),
+        1.2,
+        "CPU-s/GB",
+        is_upper=True,
+    ),
+    Requirement(
+        "Photos: speed against the fastest of nc, rsync and nginx",
+        _speed_against_fastest("photos", names.TRANSFER, [names.NETCAT_TAR, names.RSYNC, names.NGINX]),
+        1.6,
+    ),
+    Requirement("10,000 small files: speed against rsync", _speed("small", names.TRANSFER, names.RSYNC), 1.5),
+    Requirement("Log text, zlib: speed against rsync -z", _speed("text", names.TRANSFER_ZLIB, names.RSYNC_Z), 4.0),
+    Requirement(
+        "Log text, zlib: speed against rsync -z with zlib", _speed("text", names.TRANSFER_ZLIB, names.RSYNC_ZLIB), 4.0
+    ),
+    Requirement(
+        "1 GiB on disk: speed against rsync --fsync", _speed("disk-big", names.TRANSFER, names.RSYNC_FSYNC), 1.3
+    ),
+    Requirement(
+        "10,000 small files on disk: speed against rsync --fsync",
+        _speed("disk-small", names.TRANSFER, names.RSYNC_FSYNC),
+        2.0,
+    ),
+    Requirement(
+        "One file of 4 KiB: time of the client against curl",
+        lambda results: results.figure("single.transfer") / results.figure("single.curl"),
+        0.5,
+        is_upper=True,
+    ),
+    Requirement(
+        "Slow link, text: speed by default against no compression",
+        _speed("network-text", names.TRANSFER, names.TRANSFER_NONE),
+        2.2,
+    ),
+    Requirement(
+        "Slow link, random bytes: speed by default against no compression",
+        _speed("network-random", names.TRANSFER, names.TRANSFER_NONE),
+        0.98,
+    ),
+    Requirement("10 MB to 20 GB a file: dearest gigabyte against the cheapest", _worst_spread, 1.15, is_upper=True),
+    Requirement("1,000 to 200,000 files: fastest against the slowest", _figure("counts"), 1.2, is_upper=True),
+    Requirement("Memory of either side", _figure("memory"), 64, "MiB", is_upper=True),
+]

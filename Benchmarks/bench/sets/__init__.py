@@ -1,0 +1,30 @@
+"""What is measured: each set is a function that makes its files, measures, and adds what it found to the results."""
+
+from collections.abc import Callable
+
+from ..context import Bench
+from .common import Skipped
+from .file_counts import counts
+from .file_sizes import sizes
+from .in_memory import big, photos, small, text
+from .memory_use import memory
+from .on_disk import disk_big, disk_small
+from .single_file import single
+from .slow_network import network
+
+# By name, in the order in which they run and are reported.
+SETS: dict[str, Callable[[Bench], None]] = {
+    "big": big,
+    "photos": photos,
+    "small": small,
+    "text": text,
+    "disk-big": disk_big,
+    "disk-small": disk_small,
+    "single": single,
+    "network": network,
+    "sizes": sizes,
+    "counts": counts,
+    "memory": memory,
+}
+
+__all__ = ["SETS", "Skipped"]

@@ -1,0 +1,53 @@
+"""A slow network: what compression is worth there."""
+
+from __future__ import annotations
+
+import os
+
+from .. import corpus
+from ..context import Bench
+from ..corpus import Corpus
+from ..link import End, slow_link
+from ..peers import Peer, Transfer
+from ..processes import CommandFailed
+from .common import Skipped, compare
+
+_RATE = "100mbit"
+
+# As many bytes as there are in the text.
+_RANDOM_SIZE = 265_000_000
+
+
+def network(bench: Bench) -> None:
+    """Text and random bytes, with every way of compressing that the program knows."""
+    if os.geteuid() != 0:
+        raise Skipped("a network namespace needs root")
+    try:
+        with slow_link(bench.processes, _RATE) as ends:
+            _measure(bench, "text", corpus.log_text(bench.source / "text"), ends)
+            _measure(bench, "random", corpus.one_file(bench.source / "random", _RANDOM_SIZE), ends)
+    except CommandFailed as failure:
+        raise Skipped(f"no slow link could be made: {failure}") from failure
+
+
+def _measure(bench: Bench, kind: str, files: Corpus, ends: tuple[End, End]) -> None:
+    place = bench.place(files)
+    client, server = ends
+
+    def peer(*options: str, name: str | None = None) -> Peer:
+        return Transfer(
+            place,
+            bench.program,
+            options,
+            name=name,
+            host=server.address,
+            serve_in=server.prefix,
+            push_in=client.prefix,
+        )
+
+    methods = bench.program.choices("push", "compress")
+    peers = [peer("--compress", method) for method in methods if method != "auto"]
+    if "auto" in methods:
+        peers.append(peer(name="transfer, plaintext"))
+    what = {"text": "265 MB of log text", "random": "265 MB of random bytes"}[kind]
+    compare(bench, f"network-{kind}", f"{what} over a link of 100 Mbit/s", peers)

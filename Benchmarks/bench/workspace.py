@@ -1,0 +1,84 @@
+"""Directories to work in, and what is known of the file systems that they are on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+# Of a work directory in memory: the largest set of files twice, and some room.
+_MEMORY_NEEDED = 6 << 30
+
+
+def make_directory(parent: Path) -> Path:
+    """A new directory that everybody can enter: servers may run as another user."""
+    parent.mkdir(parents=True, exist_ok=True)
+    path = Path(tempfile.mkdtemp(prefix="transfer-bench-", dir=parent))
+    path.chmod(0o755)
+    return path
+
+
+def default_parent() -> Path:
+    """Memory if there is enough of it, else where temporary files go."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and filesystem(memory) == "tmpfs" and free_bytes(memory) >= _MEMORY_NEEDED:
+        return memory
+    return Path(tempfile.gettempdir())
+
+
+def default_disk(build: Path) -> Path | None:
+    """A place on a real file system, if there is one: the build directory, else where temporary files go."""
+    temporary = Path(tempfile.gettempdir())
+    return next((place for place in (build, temporary) if filesystem(place) != "tmpfs"), None)
+
+
+def empty(directory: Path) -> None:
+    """Removes everything in the directory, but not the directory itself."""
+    for entry in os.scandir(directory):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+
+
+def remove(directory: Path) -> None:
+    """Removes the directory and everything in it, as far as that is possible."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes that can still be written there. Where files are in memory, its limit may promise more than there is."""
+    place = _existing(path)
+    free = shutil.disk_usage(place).free
+    return min(free, _available_memory()) if filesystem(place) == "tmpfs" else free
+
+
+def filesystem(path: Path) -> str:
+    """The type of file system, such as `ext4` or `tmpfs`."""
+    return filesystem_in(Path("/proc/self/mounts").read_text(), _existing(path).resolve())
+
+
+def filesystem_in(mounts: str, path: Path) -> str:
+    """As `filesystem`, from the text of /proc/mounts. Of two mounts at one place the later one counts."""
+    found, depth = "unknown", -1
+    for line in mounts.splitlines():
+        _, point, kind, *_ = line.split()
+        mount = Path(point.replace("\\040", " "))
+        if path.is_relative_to(mount) and len(mount.parts) >= depth:
+            found, depth = kind, len(mount.parts)
+    return found
+
+
+def _available_memory() -> int:
+    """Bytes that can be had without swapping (proc(5), MemAvailable)."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,21 @@
+"""Results to test with."""
+
+from __future__ import annotations
+
+from bench.measure import Sample
+from bench.results import Comparison, Results, Series
+
+
+def series(name: str, *walls: float, cpu: float = 1.0, wire: int = 0) -> Series:
+    return Series(name, "verified", [Sample(wall, cpu, wire) for wall in walls])
+
+
+def comparison(*all_series: Series, files: int = 1, size: int = 1_000_000_000) -> Comparison:
+    return Comparison("One gigabyte", files, size, list(all_series))
+
+
+def results(**sections: Comparison) -> Results:
+    found = Results("make bench", 3, [("processor", "a fast one")])
+    for name, section in sections.items():
+        found.add(name.replace("_", "-"), section)
+    return found
