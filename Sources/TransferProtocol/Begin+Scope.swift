@@ -20,6 +20,9 @@ extension Begin {
 }
 
 extension Begin.Scope {
+    /// Made once: it would be an allocation for every small file.
+    static let tags: Set<FieldTag> = [.part, .assembly]
+
     /// - Parameter size: that `begin` declares.
     init(_ fields: [FieldTag: [UInt8]], size: UInt64?) throws(ProtocolFault) {
         switch (fields[.part], fields[.assembly]) {

@@ -93,7 +93,7 @@ extension Begin {
         permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
         // A path that is not UTF-8 is the upload's fault, not the connection's: it becomes one that no check lets pass.
         path = String(validating: try reader.sizedArray(), as: UTF8.self) ?? Self.undecodablePath
-        scope = try Scope(reader.fields(known: [.part, .assembly]), size: size)
+        scope = try Scope(reader.fields(known: Scope.tags), size: size)
     }
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
