@@ -1,12 +1,9 @@
-import Glibc
 import Synchronization
 import TransferSystem
 
 /// A bounded number of threads for work that can block: disk, name resolution, digests of large blocks. Threads start
 /// when there is work for them and live until the pool is closed.
-///
-/// `@unchecked Sendable`: `state` is only touched with `lock` held.
-package final class BlockingPool: TaskExecutor, @unchecked Sendable {
+package final class BlockingPool: TaskExecutor {
     private enum Work {
         case job(UnownedJob)
         case body(@Sendable () -> Void)
@@ -21,30 +18,15 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
 
     private let name: String
     private let limit: Int
-    private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private let hasWork: UnsafeMutablePointer<pthread_cond_t>
+    private let monitor = Monitor(State())
     /// Counts what was run. It tells Thread Sanitizer what the runtime doesn't when a continuation is resumed before its
     /// task waits: that all of `body` happened before what follows it.
     private let finished = Atomic(0)
-    // Unchecked, because waiting on the condition gives the lock up in the middle of a function, which the runtime's check
-    // of exclusive access does not understand: under -O it ends the process.
-    @exclusivity(unchecked) private var state = State()
 
     /// - Parameter threads: how many at most; at least 1.
     package init(name: String, threads: Int) {
         self.name = name
         limit = max(1, threads)
-        lock = .allocate(capacity: 1)
-        hasWork = .allocate(capacity: 1)
-        pthread_mutex_init(lock, nil)
-        pthread_cond_init(hasWork, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(hasWork)
-        pthread_mutex_destroy(lock)
-        hasWork.deallocate()
-        lock.deallocate()
     }
 
     package func enqueue(_ job: consuming ExecutorJob) {
@@ -71,24 +53,22 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
 
     /// Lets the threads end as soon as there is no work for them; each holds the pool until then. Work may still come.
     package func close() {
-        pthread_mutex_lock(lock)
-        state.isClosed = true
-        pthread_mutex_unlock(lock)
-        pthread_cond_broadcast(hasWork)
+        monitor.withLock { monitor.state.isClosed = true }
+        monitor.wakeAll()
     }
 
     private func add(_ work: Work) {
-        pthread_mutex_lock(lock)
-        state.queue.append(work)
-        // A thread counts as idle until it has woken, so each of them can take only one of those that wait.
-        let mustStart = state.queue.count > state.idle && state.threads < limit
-        if mustStart { state.threads += 1 }
-        pthread_mutex_unlock(lock)
-        guard mustStart else {
-            pthread_cond_signal(hasWork)
-            return
+        if mustStart(for: work) { startWorker() } else { monitor.wakeOne() }
+    }
+
+    private func mustStart(for work: Work) -> Bool {
+        monitor.withLock {
+            monitor.state.queue.append(work)
+            // A thread counts as idle until it has woken, so each of them can take only one of those that wait.
+            guard monitor.state.queue.count > monitor.state.idle, monitor.state.threads < limit else { return false }
+            monitor.state.threads += 1
+            return true
         }
-        startWorker()
     }
 
     /// Without a single thread nothing queued would ever run, so the work is then done right here: slow, but done.
@@ -96,10 +76,10 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
         do throws(SystemError) {
             try startThread(name: name) { [self] in work() }
         } catch {
-            pthread_mutex_lock(lock)
-            state.threads -= 1
-            let isAlone = state.threads == 0
-            pthread_mutex_unlock(lock)
+            let isAlone = monitor.withLock {
+                monitor.state.threads -= 1
+                return monitor.state.threads == 0
+            }
             if isAlone { while let work = next(waiting: false) { perform(work) } }
         }
     }
@@ -116,17 +96,17 @@ package final class BlockingPool: TaskExecutor, @unchecked Sendable {
     }
 
     private func next(waiting: Bool) -> Work? {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        while true {
-            if let work = state.queue.popFirst() { return work }
-            guard waiting, !state.isClosed else {
-                if waiting { state.threads -= 1 }
-                return nil
+        monitor.withLock {
+            while true {
+                if let work = monitor.state.queue.popFirst() { return work }
+                guard waiting, !monitor.state.isClosed else {
+                    if waiting { monitor.state.threads -= 1 }
+                    return nil
+                }
+                monitor.state.idle += 1
+                monitor.wait()
+                monitor.state.idle -= 1
             }
-            state.idle += 1
-            pthread_cond_wait(hasWork, lock)
-            state.idle -= 1
         }
     }
 }

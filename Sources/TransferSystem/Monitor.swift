@@ -1,0 +1,65 @@
+import Glibc
+
+/// A value under a lock, with a condition to wait for: for threads that wait until another has changed it.
+///
+/// `state` is reached through a pointer: waiting gives the lock up in the middle of a function, which the runtime's check
+/// of exclusive access would take for a conflict.
+///
+/// `@unchecked Sendable`: `state` is only touched with the lock held.
+package final class Monitor<State>: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private let value: UnsafeMutablePointer<State>
+
+    package init(_ initial: State) {
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        pthread_cond_init(condition, nil)
+        value = .allocate(capacity: 1)
+        value.initialize(to: initial)
+    }
+
+    deinit {
+        value.deinitialize(count: 1)
+        value.deallocate()
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    /// To be touched with the lock held, one access at a time.
+    package var state: State {
+        _read { yield value.pointee }
+        _modify { yield &value.pointee }
+    }
+
+    /// Calls `body` with the lock held.
+    package func withLock<Result>(_ body: () -> Result) -> Result {
+        lock()
+        defer { unlock() }
+        return body()
+    }
+
+    package func lock() {
+        pthread_mutex_lock(mutex)
+    }
+
+    package func unlock() {
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// Gives the lock up until another thread wakes this one, perhaps for nothing.
+    package func wait() {
+        pthread_cond_wait(condition, mutex)
+    }
+
+    package func wakeOne() {
+        pthread_cond_signal(condition)
+    }
+
+    package func wakeAll() {
+        pthread_cond_broadcast(condition)
+    }
+}
