@@ -14,6 +14,7 @@ package final class TemporaryDirectory: Sendable {
     /// Makes the directory in `TMPDIR`, or in `/tmp`. Its path is short enough for a Unix-domain socket in it.
     package init() throws(Failure) {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        // mkdtemp(3) wants six X at the end, and writes what makes the name unique over them.
         let template = strdup(parent + "/transfer-XXXXXX")
         defer { free(template) }
         guard let template, let made = mkdtemp(template) else { throw Failure(errno: errno) }
