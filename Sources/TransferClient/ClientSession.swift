@@ -146,7 +146,13 @@ actor ClientSession {
 extension ClientSession {
     private func produceLoop() async {
         while ending == nil {
-            if isComplete { return end(isLeaving ? .lost("the server is stopping") : .complete) }
+            if isIdle {
+                guard isFirst, !run.lanes.isEmpty else {
+                    return end(isLeaving ? .lost("the server is stopping") : .complete)
+                }
+                // The others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
+                run.lanes.cancelUnanswered()
+            }
             guard mayFill else {
                 await mayProduce.wait()
                 continue
@@ -177,14 +183,9 @@ extension ClientSession {
     /// How many uploads may begin now. One that has begun goes on while others are held back.
     private var allowance: Int { isLeaving || heldUntil > .now ? 0 : machine.allowance }
 
-    private var isComplete: Bool {
-        guard machine.isSettled, queue.isEmpty, isLeaving || (producing == .exhausted && machine.isWelcomed) else {
-            return false
-        }
-        guard isFirst, !run.lanes.isEmpty else { return true }
-        // Others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
-        run.lanes.cancelUnanswered()
-        return false
+    /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
+    private var isIdle: Bool {
+        machine.isSettled && queue.isEmpty && (isLeaving || (producing == .exhausted && machine.isWelcomed))
     }
 
     private func take(_ chunk: OutgoingChunk) {

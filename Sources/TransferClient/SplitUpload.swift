@@ -11,8 +11,9 @@ final class SplitUpload: Sendable {
         var staged: UInt64 = 0
         /// How far the server is with each of the others.
         var progress: [UploadID: UInt64] = [:]
-        /// Of all blocks, one after the other.
-        var digests: [UInt8]
+        /// Of the blocks of each part that was read, one after the other, by where the part starts. They are kept as they
+        /// come: what size a file claims to have says nothing of how much can be read of it.
+        var digests: [UInt64: [UInt8]] = [:]
         var isOver = false
     }
 
@@ -27,7 +28,7 @@ final class SplitUpload: Sendable {
     private let path: String
     private let followsLinks: Bool
     private let partSize: UInt64
-    private let state: Locked<State>
+    private let state = Locked(State())
 
     /// Bytes of a part: long enough that its frames cost nothing, short enough that the lanes end together and that
     /// little is sent again after a lost connection.
@@ -50,8 +51,6 @@ final class SplitUpload: Sendable {
         let block = UInt64(Limits.blockSize)
         let share = (file.size / Self.mostParts / block + 1) * block
         partSize = max(Self.shortestPart, share)
-        let blocks = Int(clamping: (file.size - 1) / block + 1)
-        state = Locked(State(digests: [UInt8](repeating: 0, count: blocks * function.size)))
     }
 
     var size: UInt64 { file.size }
@@ -79,10 +78,11 @@ final class SplitUpload: Sendable {
         return source
     }
 
-    /// Keeps the digests of a part's blocks, which were read from `offset` on.
+    /// Keeps the digests of a part's blocks, in place of those of an earlier attempt at it.
+    ///
+    /// - Parameter offset: where the part starts.
     func keep(_ digests: [UInt8], from offset: UInt64) {
-        let start = Int(offset / UInt64(Limits.blockSize)) * function.size
-        state.withLock { $0.digests.replaceSubrange(start..<start + digests.count, with: digests) }
+        state.withLock { $0.digests[offset] = digests }
     }
 
     /// How far the server is with the whole, when it is so far with a part.
@@ -107,7 +107,10 @@ final class SplitUpload: Sendable {
     }
 
     /// The digest of the whole; to be asked when all parts were read.
-    var digest: Digest { state.withLock { BlockTree.root($0.digests, function) } }
+    var digest: Digest {
+        let parts = state.withLock { $0.digests }
+        return BlockTree.root(parts.sorted { $0.key < $1.key }.flatMap(\.value), function)
+    }
 
     /// Nothing more of it is wanted.
     ///

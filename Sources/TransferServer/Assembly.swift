@@ -9,34 +9,24 @@ import TransferSystem
 /// Lock order: the assembly's before a claim's. A part is written under its claim's lock, so whoever takes a part over
 /// knows that the last owner has written its last byte.
 final class Assembly: Sendable {
-    /// A verified part.
-    private struct Part {
-        let end: UInt64
-        /// The number of the connection that brought it.
-        let connection: Int
-        /// Of its blocks, one after the other.
-        let digests: [UInt8]
-    }
-
     private struct State {
         var staged: StagedFile?
-        /// By where they start; none overlaps another.
-        var parts: [UInt64: Part] = [:]
-        /// Being written.
+        var parts = VerifiedParts()
+        /// Being written: each connection has one at most.
         var claims: [PartClaim] = []
         var isFinished = false
 
         /// Whether no newer connection has any of the bytes.
         func allows(_ range: Range<UInt64>, _ connection: Int) -> Bool {
             claims.allSatisfy { !$0.range.overlaps(range) || $0.connection <= connection }
-                && parts.allSatisfy { !($0..<$1.end).overlaps(range) || $1.connection <= connection }
+                && parts.newestConnection(in: range).map { $0 <= connection } ?? true
         }
 
         /// Nobody has any of the bytes any more.
         mutating func clear(_ range: Range<UInt64>) {
             for claim in claims where claim.range.overlaps(range) { claim.revoke() }
             claims.removeAll { $0.range.overlaps(range) }
-            for (offset, part) in parts where (offset..<part.end).overlaps(range) { parts[offset] = nil }
+            parts.remove(in: range)
         }
 
         /// - Returns: the file.
@@ -105,8 +95,7 @@ final class Assembly: Sendable {
         try state.withLock { (state) throws(StoreError) in
             guard let index = state.claims.firstIndex(where: { $0 === claim }) else { throw .takenOver }
             state.claims.remove(at: index)
-            state.parts[claim.range.lowerBound] = Part(
-                end: claim.range.upperBound, connection: claim.connection, digests: digests)
+            state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
         }
     }
 
@@ -121,7 +110,7 @@ final class Assembly: Sendable {
     /// - Throws: `incomplete` when bytes are missing; what is there is thrown away then.
     func finish() throws(StoreError) -> (staged: StagedFile, digest: Digest) {
         try state.withLock { (state) throws(StoreError) in
-            let digest = digest(state.parts)
+            let digest = state.parts.digests(total: total).map { BlockTree.root($0, function) }
             let staged = state.finish()
             guard let staged, let digest else {
                 staged?.discard()
@@ -134,18 +123,6 @@ final class Assembly: Sendable {
     /// Ends the assembly and throws away what it holds.
     func giveUp() {
         state.withLock { $0.finish()?.discard() }
-    }
-
-    /// - Returns: nothing when a byte is missing.
-    private func digest(_ parts: [UInt64: Part]) -> Digest? {
-        var digests: [UInt8] = []
-        var end: UInt64 = 0
-        while end < total {
-            guard let part = parts[end] else { return nil }
-            digests += part.digests
-            end = part.end
-        }
-        return BlockTree.root(digests, function)
     }
 }
 

@@ -25,7 +25,7 @@ import TransferTestSupport
 
     /// Threads of this process that belong to clients, by their names.
     private static func threads() -> Int {
-        Files.names("/proc/self/task").count { thread in
+        names(in: "/proc/self/task").count { thread in
             guard let name = Files.read("/proc/self/task/\(thread)/comm") else { return false }
             return ["transfer-client\n", "transfer-read\n"].contains(String(decoding: name, as: UTF8.self))
         }

@@ -68,26 +68,10 @@ enum Files {
         }
     }
 
-    /// Entries of a directory.
-    static func names(_ path: String) -> [String] { entries(path).map(\.name) }
-
-    private static func entries(_ path: String) -> [(name: String, isDirectory: Bool)] {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var found: [(String, Bool)] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-            }
-            if ![".", ".."].contains(name) { found.append((name, Int(entry.pointee.d_type) == DT_DIR)) }
-        }
-        return found
-    }
-
     /// All files below a directory, by their paths in it, without the server's own folder.
     static func tree(_ path: String, _ prefix: String = "") -> [String] {
-        entries(path).filter { $0.name != ".transfer" }.flatMap { name, isDirectory in
-            isDirectory ? tree("\(path)/\(name)", "\(prefix)\(name)/") : [prefix + name]
+        names(in: path).filter { $0 != ".transfer" }.flatMap { name in
+            isDirectory("\(path)/\(name)") ? tree("\(path)/\(name)", "\(prefix)\(name)/") : [prefix + name]
         }.sorted()
     }
 }

@@ -118,17 +118,9 @@ extension TestServer {
     }
 
     private static func walk(_ path: String, _ prefix: String) -> [String] {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var found: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            guard name != ".", name != ".." else { continue }
-            found.append(prefix + name)
-            if entry.pointee.d_type == UInt8(DT_DIR) { found += walk(path + "/" + name, prefix + name + "/") }
+        names(in: path).flatMap { name in
+            let below = path + "/" + name
+            return [prefix + name] + (isDirectory(below) ? walk(below, prefix + name + "/") : [])
         }
-        return found
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import TransferSystem
+import TransferTestSupport
 
 /// The file system as others see it, past the store.
 enum Files {
@@ -56,18 +57,7 @@ enum Files {
     /// All bits but the type.
     static func mode(_ path: String) -> mode_t? { status(path).map { $0.st_mode & 0o7777 } }
 
-    static func names(_ path: String) -> Set<String> {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var names: Set<String> = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.insert(name) }
-        }
-        return names
-    }
+    static func names(_ path: String) -> Set<String> { Set(TransferTestSupport.names(in: path)) }
 
     /// Every path below `path`, directories with a slash behind.
     static func tree(_ path: String, under prefix: String = "") -> Set<String> {

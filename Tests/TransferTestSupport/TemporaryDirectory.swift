@@ -14,6 +14,7 @@ package final class TemporaryDirectory: Sendable {
     /// Makes the directory in `TMPDIR`, or in `/tmp`. Its path is short enough for a Unix-domain socket in it.
     package init() throws(Failure) {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        // mkdtemp(3) wants six X at the end, and writes what makes the name unique over them.
         let template = strdup(parent + "/transfer-XXXXXX")
         defer { free(template) }
         guard let template, let made = mkdtemp(template) else { throw Failure(errno: errno) }
@@ -33,18 +34,5 @@ package final class TemporaryDirectory: Sendable {
         chmod(path, 0o700)
         for name in names(in: path) { remove(path + "/" + name) }
         rmdir(path)
-    }
-
-    private static func names(in path: String) -> [String] {
-        guard let stream = opendir(path) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
     }
 }

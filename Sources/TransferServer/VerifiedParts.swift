@@ -1,0 +1,62 @@
+/// The parts of an upload that are there and verified: in order, none overlapping another, found by binary search,
+/// because there can be one for each block.
+struct VerifiedParts {
+    struct Part {
+        let range: Range<UInt64>
+        /// The number of the connection that brought it.
+        let connection: Int
+        /// Of its blocks, one after the other.
+        let digests: [UInt8]
+    }
+
+    private var parts: [Part] = []
+
+    var isEmpty: Bool { parts.isEmpty }
+
+    /// The number of the newest connection that brought any of the bytes.
+    func newestConnection(in range: Range<UInt64>) -> Int? {
+        parts[indices(in: range)].lazy.map(\.connection).max()
+    }
+
+    /// Keeps a part in place of all that overlap it.
+    mutating func insert(_ part: Part) {
+        parts.replaceSubrange(indices(in: part.range), with: CollectionOfOne(part))
+    }
+
+    /// Forgets all parts that have any of the bytes.
+    mutating func remove(in range: Range<UInt64>) {
+        parts.removeSubrange(indices(in: range))
+    }
+
+    /// The digests of all blocks, one after the other.
+    ///
+    /// - Parameter total: bytes of the upload.
+    /// - Returns: nothing when a byte is missing.
+    func digests(total: UInt64) -> [UInt8]? {
+        var digests: [UInt8] = []
+        var end: UInt64 = 0
+        for part in parts {
+            guard part.range.lowerBound == end else { return nil }
+            digests += part.digests
+            end = part.range.upperBound
+        }
+        return end == total ? digests : nil
+    }
+
+    /// Of the parts that have any of the bytes.
+    private func indices(in range: Range<UInt64>) -> Range<Int> {
+        let first = firstIndex { $0.range.upperBound > range.lowerBound }
+        let end = firstIndex { $0.range.lowerBound >= range.upperBound }
+        return first..<max(first, end)
+    }
+
+    /// - Parameter isSo: false of some parts at the front and true of all others.
+    private func firstIndex(where isSo: (Part) -> Bool) -> Int {
+        var found = 0..<parts.count
+        while !found.isEmpty {
+            let middle = found.lowerBound + found.count / 2
+            found = isSo(parts[middle]) ? found.lowerBound..<middle : middle + 1..<found.upperBound
+        }
+        return found.lowerBound
+    }
+}
