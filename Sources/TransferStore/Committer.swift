@@ -9,7 +9,7 @@ import TransferSystem
 final class Committer: Sendable {
     private let durability: Durability
     private let fileSystem: FileSystem
-    private let calls: SyncCalls
+    private let disk: Disk
     private let group: GroupSync
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
@@ -29,14 +29,12 @@ final class Committer: Sendable {
     private static let threads = 8
     private static let filesPerThread = 4
 
-    /// - Parameters:
-    ///   - directory: on `fileSystem`, whole syncs of which go through its descriptor.
-    ///   - calls: what to call; others for tests.
-    init(_ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem, calls: SyncCalls) {
+    /// - Parameter directory: on `fileSystem`, whole syncs of which go through its descriptor.
+    init(_ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem) {
         self.durability = durability
         self.fileSystem = fileSystem
-        self.calls = calls
-        group = GroupSync { () throws(SystemError) in try calls.fileSystem(directory.number) }
+        disk = directory.disk
+        group = GroupSync { () throws(SystemError) in try directory.disk.syncAll(directory.number) }
     }
 
     /// Whether there is anything to do at all.
@@ -47,7 +45,7 @@ final class Committer: Sendable {
 
     /// Starts to write what has been written to a file so far.
     func start(_ descriptor: Int32) {
-        if isNeeded { calls.start(descriptor) }
+        if isNeeded { disk.startWriting(descriptor) }
     }
 
     /// Makes files or directories durable. A failure must not be followed by a second attempt, which would succeed
@@ -69,7 +67,7 @@ final class Committer: Sendable {
     /// Each file that comes earns some waiting for others' bytes, whether it was needed or not: in the end all of that
     /// waiting takes no longer than what it saves.
     private func canSyncAll(_ count: Int, _ bytes: UInt64) -> Bool {
-        guard fileSystem.syncsAsAWhole, let dirty = calls.dirtyBytes() else { return false }
+        guard fileSystem.syncsAsAWhole, let dirty = disk.dirtyBytes else { return false }
         let strange = dirty - min(dirty, bytes)
         return allowance.withLock { allowance in
             allowance = min(allowance + UInt64(count) * Self.savedBytes, Self.mostStrangeBytes)
@@ -96,12 +94,12 @@ final class Committer: Sendable {
 
     private func start(_ descriptors: [Int32], _ bytes: UInt64) {
         guard descriptors.count > 1, bytes > 0 else { return }
-        for descriptor in descriptors { calls.start(descriptor) }
+        for descriptor in descriptors { disk.startWriting(descriptor) }
     }
 
     private func failure(of descriptor: Int32, since failures: Int) -> SystemError? {
         failure { () throws(SystemError) in
-            try calls.file(descriptor)
+            try disk.sync(descriptor)
             try group.check(since: failures)
         }
     }

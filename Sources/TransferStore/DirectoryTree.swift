@@ -57,11 +57,11 @@ struct DirectoryTree: Sendable {
     private static let resolve = UInt64(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
     private static func openBeneath(_ root: DirectoryHandle, _ path: String) throws(SystemError) -> DirectoryHandle {
-        let flags = UInt64(clinux_o_directory | O_RDONLY | O_CLOEXEC)
+        let flags = clinux_o_directory | O_RDONLY
         while true {
             do throws(SystemError) {
-                let number = try system("openat2") { clinux_openat2(root.number, path, flags, 0, resolve) }
-                return DirectoryHandle(Descriptor(number))
+                let opened = try root.disk.open(root.number, path: path, flags: flags, resolve: resolve)
+                return DirectoryHandle(opened, on: root.disk)
             } catch {
                 // The tree was renamed meanwhile and the kernel could not tell (openat2(2)): ask again.
                 if error.errno != EAGAIN { throw error }

@@ -27,22 +27,22 @@ package final class FileStore: Sendable {
     package convenience init(
         path: String, durability: Durability = .commit, usesOpenat2: Bool = true
     ) throws(StoreError) {
-        try self.init(path: path, durability: durability, usesOpenat2: usesOpenat2, fileSystem: nil, calls: SyncCalls())
+        try self.init(path: path, durability: durability, usesOpenat2: usesOpenat2, fileSystem: nil, disk: Disk())
     }
 
     /// - Parameters:
     ///   - fileSystem: what the directory is taken to be on; nothing to find out.
-    ///   - calls: what to sync with.
+    ///   - disk: what all calls go through.
     init(
-        path: String, durability: Durability, usesOpenat2: Bool = true, fileSystem: FileSystem?, calls: SyncCalls
+        path: String, durability: Durability, usesOpenat2: Bool = true, fileSystem: FileSystem?, disk: Disk
     ) throws(StoreError) {
         self.durability = durability
         do throws(SystemError) {
             let syncs = durability == .commit
-            let root = try Self.makeDirectory(path, syncs: syncs)
+            let root = try Self.makeDirectory(path, on: disk, syncs: syncs)
             let own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
             let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
-            incoming = try Incoming(directory, durability, fileSystem: fileSystem, calls: calls)
+            incoming = try Incoming(directory, durability, fileSystem: fileSystem)
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
             tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
             umask = try Self.readUmask()
@@ -99,14 +99,16 @@ package final class FileStore: Sendable {
     /// Permission bits for a new file; without any from the client, those of any new file.
     static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 
-    private static func makeDirectory(_ path: String, syncs: Bool) throws(SystemError) -> DirectoryHandle {
+    private static func makeDirectory(
+        _ path: String, on disk: Disk, syncs: Bool
+    ) throws(SystemError) -> DirectoryHandle {
         do throws(SystemError) {
-            try system("mkdir") { mkdir(path, 0o777) }
+            try disk.makeDirectory(AT_FDCWD, path, mode: 0o777)
         } catch {
             guard error.isExisting else { throw error }
-            return try DirectoryHandle(path: path)
+            return try DirectoryHandle(path: path, on: disk)
         }
-        let made = try DirectoryHandle(path: path)
+        let made = try DirectoryHandle(path: path, on: disk)
         guard syncs else { return made }
         // Without its own name nothing in it would survive a power failure. A parent that may not be read cannot be
         // synced.

@@ -17,8 +17,7 @@ struct FileSystem: Equatable, Sendable {
 
     /// Looks at the one that the directory is on.
     init(of directory: DirectoryHandle) throws(SystemError) {
-        var type = 0
-        try system("fstatfs") { clinux_file_system_type(directory.number, &type) }
+        let type = try directory.disk.fileSystemType(directory.number)
         isMemory = [Int(TMPFS_MAGIC), Int(RAMFS_MAGIC)].contains(type)
         syncsAsAWhole = Self.reportsEverything(type) && Self.isKernel(Self.kernelRelease, atLeast: Self.exactSyncfs)
     }

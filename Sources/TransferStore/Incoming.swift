@@ -12,14 +12,12 @@ final class Incoming: Sendable {
 
     /// - Parameters:
     ///   - fileSystem: what the directory is on, or nothing to find out.
-    ///   - calls: what to sync with; others for tests.
     init(
-        _ directory: DirectoryHandle, _ durability: Durability, fileSystem: FileSystem? = nil,
-        calls: SyncCalls = SyncCalls()
+        _ directory: DirectoryHandle, _ durability: Durability, fileSystem: FileSystem? = nil
     ) throws(SystemError) {
         let fileSystem = if let fileSystem { fileSystem } else { try FileSystem(of: directory) }
         self.directory = directory
         self.fileSystem = fileSystem
-        committer = Committer(durability, of: directory, on: fileSystem, calls: calls)
+        committer = Committer(durability, of: directory, on: fileSystem)
     }
 }

@@ -48,9 +48,8 @@ struct Slot {
         let digester = ContentDigester(function)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
-        let number = file.number
         while true {
-            let count = try system("read") { read(number, buffer.baseAddress, buffer.count) }
+            let count = try directory.disk.read(file.number, into: buffer)
             guard count > 0 else { return digester.finish().digest }
             digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
         }

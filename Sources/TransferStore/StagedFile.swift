@@ -34,6 +34,8 @@ package final class StagedFile: @unchecked Sendable {
 
     var number: Int32 { descriptor.number }
 
+    private var disk: Disk { incoming.directory.disk }
+
     private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming) {
         self.descriptor = descriptor
         self.place = place
@@ -52,9 +54,7 @@ package final class StagedFile: @unchecked Sendable {
         while !rest.isEmpty {
             let written: Int
             do throws(SystemError) {
-                written = try system("pwrite") {
-                    pwrite(number, rest.baseAddress, rest.count, off_t(clamping: position))
-                }
+                written = try disk.write(number, rest, at: position)
             } catch {
                 throw StoreError(error, doing: "write the content")
             }
@@ -85,7 +85,7 @@ package final class StagedFile: @unchecked Sendable {
 
     private func allocate(_ size: UInt64) throws(SystemError) {
         do throws(SystemError) {
-            try system("fallocate") { clinux_fallocate(number, FALLOC_FL_KEEP_SIZE, 0, off_t(size)) }
+            try disk.reserve(number, size: off_t(size))
         } catch {
             guard error.errno == EOPNOTSUPP || error.errno == ENOSYS else { throw error }
         }
@@ -93,8 +93,7 @@ package final class StagedFile: @unchecked Sendable {
 
     /// For file systems in memory, where reserving would clear every page first: 0.25 s for a GiB.
     private func checkRoom(_ size: UInt64) throws(SystemError) {
-        var status = statvfs()
-        try system("fstatvfs") { fstatvfs(number, &status) }
+        let status = try disk.room(number)
         // Without a limit it has no blocks (tmpfs(5), size).
         guard status.f_blocks > 0 else { return }
         let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
@@ -104,15 +103,11 @@ package final class StagedFile: @unchecked Sendable {
     /// Sets what the client told of its file.
     func setAttributes(modified: Begin.Timestamp?, permissions: mode_t) throws(SystemError) {
         if let modified {
-            var times = (
-                timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
-                timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds))
-            )
-            _ = try withUnsafeBytes(of: &times) { (times) throws(SystemError) in
-                try system("futimens") { futimens(number, times.assumingMemoryBound(to: timespec.self).baseAddress) }
-            }
+            let access = timespec(tv_sec: 0, tv_nsec: clinux_utime_omit)
+            let change = timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds))
+            try disk.setTimes(number, (access, change))
         }
-        if case .part = place { try system("fchmod") { fchmod(number, permissions) } }
+        if case .part = place { try disk.setPermissions(number, permissions) }
     }
 
     /// Gives the file its final name; fails with EEXIST when that is taken.
@@ -128,7 +123,7 @@ package final class StagedFile: @unchecked Sendable {
     /// Gives the file its final name, whatever file has it now.
     func replace(in directory: DirectoryHandle, name: String, id: UploadID) throws(SystemError) {
         let part = try partName(id: id)
-        try system("renameat") { renameat(incoming.directory.number, part, directory.number, name) }
+        try disk.rename(incoming.directory.number, part, to: (directory.number, name))
         place = .none
     }
 
@@ -151,9 +146,7 @@ package final class StagedFile: @unchecked Sendable {
 
     private func rename(_ part: String, into directory: DirectoryHandle, as name: String) throws(SystemError) {
         do throws(SystemError) {
-            try system("renameat2") {
-                clinux_renameat2(incoming.directory.number, part, directory.number, name, clinux_rename_noreplace)
-            }
+            try disk.renameToFreeName(incoming.directory.number, part, to: (directory.number, name))
         } catch {
             // The file system lacks the flag (rename(2)): a second name, and then one less, is as atomic.
             guard error.errno == EINVAL else { throw error }
@@ -168,15 +161,14 @@ package final class StagedFile: @unchecked Sendable {
     private func link(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         if incoming.linksByDescriptor.load(ordering: .relaxed) {
             do throws(SystemError) {
-                try system("linkat") { linkat(number, "", directory.number, name, clinux_at_empty_path) }
+                try disk.link(number, "", flags: clinux_at_empty_path, to: (directory.number, name))
                 return
             } catch {
                 guard error.errno == ENOENT else { throw error }
             }
         }
-        try system("linkat") {
-            linkat(AT_FDCWD, "/proc/self/fd/\(number)", directory.number, name, AT_SYMLINK_FOLLOW)
-        }
+        let path = "/proc/self/fd/\(number)"
+        try disk.link(number, path, flags: AT_SYMLINK_FOLLOW, to: (directory.number, name))
         incoming.linksByDescriptor.store(false, ordering: .relaxed)
     }
 

@@ -16,11 +16,11 @@ import Testing
 
     init() throws {
         temporary = try TemporaryDirectory()
-        directory = try DirectoryHandle(path: temporary.path)
+        directory = try DirectoryHandle(path: temporary.path, on: syncs.disk)
     }
 
     private func committer(_ fileSystem: FileSystem, _ durability: Durability = .commit) -> Committer {
-        Committer(durability, of: directory, on: fileSystem, calls: syncs.calls)
+        Committer(durability, of: directory, on: fileSystem)
     }
 
     private func numbers(_ count: Int) -> [Int32] { (0..<Int32(count)).map { 1000 + $0 } }
@@ -109,20 +109,21 @@ import Testing
         }
         let numbers = numbers(count)
         let outcomes = committer(Self.simpleDisk).commit(numbers, since: 0)
-        #expect(outcomes == numbers.map { $0 % 3 == 1 ? RecordedSyncs.failure : nil })
+        #expect(outcomes.map { $0?.errno } == numbers.map { $0 % 3 == 1 ? EIO : nil })
         #expect(syncs.syncs.count == count)
     }
 
     @Test func aFailureOfAllIsEveryones() {
         syncs.observe { call throws(SystemError) in if case .fileSystem = call { throw RecordedSyncs.failure } }
         let committer = committer(Self.disk)
-        #expect(committer.commit(numbers(20), since: 0) == numbers(20).map { _ in RecordedSyncs.failure })
+        let failure = SystemError(errno: EIO, call: "syncfs")
+        #expect(committer.commit(numbers(20), since: 0) == numbers(20).map { _ in failure })
         #expect(syncs.all == [.fileSystem(directory.number)])
         #expect(committer.failures == 1)
         // Also of those that were staged before and come later, one by one or together; not of new ones.
         syncs.observe { _ throws(SystemError) in }
         for count in [1, 3, 20] {
-            #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in RecordedSyncs.failure })
+            #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in failure })
             #expect(committer.commit(numbers(count), since: 1) == numbers(count).map { _ in nil })
         }
     }

@@ -45,10 +45,9 @@ import Testing
     func whatIsNotOnDiskIsNotAcknowledged(_ uploads: (count: Int, dirtyBytes: UInt64), mkfs: String) throws {
         let temporary = try TemporaryDirectory()
         guard let disk = try FailingDisk(in: temporary, mkfs: mkfs) else { return }
-        var calls = SyncCalls()
-        calls.dirtyBytes = { uploads.dirtyBytes }
         do {
-            let store = try FileStore(path: disk.path, durability: .commit, fileSystem: nil, calls: calls)
+            let calls = Disk(dirtyBytes: { uploads.dirtyBytes })
+            let store = try FileStore(path: disk.path, durability: .commit, fileSystem: nil, disk: calls)
             let fixture = StoreFixture(temporary: temporary, store: store, name: "disk")
             #expect(try fixture.publish("good", .one) == .committed("good"))
             let content = [UInt8](repeating: 7, count: (16 << 20) / uploads.count)

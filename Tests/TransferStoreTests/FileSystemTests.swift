@@ -16,7 +16,7 @@ import Testing
 
     /// Nobody stores there, but it is on every machine and neither of the kinds that are known.
     @Test func aKindThatIsNotKnown() throws {
-        let proc = try FileSystem(of: DirectoryHandle(path: "/proc"))
+        let proc = try FileSystem(of: DirectoryHandle(path: "/proc", on: Disk()))
         #expect(proc == FileSystem(isMemory: false, syncsAsAWhole: false))
     }
 }

@@ -14,7 +14,6 @@ final class RecordedSyncs: Sendable {
     private struct State {
         var calls: [Call] = []
         var dirtyBytes: UInt64? = 0
-        var failsFileSystem = false
         var observe: @Sendable (Call) throws(SystemError) -> Void = { _ throws(SystemError) in }
     }
 
@@ -38,20 +37,29 @@ final class RecordedSyncs: Sendable {
 
     func reset() { state.withLock { $0.calls = [] } }
 
-    var calls: SyncCalls {
-        var calls = SyncCalls()
-        calls.file = { [self] number throws(SystemError) in try add(.file(number)) }
-        calls.fileSystem = { [self] number throws(SystemError) in try add(.fileSystem(number)) }
-        calls.start = { [self] number in try? add(.start(number)) }
-        calls.dirtyBytes = { [self] in state.withLock { $0.dirtyBytes } }
-        return calls
+    /// All other calls take place.
+    var disk: Disk {
+        Disk(
+            interception: { [self] call, body in
+                switch call {
+                case .startWriting(let number): add(.start(number))
+                case .sync(let number): add(.file(number))
+                case .syncAll(let number): add(.fileSystem(number))
+                default: body()
+                }
+            }, dirtyBytes: { [self] in state.withLock { $0.dirtyBytes } })
     }
 
-    private func add(_ call: Call) throws(SystemError) {
+    private func add(_ call: Call) -> Int {
         let observe = state.withLock { state in
             state.calls.append(call)
             return state.observe
         }
-        try observe(call)
+        do throws(SystemError) {
+            try observe(call)
+            return 0
+        } catch {
+            return -Int(error.errno)
+        }
     }
 }

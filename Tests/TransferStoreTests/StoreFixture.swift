@@ -25,7 +25,7 @@ struct StoreFixture {
     init(_ durability: Durability = .commit, fileSystem: FileSystem, syncs: RecordedSyncs) throws {
         let temporary = try TemporaryDirectory()
         let store = try FileStore(
-            path: temporary.path("store"), durability: durability, fileSystem: fileSystem, calls: syncs.calls)
+            path: temporary.path("store"), durability: durability, fileSystem: fileSystem, disk: syncs.disk)
         self.init(temporary: temporary, store: store, name: "store")
     }
 

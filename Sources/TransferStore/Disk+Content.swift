@@ -1,0 +1,63 @@
+internal import CLinux
+import Glibc
+import TransferSystem
+
+/// The calls for content, and those that make it and names durable.
+extension Disk {
+    /// - Returns: bytes that were read; none at the end.
+    func read(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+        try run("read", .read(file)) { Glibc.read(file, buffer.baseAddress, buffer.count) }
+    }
+
+    /// - Returns: bytes that were written, maybe not all.
+    func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemError) -> Int {
+        try run("pwrite", .write(file, bytes: bytes, offset: offset)) {
+            pwrite(file, bytes.baseAddress, bytes.count, off_t(clamping: offset))
+        }
+    }
+
+    /// Reserves space behind what the file's size says.
+    func reserve(_ file: Int32, size: off_t) throws(SystemError) {
+        try run("fallocate", .reserve(file, size: UInt64(size))) {
+            clinux_fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size)
+        }
+    }
+
+    func room(_ file: Int32) throws(SystemError) -> statvfs {
+        var status = statvfs()
+        try run("fstatvfs", .examine(file)) { fstatvfs(file, &status) }
+        return status
+    }
+
+    /// - Parameter times: of the last access and of the last change (futimens(3)).
+    func setTimes(_ file: Int32, _ times: (timespec, timespec)) throws(SystemError) {
+        _ = try withUnsafeBytes(of: times) { (times) throws(SystemError) in
+            try run("futimens", .setTimes(file)) {
+                futimens(file, times.assumingMemoryBound(to: timespec.self).baseAddress)
+            }
+        }
+    }
+
+    func setPermissions(_ file: Int32, _ permissions: mode_t) throws(SystemError) {
+        try run("fchmod", .setPermissions(file)) { fchmod(file, permissions) }
+    }
+
+    /// Makes one file or directory durable: content, attributes, names.
+    func sync(_ number: Int32) throws(SystemError) {
+        try run("fsync", .sync(number)) { fsync(number) }
+    }
+
+    /// Makes all of the file system durable that the descriptor is on.
+    func syncAll(_ number: Int32) throws(SystemError) {
+        try run("syncfs", .syncAll(number)) { clinux_syncfs(number) }
+    }
+
+    /// Starts to write what has been written to a file so far, without waiting for it. Says nothing: that writing failed
+    /// is told by the sync that has to follow, because nothing else takes the error away (errseq, in the kernel's
+    /// documentation).
+    func startWriting(_ file: Int32) {
+        _ = try? run("sync_file_range", .startWriting(file)) {
+            clinux_sync_file_range(file, 0, 0, clinux_sync_file_range_write)
+        }
+    }
+}

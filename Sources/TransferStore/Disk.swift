@@ -1,0 +1,52 @@
+import Glibc
+import TransferSystem
+
+/// The funnel for the calls with which a store touches the file system. Tests look at each of them, make it fail, or
+/// make it in another way; otherwise it is the call itself, and whether there is somebody to ask costs one comparison.
+final class Disk: Sendable {
+    /// Makes a call, or does not.
+    ///
+    /// - Parameter body: makes the call.
+    /// - Returns: as `body` does: what the call returned, or the negative of what it left in errno.
+    typealias Interception = @Sendable (_ call: DiskCall, _ body: () -> Int) -> Int
+
+    private let interception: Interception?
+    private let readDirtyBytes: @Sendable () -> UInt64?
+
+    /// - Parameters:
+    ///   - interception: is asked for every call; for tests.
+    ///   - dirtyBytes: stands for what the kernel tells; for tests.
+    init(interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil) {
+        self.interception = interception
+        if let dirtyBytes {
+            readDirtyBytes = dirtyBytes
+        } else {
+            let memory = DirtyMemory()
+            readDirtyBytes = { memory?.bytes }
+        }
+    }
+
+    /// Bytes that the machine has yet to write; nothing when that is not known.
+    var dirtyBytes: UInt64? { readDirtyBytes() }
+
+    /// Makes a call, again when a signal interrupted it.
+    ///
+    /// - Parameters:
+    ///   - name: of the call, as its man page is named.
+    ///   - call: only made up when somebody intercepts.
+    @inline(__always) @discardableResult
+    func run<T: SignedInteger & Sendable>(
+        _ name: String, _ call: @autoclosure () -> DiskCall, _ body: () -> T
+    ) throws(SystemError) -> T {
+        guard let interception else { return try system(name, body) }
+        let result = try system(name) { () -> Int in
+            let result = interception(call()) {
+                let result = body()
+                return result < 0 ? -Int(errno) : Int(result)
+            }
+            if result < 0 { errno = Int32(-result) }
+            return result
+        }
+        return T(result)
+    }
+}

@@ -1,0 +1,29 @@
+/// A call with which the store touches the file system: what whoever intercepts it has to know of it. Directories and
+/// files are told by their descriptors, which are open during the call.
+enum DiskCall {
+    /// openat(2) or openat2(2); the result is a descriptor.
+    case open(directory: Int32, name: String, flags: Int32)
+    case makeDirectory(directory: Int32, name: String)
+    /// fstatat(2).
+    case status(directory: Int32, name: String)
+    /// statfs(2) and statvfs(3), by descriptor.
+    case examine(Int32)
+    /// The result is the number of bytes.
+    case read(Int32)
+    /// pwrite(2); the result is the number of bytes.
+    case write(Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
+    /// fallocate(2).
+    case reserve(Int32, size: UInt64)
+    case setTimes(Int32)
+    case setPermissions(Int32)
+    /// sync_file_range(2), without waiting.
+    case startWriting(Int32)
+    /// fsync(2) of a file or directory.
+    case sync(Int32)
+    /// syncfs(2).
+    case syncAll(Int32)
+    case link(Int32, directory: Int32, name: String)
+    /// rename(2), which replaces what has the name unless the flag for renameat2(2) says otherwise.
+    case rename(from: Int32, name: String, directory: Int32, newName: String, replaces: Bool)
+    case unlink(directory: Int32, name: String)
+}
