@@ -32,6 +32,10 @@ actor ClientSession {
     /// Heartbeats in the time after which a silent server is given up: some pongs must have the time to come back.
     private static let heartbeatsInSilence = 3.0
 
+    /// Uploads that the server is asked about at once: enough to hide the answer's way, and few enough that files are sent
+    /// one after the other.
+    private static let mostQuestions = 8
+
     /// Bytes received at once; results are short.
     private static let receiveSize = 64 << 10
 
@@ -48,6 +52,8 @@ actor ClientSession {
     private var queue = SendQueue()
     private var governor: CompressionGovernor
     private var inFlight = InFlight()
+    /// Uploads that the server was asked about.
+    private var questions: [UploadID: Question] = [:]
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
     private var answer = LaneProducer.Answer.none
     private var lastBegun: UploadID?
@@ -68,6 +74,9 @@ actor ClientSession {
 
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     private(set) var hasProgressed = false
+
+    /// Whether it was lost in the middle of something that the server may take for its own still.
+    private(set) var hasLostParts = false
 
     /// - Parameter isFirst: whether this is the lane that stays to the end of the push; others leave when they find
     ///   nothing to do.
@@ -125,6 +134,11 @@ actor ClientSession {
         tellProducer()
     }
 
+    /// Another lane was lost in the middle of something that this one is too old for: all begin anew.
+    func laneWasLost() {
+        end(.lost("one of the connections was lost"))
+    }
+
     private func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
@@ -158,7 +172,9 @@ extension ClientSession {
                 continue
             }
             let chunks = await takeChunks()
-            let orders = LaneProducer.Orders(allowance: allowance, answer: answer)
+            let orders = LaneProducer.Orders(
+                allowance: allowance, answer: answer, questions: Self.mostQuestions - questions.count,
+                expectsKnown: run.lanes.expectsKnown)
             let newsBefore = news
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
@@ -185,7 +201,8 @@ extension ClientSession {
 
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
-        machine.isSettled && queue.isEmpty && (isLeaving || (producing == .exhausted && machine.isWelcomed))
+        machine.isSettled && questions.isEmpty && queue.isEmpty
+            && (isLeaving || (producing == .exhausted && machine.isWelcomed))
     }
 
     private func take(_ chunk: OutgoingChunk) {
@@ -195,6 +212,7 @@ extension ClientSession {
             lastBegun = upload.id
             answer = .none
         }
+        for split in chunk.asked { ask(split) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
         guard !chunk.isEmpty, !isOver else { return }
@@ -242,6 +260,53 @@ extension ClientSession {
         news += 1
         producing = .more
         mayProduce.fire()
+    }
+}
+
+// MARK: Asking
+
+extension ClientSession {
+    private func ask(_ split: SplitUpload) {
+        // Whoever gets it back goes on from there.
+        split.whole.asked = split
+        machine.asked(split.whole.id)
+        inFlight.add(split.whole)
+        questions[split.whole.id] = Question(split)
+    }
+
+    private func found(_ have: Have) {
+        guard let split = questions[have.id]?.split else { return }
+        questions[have.id]?.comparing += 1
+        Task(executorPreference: run.loop) { await self.compare(split, have) }
+    }
+
+    private func compare(_ split: SplitUpload, _ have: Have) async {
+        let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
+        guard questions[have.id]?.split === split else { return }
+        questions[have.id]?.comparing -= 1
+        switch compared {
+        case .success(let bytes):
+            run.channel.send(
+                .progress(UploadProgress(phase: .resuming, source: split.whole.label, bytes: bytes, size: split.size)))
+        case .failure(let failure): questions[have.id]?.failure = failure
+        }
+        conclude(have.id)
+    }
+
+    /// Hands out what the server does not have, once that is known.
+    private func conclude(_ id: UploadID) {
+        guard let question = questions[id], question.isConcluded else { return }
+        questions[id] = nil
+        _ = inFlight.remove(id)
+        question.split.whole.asked = nil
+        if let failure = question.failure {
+            run.channel.send(question.split.whole) { .failed($0, failure) }
+        } else if let end = question.split.end {
+            run.feed.putBack([end])
+        } else {
+            run.feed.add(question.split)
+        }
+        tellProducer()
     }
 }
 
@@ -299,8 +364,8 @@ extension ClientSession {
         switch try machine.receive(message) {
         case .welcomed(let welcome): welcomed(welcome)
         case .accepted(let id):
-            if id == lastBegun { answer = .accepted }
-            tellProducer()
+            accepted(id)
+        case .found(let have): found(have)
         case .progress(let id, let bytes): progressed(id, bytes)
         case .finished(let result): finished(result)
         case .reply(let reply): send(reply)
@@ -323,6 +388,14 @@ extension ClientSession {
         tellProducer()
     }
 
+    private func accepted(_ id: UploadID) {
+        run.lanes.expectsKnown = false
+        if id == lastBegun { answer = .accepted }
+        questions[id]?.isAnswered = true
+        conclude(id)
+        tellProducer()
+    }
+
     private func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
         hasProgressed = true
@@ -337,6 +410,8 @@ extension ClientSession {
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure) = inFlight.remove(result.id) else { return }
+        questions.removeValue(forKey: result.id)?.split.whole.asked = nil
+        run.lanes.expectsKnown = result.code == .alreadyStored
         if result.id == lastBegun { answer = .settled }
         if let failure {
             run.channel.send(upload) { .failed($0, failure) }
@@ -355,15 +430,20 @@ extension ClientSession {
 
     /// A file whose parts the server doesn't have any more starts anew, with the same id.
     private func putBack(_ upload: PendingUpload, _ result: UploadResult) {
+        if result.code == .contentMismatch { upload.takeOwnID() }
         guard result.code == .incomplete, case .assembly(let split) = upload.content else {
             return run.feed.putBack([upload])
         }
         split.whole.attempts = upload.attempts
-        if let whole = upload.takeReported() { run.feed.putBack([whole]) }
+        split.restart()
+        split.whole.asked = split
+        run.feed.putBack([split.whole])
     }
 
     private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
-        guard result.code.isRetryable else { return false }
+        // The id stands for other content there: a file that was changed so that nobody could see it, or one of another
+        // machine that looks the same.
+        guard result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified else { return false }
         // A server that goes is no fault of the upload, and would only say the same again.
         guard result.code != .shuttingDown else {
             isLeaving = true
@@ -449,6 +529,9 @@ extension ClientSession {
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
         await run.pool.run { [producer] in producer.stop() }
-        if case .lost = ending { run.feed.putBack(inFlight.takeAll()) }
+        guard case .lost = ending else { return }
+        let lost = inFlight.takeAll()
+        hasLostParts = lost.contains(where: \.isShared)
+        run.feed.putBack(lost)
     }
 }

@@ -13,6 +13,10 @@ final class LaneProducer: @unchecked Sendable {
         var allowance: Int
         /// To the upload that was begun last, before this chunk.
         var answer = Answer.none
+        /// Uploads that may be asked about now.
+        var questions = 0
+        /// Whether it is likely that the server has what comes next, so that it is asked before anything is sent.
+        var expectsKnown = false
     }
 
     /// What the server has said so far to the upload that was begun last.
@@ -35,6 +39,7 @@ final class LaneProducer: @unchecked Sendable {
 
     private let feed: UploadFeed
     private let configuration: ClientConfiguration
+    private let ids: SourceID
     private var long: LongUpload?
     /// Opened, but the chunk had no room left for it.
     private var held: (pending: PendingUpload, reader: ContentReader)?
@@ -48,6 +53,7 @@ final class LaneProducer: @unchecked Sendable {
 
     init(feed: UploadFeed, configuration: ClientConfiguration) {
         self.feed = feed
+        ids = SourceID(configuration)
         self.configuration = configuration
     }
 
@@ -57,7 +63,8 @@ final class LaneProducer: @unchecked Sendable {
         for chunk in chunks {
             let next = fill(chunk, orders)
             guard next == .more, chunk !== chunks.last, !mayBlock else { return next }
-            orders.allowance -= chunk.begun.count
+            orders.allowance -= chunk.begun.count + chunk.asked.count
+            orders.questions -= chunk.asked.count
             // The answer was to an upload before this chunk.
             if !chunk.begun.isEmpty { orders.answer = .none }
         }
@@ -76,16 +83,18 @@ final class LaneProducer: @unchecked Sendable {
                 guard let next = advance(long, chunk, answer) else { continue }
                 return next
             }
-            guard chunk.begun.count < orders.allowance else { return .waitForAllowance }
+            guard chunk.begun.count + chunk.asked.count < orders.allowance else { return .waitForAllowance }
             if let held {
-                guard start(held.pending, held.reader, chunk) else { return .more }
+                guard start(held.pending, held.reader, chunk, orders) else {
+                    return chunk.isEmpty ? .waitForAllowance : .more
+                }
                 self.held = nil
                 continue
             }
             switch feed.next() {
             case nil: return .exhausted
             case .report(let report): chunk.reports.append(report)
-            case .upload(let pending): open(pending, chunk)
+            case .upload(let pending): open(pending, chunk, orders)
             }
             guard held == nil, chunk.reports.count < OutgoingChunk.mostReports else { return .more }
         }
@@ -98,16 +107,13 @@ final class LaneProducer: @unchecked Sendable {
         long = nil
     }
 
-    private func open(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
+    private func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
         pending.started = monotonicNanoseconds()
         do throws(LocalFailure) {
             let reader = try ContentReader(pending.content)
             pending.size = reader.size
-            if let split = try split(pending, reader) {
-                feed.add(split)
-            } else if !start(pending, reader, chunk) {
-                held = (pending, reader)
-            }
+            pending.identify(ids, reader)
+            if !start(pending, reader, chunk, orders) { held = (pending, reader) }
         } catch {
             report(pending, error, chunk)
         }
@@ -115,9 +121,11 @@ final class LaneProducer: @unchecked Sendable {
 
     /// - Returns: nothing when the upload travels in one piece.
     private func split(_ pending: PendingUpload, _ reader: ContentReader) throws(LocalFailure) -> SplitUpload? {
-        guard configuration.laneLimit > 1, case .file(let path, let followsLinks) = pending.content,
-            let file = reader.file, file.size >= SplitUpload.smallestSize
+        guard case .file(let path, let followsLinks) = pending.content, let file = reader.file,
+            file.size >= SplitUpload.smallestSize
         else { return nil }
+        // What was read of it before a connection was lost need not be read again.
+        if let asked = pending.asked.take(), asked.file == file { return asked }
         pending.kind = if let kind = pending.wantedKind { kind } else { try recognise(reader) }
         return SplitUpload(
             pending, path: path, followsLinks: followsLinks, file: file, function: configuration.digest)
@@ -127,20 +135,44 @@ final class LaneProducer: @unchecked Sendable {
         if let reported = pending.takeReported() { chunk.reports.append(.failed(reported, failure)) }
     }
 
-    /// - Returns: false when the chunk has no room for it.
-    private func start(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) -> Bool {
+    /// - Returns: false when it has to wait, mostly because the chunk has no room for it.
+    private func start(
+        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
+    ) -> Bool {
         do throws(LocalFailure) {
+            if isLongFile(pending, reader) {
+                guard chunk.room >= OutgoingChunk.controlRoom, chunk.asked.count < orders.questions else {
+                    return false
+                }
+                if let split = try split(pending, reader) { ask(split, reader, chunk) }
+                return true
+            }
             if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
             if let size = reader.size, size < Self.smallSize {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
             // Looking at the front of a stream may take long: what is ready is sent before.
             guard chunk.room >= OutgoingChunk.controlRoom, chunk.isEmpty || !reader.mayBlock else { return false }
-            try begin(pending, reader, chunk)
+            try begin(pending, reader, chunk, orders)
         } catch {
             report(pending, error, chunk)
         }
         return true
+    }
+
+    private func isLongFile(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+        guard case .file = pending.content, let file = reader.file else { return false }
+        return file.size >= SplitUpload.smallestSize
+    }
+
+    private func ask(_ split: SplitUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) {
+        var begin = makeBegin(split.whole, reader)
+        begin.kind = split.whole.kind
+        begin.scope = .assembly
+        var frame: [UInt8] = []
+        Message.resume(begin).encode(into: &frame)
+        chunk.append(frame)
+        chunk.asked.append(split)
     }
 }
 
@@ -214,11 +246,11 @@ extension LaneProducer {
 
 extension LaneProducer {
     private func begin(
-        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) throws(LocalFailure) {
         var begin = makeBegin(pending, reader)
         if pending.wantedKind == nil { begin.kind = try recognise(reader) }
-        begin.expectsAccept = asksFirst(pending, reader)
+        begin.expectsAccept = asksFirst(pending, reader, orders)
         pending.kind = begin.kind
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
@@ -228,10 +260,10 @@ extension LaneProducer {
             pending, reader: reader, function: configuration.digest, isAwaitingAccept: begin.expectsAccept)
     }
 
-    /// Of a file in parts only the first one asks: the others are on their way at the same time.
-    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
-        if case .part(_, let range) = pending.content, range.lowerBound > 0 { return false }
-        return reader.size.map { $0 >= Self.askFirstSize } ?? false
+    /// Of a file in parts the server was asked as a whole.
+    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader, _ orders: Orders) -> Bool {
+        guard pending.split == nil, let size = reader.size else { return false }
+        return size >= Self.askFirstSize || orders.expectsKnown && pending.isIdentified
     }
 
     private func recognise(_ reader: ContentReader) throws(LocalFailure) -> ContentKind {

@@ -17,6 +17,10 @@ final class Lanes: @unchecked Sendable {
     /// Fired when a lane has ended.
     let ended = Signal()
 
+    /// Whether the server knew the upload that it answered last: then it is likely to know the next one too. True at first,
+    /// when to ask costs nothing, because nothing else is on its way.
+    var expectsKnown = true
+
     private(set) var sessions: [ClientSession] = []
     private(set) var isOver = false
     private let limit: Int

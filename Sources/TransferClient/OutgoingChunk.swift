@@ -41,6 +41,9 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads whose `begin` is in here.
     var begun: [PendingUpload] = []
 
+    /// Uploads that the server is asked about in here.
+    var asked: [SplitUpload] = []
+
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
 

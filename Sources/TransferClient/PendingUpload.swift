@@ -1,6 +1,7 @@
 import TransferProtocol
 
-/// One upload from the moment it is found to the moment it has its report. Tried again, it keeps its id.
+/// One upload from the moment it is found to the moment it has its report. Tried again, it keeps its id, unless its source
+/// has changed.
 ///
 /// `@unchecked Sendable`: belongs to one place at a time: the feed, then the producer that reads it, then the session
 /// that waits for its result.
@@ -16,7 +17,9 @@ final class PendingUpload: @unchecked Sendable {
         case assembly(SplitUpload)
     }
 
-    let id: UploadID
+    /// Until a file was opened, any.
+    private(set) var id: UploadID
+
     let content: Content
 
     /// For the report.
@@ -28,19 +31,45 @@ final class PendingUpload: @unchecked Sendable {
     /// As asked for, or found out before.
     let wantedKind: ContentKind?
 
+    /// Not to be derived from the source: another upload has that id.
+    private var hasOwnID: Bool
+
+    /// What is known of it in parts, when the server has to be asked again.
+    var asked: SplitUpload?
+
     // Filled in by the producer before it hands the upload over; afterwards the session may be reading them.
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
     var attempts = 0
 
-    init(_ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random()) {
+    /// - Parameter hasOwnID: whether the id stays, whatever the source is.
+    init(
+        _ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random(),
+        hasOwnID: Bool = true
+    ) {
         self.id = id
         self.content = content
         self.label = label
         self.destination = destination
         wantedKind = kind
+        self.hasOwnID = hasOwnID
     }
+
+    /// Takes the id that its source gives it.
+    func identify(_ ids: SourceID, _ reader: ContentReader) {
+        guard !hasOwnID, case .file(let path, _) = content, let file = reader.file else { return }
+        id = ids.id(path: path.absolutePath, destination: destination, file: file)
+    }
+
+    /// Takes an id that nothing else has.
+    func takeOwnID() {
+        hasOwnID = true
+        id = .random()
+    }
+
+    /// Whether its id stands for its source.
+    var isIdentified: Bool { !hasOwnID }
 
     /// Some or the end of another one.
     convenience init(_ content: Content, of whole: PendingUpload, id: UploadID = .random()) {
@@ -56,11 +85,14 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
+    /// Whether the server may take it for another connection's.
+    var isShared: Bool { split != nil || asked != nil }
+
     /// What to report when this has come to an end: of a file in parts, only the first end counts, and it is the whole
     /// that is reported.
     func takeReported() -> PendingUpload? {
         guard let split else { return self }
-        return split.end() ? split.whole : nil
+        return split.finish() ? split.whole : nil
     }
 }
 

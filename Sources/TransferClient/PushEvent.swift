@@ -16,12 +16,23 @@ public enum PushEvent: Sendable {
     case finished(UploadReport)
 }
 
-/// How far the server is with an upload; not a promise.
+/// How far an upload is; not a promise.
 public struct UploadProgress: Sendable, Equatable {
+    /// What is being done.
+    public enum Phase: Sendable, Equatable {
+        /// What the server has of an interrupted upload is compared with the source.
+        case resuming
+        /// The content is on its way.
+        case sending
+    }
+
+    /// What is being done.
+    public var phase = Phase.sending
+
     /// As in the report that will follow.
     public var source: String
 
-    /// Bytes that the server has taken in.
+    /// Bytes that the server has taken in, or that were compared.
     public var bytes: UInt64
 
     /// Bytes in all, where known.

@@ -96,6 +96,7 @@ actor PushRun {
             context.lanes.open()
             last = (await session.converse(with: address), session)
             await endLanes()
+            context.feed.askAgain()
             guard case .lost = last.0, await !session.hasConnected else { break }
         }
         return last
@@ -153,6 +154,8 @@ extension PushRun {
         if await hasMore() {
             wasLost = await lane.converse(with: address) != .complete
             context.feed.putBack(await lane.takeUnacknowledged())
+            // The server may not know yet that the lane is lost, and gives what it was writing to newer ones only.
+            if await lane.hasLostParts { await session?.laneWasLost() }
         }
         context.lanes.remove(lane, wasLost: wasLost)
         await session?.laneEnded()

@@ -2,19 +2,39 @@ import TransferCodec
 import TransferProtocol
 import TransferSystem
 
-/// A long file on its way in parts, which any lane may take; afterwards one of them ends it.
+/// A long file on its way in parts, which any lane may take; afterwards one of them ends it. Before, the server is asked
+/// what it has of the file already.
 final class SplitUpload: Sendable {
     private struct State {
         /// Where the next part starts.
         var next: UInt64 = 0
-        /// Bytes in parts that the server has verified.
+        /// Bytes that the server has verified, found ones included.
         var staged: UInt64 = 0
-        /// How far the server is with each of the others.
+        /// Bytes in blocks that the server has and that were compared.
+        var compared: UInt64 = 0
+        /// How far the server is with each of the parts under way.
         var progress: [UploadID: UInt64] = [:]
-        /// Of the blocks of each part that was read, one after the other, by where the part starts. They are kept as they
-        /// come: what size a file claims to have says nothing of how much can be read of it.
+        /// Blocks, by index, that the server has as they are here.
+        var found: Set<UInt64> = []
+        /// Of each block that was read, by index. They are kept as they come: what size a file claims to have says nothing
+        /// of how much can be read of it.
         var digests: [UInt64: [UInt8]] = [:]
         var isOver = false
+
+        /// The next bytes that the server does not have.
+        mutating func nextRange(_ size: UInt64, _ partSize: UInt64) -> Range<UInt64>? {
+            let block = UInt64(Limits.blockSize)
+            while next < size, found.contains(next / block) { next += min(block, size - next) }
+            guard !isOver, next < size else { return nil }
+            let start = next
+            let limit = start + min(partSize, size - start)
+            next = limit
+            if !found.isEmpty {
+                let blocks = start / block..<(limit - 1) / block + 1
+                if let taken = blocks.first(where: found.contains) { next = taken * block }
+            }
+            return start..<next
+        }
     }
 
     /// What is split. Its id is the upload's.
@@ -30,15 +50,19 @@ final class SplitUpload: Sendable {
     private let partSize: UInt64
     private let state = Locked(State())
 
-    /// Bytes of a part: long enough that its frames cost nothing, short enough that the lanes end together and that
-    /// little is sent again after a lost connection.
-    private static let shortestPart = 4 * UInt64(Limits.blockSize)
+    private static let blockSize = UInt64(Limits.blockSize)
+
+    /// Bytes of a part: long enough that its frames cost nothing, short enough that the lanes end together.
+    private static let shortestPart = 4 * blockSize
 
     /// Parts of one upload at most: each is a name in the server's memory.
     private static let mostParts: UInt64 = 65_536
 
-    /// From this size on a file is split.
-    static let smallestSize = 2 * shortestPart
+    /// From this size on a file is split. What is interrupted before this is sent again from its front.
+    static let smallestSize = 2 * blockSize
+
+    /// Bytes read at once to compare.
+    private static let readSize = 256 << 10
 
     /// - Parameter path: the source of `whole`.
     init(_ whole: PendingUpload, path: String, followsLinks: Bool, file: SourceFile.Identity, function: DigestFunction)
@@ -48,8 +72,7 @@ final class SplitUpload: Sendable {
         self.followsLinks = followsLinks
         self.file = file
         self.function = function
-        let block = UInt64(Limits.blockSize)
-        let share = (file.size / Self.mostParts / block + 1) * block
+        let share = (file.size / Self.mostParts / Self.blockSize + 1) * Self.blockSize
         partSize = max(Self.shortestPart, share)
     }
 
@@ -58,15 +81,22 @@ final class SplitUpload: Sendable {
     /// Whether it has its report, or parts of it are no longer wanted for another reason.
     var isOver: Bool { state.withLock { $0.isOver } }
 
+    /// Forgets what the server has: it will be asked again. What was read here is still known.
+    func restart() {
+        state.withLock { state in
+            state = State(digests: state.digests, isOver: state.isOver)
+        }
+    }
+
     /// - Returns: nothing when all parts are handed out.
     func nextPart() -> PendingUpload? {
-        let range = state.withLock { state -> Range<UInt64>? in
-            guard !state.isOver, state.next < size else { return nil }
-            let start = state.next
-            state.next = min(size, start + partSize)
-            return start..<state.next
-        }
-        return range.map { PendingUpload(.part(self, $0), of: whole) }
+        state.withLock { $0.nextRange(size, partSize) }.map { PendingUpload(.part(self, $0), of: whole) }
+    }
+
+    /// What ends the upload, when the server has all of it.
+    var end: PendingUpload? {
+        let isComplete = state.withLock { $0.staged == size && !$0.isOver }
+        return isComplete ? PendingUpload(.assembly(self), of: whole, id: whole.id) : nil
     }
 
     /// A reader of the bytes in a range.
@@ -82,7 +112,13 @@ final class SplitUpload: Sendable {
     ///
     /// - Parameter offset: where the part starts.
     func keep(_ digests: [UInt8], from offset: UInt64) {
-        state.withLock { $0.digests[offset] = digests }
+        let first = offset / Self.blockSize
+        state.withLock { state in
+            for number in 0..<digests.count / function.size {
+                let start = number * function.size
+                state.digests[first + UInt64(number)] = Array(digests[start..<start + function.size])
+            }
+        }
     }
 
     /// How far the server is with the whole, when it is so far with a part.
@@ -98,27 +134,71 @@ final class SplitUpload: Sendable {
     /// - Returns: what ends the upload, when this was the last one.
     func staged(_ part: PendingUpload) -> PendingUpload? {
         guard case .part(_, let range) = part.content else { return nil }
-        let isComplete = state.withLock { state in
+        state.withLock { state in
             state.progress[part.id] = nil
             state.staged += UInt64(range.count)
-            return state.staged == size
         }
-        return isComplete ? PendingUpload(.assembly(self), of: whole, id: whole.id) : nil
+        return end
     }
 
     /// The digest of the whole; to be asked when all parts were read.
     var digest: Digest {
-        let parts = state.withLock { $0.digests }
-        return BlockTree.root(parts.sorted { $0.key < $1.key }.flatMap(\.value), function)
+        let blocks = state.withLock { $0.digests }
+        return BlockTree.root(blocks.sorted { $0.key < $1.key }.flatMap(\.value), function)
     }
 
     /// Nothing more of it is wanted.
     ///
     /// - Returns: false when that was so before.
-    func end() -> Bool {
+    func finish() -> Bool {
         state.withLock { state in
             defer { state.isOver = true }
             return !state.isOver
         }
+    }
+}
+
+extension SplitUpload {
+    /// Compares blocks that the server has with those of the file; the same ones need not be sent.
+    ///
+    /// - Returns: how many bytes were compared so far.
+    /// - Throws: as `open`.
+    func compare(_ have: Have) throws(LocalFailure) -> UInt64 {
+        for (number, digest) in have.digests.enumerated() {
+            let index = have.first + UInt64(number)
+            guard let range = range(ofBlock: index), !isOver else { continue }
+            let known = state.withLock { $0.digests[index] }
+            let own = if let known { known } else { try self.digest(of: range) }
+            let isSame = digest == Digest(function.plain, own)
+            state.withLock { state in
+                state.digests[index] = own
+                state.compared += UInt64(range.count)
+                guard isSame, state.found.insert(index).inserted else { return }
+                state.staged += UInt64(range.count)
+            }
+        }
+        return state.withLock { $0.compared }
+    }
+
+    /// - Returns: nothing when the file has no such block.
+    private func range(ofBlock index: UInt64) -> Range<UInt64>? {
+        let (start, overflow) = index.multipliedReportingOverflow(by: Self.blockSize)
+        guard !overflow, start < size else { return nil }
+        return start..<start + min(Self.blockSize, size - start)
+    }
+
+    private func digest(of range: Range<UInt64>) throws(LocalFailure) -> [UInt8] {
+        let source = try open(range)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        let hasher = BlockHasher(function)
+        var left = range.count
+        while left > 0 {
+            let count = try source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(left)))
+            guard count > 0 else { throw .changed }
+            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            left -= count
+        }
+        return hasher.finish()
     }
 }

@@ -18,7 +18,10 @@ final class UploadFeed: Sendable {
         nonisolated(unsafe) let next: () -> Upload?
         var walk: DirectoryWalk?
         var walkKind: ContentKind?
+        var walkIsRepeated = false
         var random = SecureRandom()
+        /// Hashes of what was named so far: a file that is named twice is two uploads.
+        var named: Set<Int> = []
     }
 
     private struct Returned {
@@ -71,6 +74,22 @@ final class UploadFeed: Sendable {
         returned.withLock { $0.splits.append(split) }
     }
 
+    /// The connection is lost: what is under way in parts has to be asked for again.
+    func askAgain() {
+        returned.withLock { returned in
+            var splits: [SplitUpload] = []
+            for split in returned.uploads.reversed().compactMap(\.split) + returned.splits
+            where !split.isOver && !splits.contains(where: { $0 === split }) {
+                split.restart()
+                split.whole.asked = split
+                splits.append(split)
+            }
+            returned.uploads.removeAll { $0.split != nil }
+            returned.uploads.append(contentsOf: splits.reversed().map(\.whole))
+            returned.splits = []
+        }
+    }
+
     /// Takes out what was put back.
     func takeReturned() -> [PendingUpload] {
         returned.withLock { returned in
@@ -89,9 +108,13 @@ final class UploadFeed: Sendable {
                 return .report(.failed(path, .unreadable(SystemError(errno: errno, call: "stat"))))
             }
             let name = upload.name ?? Self.lastComponent(path)
+            let isRepeated = !state.named.insert((path.absolutePath + "\0" + name).hashValue).inserted
             switch FileType(mode: status.st_mode) {
-            case .regular: return pending(.file(path: path, followsLinks: true), path, name, upload.kind, &state)
+            case .regular:
+                return pending(
+                    .file(path: path, followsLinks: true), path, name, upload.kind, hasOwnID: isRepeated, &state)
             case .directory:
+                state.walkIsRepeated = isRepeated
                 state.walk = DirectoryWalk(path: Self.withoutSlashes(path), relative: name)
                 state.walkKind = upload.kind
                 return nil
@@ -108,13 +131,16 @@ final class UploadFeed: Sendable {
     private func item(_ found: DirectoryWalk.Found, _ state: inout State) -> Item {
         switch found {
         case .file(let path, let relative):
-            pending(.file(path: path, followsLinks: false), path, relative, state.walkKind, &state)
+            pending(
+                .file(path: path, followsLinks: false), path, relative, state.walkKind,
+                hasOwnID: state.walkIsRepeated, &state)
         case .skipped(let path, let failure): .report(.failed(path, failure))
         }
     }
 
     private func pending(
-        _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?, _ state: inout State
+        _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?,
+        hasOwnID: Bool = true, _ state: inout State
     ) -> Item {
         let destination = folder.isEmpty ? name : "\(folder)/\(name)"
         do throws(RelativePath.Fault) {
@@ -122,8 +148,9 @@ final class UploadFeed: Sendable {
         } catch {
             return .report(.failed(label, LocalFailure(code: .invalidPath, message: error.message)))
         }
-        let id = UploadID.random(using: &state.random)
-        return .upload(PendingUpload(content, label: label, destination: destination, kind: kind, id: id))
+        let id = hasOwnID ? UploadID.random(using: &state.random) : .none
+        return .upload(
+            PendingUpload(content, label: label, destination: destination, kind: kind, id: id, hasOwnID: hasOwnID))
     }
 
     /// What a path is called where it is stored. `.`, `..` and `/` have no name of their own: the directory they mean

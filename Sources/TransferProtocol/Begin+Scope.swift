@@ -8,10 +8,10 @@ extension Begin {
         /// Bytes of the upload before the part, a multiple of the block size.
         package var offset: UInt64
 
-        /// Bytes of the upload.
-        package var total: UInt64
+        /// Bytes of the upload, or nothing while its source has no end yet.
+        package var total: UInt64?
 
-        package init(of upload: UploadID, offset: UInt64, total: UInt64) {
+        package init(of upload: UploadID, offset: UInt64, total: UInt64?) {
             self.upload = upload
             self.offset = offset
             self.total = total
@@ -29,7 +29,7 @@ extension Begin.Scope {
         case (nil, nil): self = .whole
         case (let value?, nil): self = .part(try Begin.Part(value, size: size))
         case (nil, let value?):
-            guard value.isEmpty, size != nil else { throw .malformed("An assembly must declare its size, no more.") }
+            guard value.isEmpty else { throw .malformed("The field assembly has no value.") }
             self = .assembly
         case (_?, _?): throw .malformed("An upload is a part or an assembly, not both.")
         }
@@ -48,9 +48,10 @@ extension Begin.Part {
     fileprivate init(_ value: [UInt8], size: UInt64?) throws(ProtocolFault) {
         self = try value.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
             var reader = BodyReader(bytes)
-            let part = Self(
+            var part = Self(
                 of: try reader.uploadID(), offset: try reader.integer(UInt64.self),
                 total: try reader.integer(UInt64.self))
+            if part.total == Self.unknownTotal { part.total = nil }
             try reader.finish()
             return part
         }
@@ -62,15 +63,18 @@ extension Begin.Part {
     private func isWhole(size: UInt64) -> Bool {
         let block = UInt64(Limits.blockSize)
         let (end, overflow) = offset.addingReportingOverflow(size)
-        return size > 0 && !overflow && end <= total && offset.isMultiple(of: block)
+        return size > 0 && !overflow && end <= total ?? end && offset.isMultiple(of: block)
             && (end == total || size.isMultiple(of: block))
     }
+
+    /// Stands for a total that isn't known; no upload is so long.
+    private static let unknownTotal = UInt64.max
 
     fileprivate var encoded: [UInt8] {
         var bytes: [UInt8] = []
         upload.encode(into: &bytes)
         bytes.append(bigEndian: offset)
-        bytes.append(bigEndian: total)
+        bytes.append(bigEndian: total ?? Self.unknownTotal)
         return bytes
     }
 }

@@ -20,7 +20,7 @@ package struct Begin: Equatable, Sendable {
     package var permissions: UInt16?
 
     /// What of an upload this opens.
-    package var scope = Scope.whole
+    package var scope: Scope
 
     /// What of an upload a `begin` opens.
     package enum Scope: Equatable, Sendable {
@@ -47,7 +47,7 @@ package struct Begin: Equatable, Sendable {
     package init(
         id: UploadID, path: String, size: UInt64?, kind: ContentKind = .file, digest: DigestFunction = .xxh128,
         conflict: ConflictPolicy = .keepBoth, expectsAccept: Bool = false, modified: Timestamp? = nil,
-        permissions: UInt16? = nil
+        permissions: UInt16? = nil, scope: Scope = .whole
     ) {
         self.id = id
         self.path = path
@@ -58,6 +58,7 @@ package struct Begin: Equatable, Sendable {
         self.expectsAccept = expectsAccept
         self.modified = modified
         self.permissions = permissions
+        self.scope = scope
     }
 }
 

@@ -16,7 +16,9 @@ package struct ClientConnection: Sendable {
     }
 
     private var state = State.greeting
+    /// Uploads without a result, and those that were asked about and have no answer.
     private var begun: Set<UploadID> = []
+    private var asked: Set<UploadID> = []
 
     /// Whether `welcome` has arrived.
     package private(set) var isWelcomed = false
@@ -31,6 +33,8 @@ package struct ClientConnection: Sendable {
         case welcomed(Welcome)
         /// The upload was admitted: send its data.
         case accepted(UploadID)
+        /// The server has some of an upload that was asked about; `accepted` follows.
+        case found(Have)
         case progress(UploadID, bytes: UInt64)
         case finished(UploadResult)
         /// Send this back.
@@ -57,6 +61,12 @@ package struct ClientConnection: Sendable {
     package mutating func began(_ id: UploadID) {
         let isNew = begun.insert(id).inserted
         precondition(isNew, "an upload id used twice on one connection")
+    }
+
+    /// A question about an upload is on its way; it is answered by `accepted` or `finished`.
+    package mutating func asked(_ id: UploadID) {
+        began(id)
+        asked.insert(id)
     }
 
     /// - Throws: `unexpectedFrame` or `malformedFrame`; the connection must end.
@@ -93,10 +103,15 @@ package struct ClientConnection: Sendable {
         switch message {
         case .result(let result):
             guard begun.remove(result.id) != nil else { throw unknown(.result) }
+            asked.remove(result.id)
             return .finished(result)
         case .accept(let id):
             guard begun.contains(id) else { throw unknown(.accept) }
+            if asked.remove(id) != nil { begun.remove(id) }
             return .accepted(id)
+        case .have(let have):
+            guard asked.contains(have.id) else { throw unknown(.have) }
+            return .found(have)
         case .received(let received):
             // The result may have overtaken it in the server.
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing

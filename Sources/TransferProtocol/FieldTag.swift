@@ -13,9 +13,11 @@ struct FieldTag: RawRepresentable, Hashable {
     static let storedPath = FieldTag(rawValue: 4)
     /// In `result`: milliseconds after which to try again, 4 bytes.
     static let retryAfter = FieldTag(rawValue: 5)
+    /// In `welcome`: seconds for which unfinished uploads are kept, 4 bytes.
+    static let keeps = FieldTag(rawValue: 9)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
-    /// In `begin`: the content is what the parts of this upload brought. No value.
+    /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.
     static let assembly = FieldTag(rawValue: 0x81)
 
     /// Whether a receiver that doesn't know the tag must refuse the message.
@@ -28,6 +30,13 @@ extension [FieldTag: [UInt8]] {
         guard let value = self[tag] else { return "" }
         return String(decoding: value.prefix(Limits.text), as: UTF8.self)
     }
+
+    /// The number in a field of four bytes, or nothing without the field.
+    func number(_ tag: FieldTag) throws(ProtocolFault) -> UInt32? {
+        guard let value = self[tag] else { return nil }
+        guard value.count == 4 else { throw .malformed("The field \(tag.rawValue) must have 4 bytes.") }
+        return value.reduce(0) { $0 << 8 | UInt32($1) }
+    }
 }
 
 extension [UInt8] {
@@ -35,6 +44,10 @@ extension [UInt8] {
         append(tag.rawValue)
         append(bigEndian: UInt16(value.count))
         append(contentsOf: value)
+    }
+
+    mutating func append(field tag: FieldTag, number: UInt32) {
+        append(field: tag, Swift.withUnsafeBytes(of: number.bigEndian) { Array($0) })
     }
 
     /// Appends a text unless it is empty, cut to the limit.

@@ -13,6 +13,8 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case abort = 21
     case received = 22
     case result = 23
+    case resume = 24
+    case have = 25
 }
 
 /// How a body is encoded on the wire.

@@ -44,10 +44,13 @@ package struct Welcome: Equatable, Sendable {
     package var agent: String
     package var serverName: String
 
+    /// Seconds for which the server keeps what has arrived of an unfinished upload; nothing when it doesn't say.
+    package var keeps: UInt32?
+
     package init(
         dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
         uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
-        agent: String = "", serverName: String = ""
+        agent: String = "", serverName: String = "", keeps: UInt32? = nil
     ) {
         self.dataBody = UInt32(dataBody)
         self.unacknowledgedUploads = UInt32(unacknowledgedUploads)
@@ -56,6 +59,7 @@ package struct Welcome: Equatable, Sendable {
         self.silence = silence
         self.agent = agent
         self.serverName = serverName
+        self.keeps = keeps
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -65,9 +69,10 @@ package struct Welcome: Equatable, Sendable {
         uploadSize = try reader.integer(UInt64.self)
         heartbeat = try reader.integer(UInt32.self)
         silence = try reader.integer(UInt32.self)
-        let fields = try reader.fields(known: [.agent, .serverName])
+        let fields = try reader.fields(known: [.agent, .serverName, .keeps])
         agent = fields.text(.agent)
         serverName = fields.text(.serverName)
+        keeps = try fields.number(.keeps)
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -79,6 +84,7 @@ package struct Welcome: Equatable, Sendable {
         bytes.append(bigEndian: silence)
         bytes.append(field: .agent, text: agent)
         bytes.append(field: .serverName, text: serverName)
+        if let keeps { bytes.append(field: .keeps, number: keeps) }
     }
 }
 

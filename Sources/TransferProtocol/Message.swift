@@ -13,6 +13,9 @@ package enum Message: Equatable, Sendable {
     case abort
     case received(Received)
     case result(UploadResult)
+    /// Asks what the server has of an upload in parts; as its `begin` will say, with the scope `assembly`.
+    case resume(Begin)
+    case have(Have)
 
     package var function: FunctionCode {
         switch self {
@@ -28,6 +31,8 @@ package enum Message: Equatable, Sendable {
         case .abort: .abort
         case .received: .received
         case .result: .result
+        case .resume: .resume
+        case .have: .have
         }
     }
 
@@ -47,13 +52,14 @@ package enum Message: Equatable, Sendable {
         case .welcome(let welcome): welcome.encode(into: &bytes)
         case .ping(let token), .pong(let token): bytes.append(bigEndian: token)
         case .goodbye(let goodbye): goodbye.encode(into: &bytes)
-        case .begin(let begin): begin.encode(into: &bytes)
+        case .begin(let begin), .resume(let begin): begin.encode(into: &bytes)
         case .accept(let id): id.encode(into: &bytes)
         case .block(let block): block.encode(into: &bytes)
         case .end(let end): end.encode(into: &bytes)
         case .abort: break
         case .received(let received): received.encode(into: &bytes)
         case .result(let result): result.encode(into: &bytes)
+        case .have(let have): have.encode(into: &bytes)
         }
     }
 
@@ -70,13 +76,22 @@ package enum Message: Equatable, Sendable {
         case .hello: return .hello(try Hello(&reader))
         case .welcome: return .welcome(try Welcome(&reader))
         case .goodbye: return .goodbye(try Goodbye(&reader))
-        case .begin: return .begin(try Begin(&reader))
+        case .begin:
+            let begin = try Begin(&reader)
+            guard begin.scope != .assembly || begin.size != nil else {
+                throw .malformed("An assembly must declare its size.")
+            }
+            return .begin(begin)
+        case .resume:
+            let begin = try Begin(&reader)
+            guard begin.scope == .assembly else { throw .malformed("Only an upload in parts can be resumed.") }
+            return .resume(begin)
         case .result: return .result(try UploadResult(&reader))
         case .accept:
             let id = try reader.uploadID()
             _ = try reader.fields(known: [])
             return .accept(id)
-        case .ping, .pong, .block, .end, .abort, .received:
+        case .ping, .pong, .block, .end, .abort, .received, .have:
             let message = try decodeFixed(function, &reader)
             try reader.finish()
             return message
@@ -94,6 +109,7 @@ package enum Message: Equatable, Sendable {
         case .end: .end(try End(&reader))
         case .abort: .abort
         case .received: .received(try Received(&reader))
+        case .have: .have(try Have(&reader))
         default: preconditionFailure("\(function) ends in optional fields")
         }
     }

@@ -34,6 +34,8 @@ package struct ServerConnection: Sendable {
         /// Answer with `welcome`.
         case welcome(Hello)
         case begin(Begin)
+        /// Say what there is of the upload, then `accept`; or a result.
+        case resume(Begin)
         case block(BlockDigest)
         case end(End)
         case abort
@@ -89,6 +91,9 @@ package struct ServerConnection: Sendable {
             try admit(begin.id)
             state = .open(.receiving(begin.id))
             return .begin(begin)
+        case (.resume(let begin), .idle):
+            try admit(begin.id)
+            return .resume(begin)
         case (.block(let block), .receiving): return .block(block)
         case (.end(let end), .receiving):
             state = .open(.idle)
@@ -100,7 +105,8 @@ package struct ServerConnection: Sendable {
         case (.end, .skipping), (.abort, .skipping):
             state = .open(.idle)
             return .nothing
-        case (.begin, .receiving), (.begin, .skipping): throw unexpected(.begin, "inside an upload")
+        case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping):
+            throw unexpected(message.function, "inside an upload")
         case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")
         case (.hello, _): throw unexpected(.hello, "twice")
         default: throw unexpected(message.function, "from a client")
@@ -129,7 +135,7 @@ package struct ServerConnection: Sendable {
         }
     }
 
-    /// An upload has its result; what still arrives of it is skipped.
+    /// An upload has its result, or a question its answer; what still arrives of an upload is skipped.
     package mutating func settled(_ id: UploadID) {
         let wasBegun = unacknowledged.remove(id) != nil
         precondition(wasBegun, "a result for an upload that was not begun")

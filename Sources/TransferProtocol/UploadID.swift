@@ -25,6 +25,16 @@ public struct UploadID: Hashable, Sendable {
         UploadID(high: .random(in: 1 ... .max, using: &generator), low: generator.next())
     }
 
+    /// The id that a digest gives, never `none`.
+    ///
+    /// - Parameter digest: at least 16 bytes.
+    package init(derivedFrom digest: [UInt8]) {
+        let (high, low) = digest.withUnsafeBytes {
+            ($0.bytes.bigEndian(at: 0, as: UInt64.self), $0.bytes.bigEndian(at: 8, as: UInt64.self))
+        }
+        self.init(high: high == 0 ? 1 : high, low: low)
+    }
+
     init(_ bytes: RawSpan, at offset: Int) {
         high = bytes.bigEndian(at: offset, as: UInt64.self)
         low = bytes.bigEndian(at: offset + 8, as: UInt64.self)

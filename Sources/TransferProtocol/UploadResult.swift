@@ -65,10 +65,7 @@ extension UploadResult {
             }
             return path
         }
-        retryAfter = try fields[.retryAfter].map { (bytes) throws(ProtocolFault) in
-            guard bytes.count == 4 else { throw .malformed("The retry-after field must have 4 bytes.") }
-            return bytes.reduce(0) { $0 << 8 | UInt32($1) }
-        }
+        retryAfter = try fields.number(.retryAfter)
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -82,8 +79,6 @@ extension UploadResult {
         if let digest { bytes.append(digest: digest) }
         bytes.append(field: .message, text: message)
         if let storedPath { bytes.append(field: .storedPath, storedPath.utf8) }
-        if let retryAfter {
-            bytes.append(field: .retryAfter, Swift.withUnsafeBytes(of: retryAfter.bigEndian) { Array($0) })
-        }
+        if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
     }
 }

@@ -19,16 +19,18 @@ final class Assemblies: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.isEmpty } }
 
-    /// Finds or makes the assembly that a part belongs to; the caller holds it until it leaves.
+    /// Finds or makes the assembly of an upload; the caller holds it until it leaves.
     ///
-    /// - Throws: `contentMismatch` when the upload was declared differently before.
-    func enter(_ part: Begin.Part, _ function: DigestFunction) throws(StoreError) -> Assembly {
+    /// - Parameter total: bytes of the upload, if they are known.
+    /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed.
+    func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
         try state.withLock { (entries) throws(StoreError) in
-            let made = Assembly(id: part.upload, total: part.total, function: function)
-            var entry = entries[part.upload] ?? Entry(assembly: made)
-            try entry.assembly.check(part, function)
+            var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function))
+            // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
+            guard !entry.assembly.isFinished else { throw .beingCompleted }
+            try entry.assembly.check(total: total, function)
             entry.holders += 1
-            entries[part.upload] = entry
+            entries[id] = entry
             return entry.assembly
         }
     }
@@ -43,20 +45,21 @@ final class Assemblies: Sendable {
         }
     }
 
-    /// It is published or given up.
+    /// It is published, or its file has no name any more.
     func remove(_ assembly: Assembly) {
         state.withLock { entries in
             if entries[assembly.id]?.assembly === assembly { entries[assembly.id] = nil }
         }
     }
 
-    /// Gives up those that were deserted by `moment`, in nanoseconds of the monotonic clock.
-    func giveUp(desertedUpTo moment: Int64) {
-        let dead = state.withLock { entries in
-            let dead = entries.values.filter { $0.holders == 0 && $0.deserted <= moment }
-            for entry in dead { entries[entry.assembly.id] = nil }
-            return dead
+    /// Forgets those that were deserted by `moment`, in nanoseconds of the monotonic clock. Their files stay.
+    func letGo(desertedUpTo moment: Int64) {
+        state.withLock { entries in
+            for entry in entries.values
+            where entry.holders == 0 && entry.deserted <= moment && !entry.assembly.isFinished {
+                entry.assembly.letGo()
+                entries[entry.assembly.id] = nil
+            }
         }
-        for entry in dead { entry.assembly.giveUp() }
     }
 }

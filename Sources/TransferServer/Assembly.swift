@@ -10,6 +10,8 @@ import TransferSystem
 /// knows that the last owner has written its last byte.
 final class Assembly: Sendable {
     private struct State {
+        /// Bytes of the upload, as soon as they are known.
+        var total: UInt64?
         var staged: StagedFile?
         var parts = VerifiedParts()
         /// Being written: each connection has one at most.
@@ -22,65 +24,125 @@ final class Assembly: Sendable {
                 && parts.newestConnection(in: range).map { $0 <= connection } ?? true
         }
 
-        /// Nobody has any of the bytes any more.
-        mutating func clear(_ range: Range<UInt64>) {
+        /// Nobody writes any of the bytes any more.
+        mutating func revoke(_ range: Range<UInt64>) {
             for claim in claims where claim.range.overlaps(range) { claim.revoke() }
             claims.removeAll { $0.range.overlaps(range) }
-            parts.remove(in: range)
+        }
+
+        mutating func place(_ stage: () throws(StoreError) -> StagedFile) throws(StoreError) -> StagedFile {
+            if let staged { return staged }
+            let made = try stage()
+            staged = made
+            return made
+        }
+
+        /// - Returns: false when another has taken it over.
+        mutating func release(_ claim: PartClaim) -> Bool {
+            guard let index = claims.firstIndex(where: { $0 === claim }) else { return false }
+            claims.remove(at: index)
+            return true
         }
 
         /// - Returns: the file.
         mutating func finish() -> StagedFile? {
-            for claim in claims { claim.revoke() }
+            revoke(0..<UInt64.max)
             defer { self = State(isFinished: true) }
             return staged
         }
     }
 
-    let id: UploadID
+    /// What there is of an upload when somebody asks.
+    enum Presence {
+        /// Verified while this server received it.
+        case known(VerifiedParts)
+        /// A file, perhaps of an earlier server; it has to be read.
+        case unread(StagedFile)
+    }
 
-    /// Bytes of the upload.
-    let total: UInt64
+    let id: UploadID
 
     let function: DigestFunction
 
-    private let state = Locked(State())
+    /// When this server first heard of it; nanoseconds of the monotonic clock.
+    let started = monotonicNanoseconds()
 
-    init(id: UploadID, total: UInt64, function: DigestFunction) {
+    private let state: Locked<State>
+
+    /// - Parameter total: bytes of the upload, if they are known.
+    init(id: UploadID, total: UInt64?, function: DigestFunction) {
         self.id = id
-        self.total = total
         self.function = function
+        state = Locked(State(total: total))
     }
 
-    /// - Throws: `contentMismatch` when a part is declared as of another upload than its fellows.
-    func check(_ part: Begin.Part, _ function: DigestFunction) throws(StoreError) {
-        guard total == part.total, self.function == function else {
-            throw StoreError(.contentMismatch, "A part of the upload declared another size or digest function.")
+    /// - Throws: `contentMismatch` when the upload was declared differently before.
+    func check(total: UInt64?, _ function: DigestFunction) throws(StoreError) {
+        let isSame = state.withLock { state in
+            guard let total else { return true }
+            if state.total == nil { state.total = total }
+            return state.total == total || state.isFinished
+        }
+        guard isSame, self.function == function else {
+            throw StoreError(.contentMismatch, "The upload was declared with another size or digest function before.")
         }
     }
 
-    /// Whether it was published or given up; nothing can be added any more.
+    /// Whether its content is complete or was given up; nothing can be added any more.
     var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// Whether it holds nothing worth keeping.
+    /// Whether it holds nothing worth keeping in memory.
     var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
 
-    /// The right to write some of the bytes. Older connections lose it, and what they wrote of them no longer counts: who
-    /// comes later knows that they are lost, however long they still seem to live here.
+    /// Takes the whole upload over from all older connections: whoever comes later knows that they are lost, however long
+    /// they still seem to live here.
     ///
     /// - Parameters:
     ///   - connection: the number of the caller's; they grow.
-    ///   - stage: makes the file, for the first claim.
-    /// - Throws: `incomplete` when a newer connection has any of the bytes or the assembly is over; what `stage` throws.
+    ///   - stage: opens the file, where it is not open.
+    /// - Returns: what there is of it.
+    /// - Throws: `incomplete` when a newer connection works on it; `busy` when it is being completed; what `stage` throws.
+    func takeOver(
+        connection: Int, stage: () throws(StoreError) -> StagedFile
+    ) throws(StoreError) -> Presence {
+        try state.withLock { (state) throws(StoreError) in
+            guard !state.isFinished else { throw .beingCompleted }
+            guard state.claims.allSatisfy({ $0.connection <= connection }) else { throw .takenOver }
+            state.revoke(0..<UInt64.max)
+            guard state.staged == nil else { return .known(state.parts) }
+            return .unread(try state.place(stage))
+        }
+    }
+
+    /// Keeps blocks that were found in the file. Where somebody has begun to write meanwhile, they don't count.
+    func add(_ blocks: [StagedFile.Block]) {
+        state.withLock { state in
+            for block in blocks {
+                let start = block.index * UInt64(Limits.blockSize)
+                let range = start..<min(start + UInt64(Limits.blockSize), state.total ?? .max)
+                guard state.claims.allSatisfy({ !$0.range.overlaps(range) }) else { continue }
+                state.parts.insertIfFree(
+                    .init(range: range, connection: VerifiedParts.Part.found, digests: block.digest))
+            }
+        }
+    }
+
+    /// The right to write some of the bytes. Older connections lose it, and what they wrote of them no longer counts.
+    ///
+    /// - Parameters:
+    ///   - connection: the number of the caller's; they grow.
+    ///   - stage: opens the file, for the first claim.
+    /// - Throws: `incomplete` when a newer connection has any of the bytes; `busy` when the upload is being completed; what
+    ///   `stage` throws.
     func claim(
         _ range: Range<UInt64>, connection: Int, stage: () throws(StoreError) -> StagedFile
     ) throws(StoreError) -> PartClaim {
         try state.withLock { (state) throws(StoreError) in
-            guard !state.isFinished else { throw .missingParts }
+            guard !state.isFinished else { throw .beingCompleted }
             guard state.allows(range, connection) else { throw .takenOver }
-            let staged = if let staged = state.staged { staged } else { try stage() }
-            state.staged = staged
-            state.clear(range)
+            let staged = try state.place(stage)
+            state.revoke(range)
+            state.parts.remove(in: range)
             let claim = PartClaim(range, connection: connection, of: self, in: staged)
             state.claims.append(claim)
             return claim
@@ -92,89 +154,58 @@ final class Assembly: Sendable {
     /// - Parameter digests: of its blocks, one after the other.
     /// - Throws: `incomplete` when another has taken it over.
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
-        try state.withLock { (state) throws(StoreError) in
-            guard let index = state.claims.firstIndex(where: { $0 === claim }) else { throw .takenOver }
-            state.claims.remove(at: index)
-            state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
+        let wasHeld = state.withLock { state in
+            let wasHeld = state.release(claim)
+            if wasHeld {
+                state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
+            }
+            return wasHeld
         }
+        guard wasHeld else { throw .takenOver }
     }
 
-    /// The claim's bytes don't count.
-    func withdraw(_ claim: PartClaim) {
-        state.withLock { state in state.claims.removeAll { $0 === claim } }
+    /// No more of the claim will be written.
+    ///
+    /// - Parameter digests: of the whole blocks at its front that were, one after the other.
+    func withdraw(_ claim: PartClaim, digests: [UInt8]) {
+        let blocks = UInt64(digests.count / function.size)
+        state.withLock { state in
+            guard state.release(claim), blocks > 0 else { return }
+            let end = min(claim.range.upperBound, claim.range.lowerBound + blocks * UInt64(Limits.blockSize))
+            state.parts.insert(
+                .init(range: claim.range.lowerBound..<end, connection: claim.connection, digests: digests))
+        }
     }
 
     /// Ends the assembly and hands out what it holds.
     ///
+    /// - Parameter total: bytes of the upload.
     /// - Returns: the file and the digest of all its bytes.
-    /// - Throws: `incomplete` when bytes are missing; what is there is thrown away then.
-    func finish() throws(StoreError) -> (staged: StagedFile, digest: Digest) {
-        try state.withLock { (state) throws(StoreError) in
-            let digest = state.parts.digests(total: total).map { BlockTree.root($0, function) }
-            let staged = state.finish()
-            guard let staged, let digest else {
-                staged?.discard()
+    /// - Throws: `incomplete` when bytes are missing; then it goes on.
+    func finish(total: UInt64) throws(StoreError) -> (staged: StagedFile, digest: Digest) {
+        let (staged, digest) = try state.withLock { (state) throws(StoreError) -> (StagedFile, Digest) in
+            guard !state.isFinished else { throw .beingCompleted }
+            guard let digests = state.parts.digests(total: total), let staged = state.staged else {
                 throw .missingParts
             }
-            return (staged, digest)
+            _ = state.finish()
+            return (staged, BlockTree.root(digests, function))
         }
+        try staged.trim(to: total)
+        return (staged, digest)
     }
 
-    /// Ends the assembly and throws away what it holds.
-    func giveUp() {
-        state.withLock { $0.finish()?.discard() }
-    }
-}
-
-/// The right to write some bytes of an assembly.
-final class PartClaim: Sendable {
-    /// Bytes of the upload.
-    let range: Range<UInt64>
-
-    /// The number of the connection that has it.
-    let connection: Int
-
-    private let assembly: Assembly
-    /// Nothing once the claim is taken over.
-    private let staged: Locked<StagedFile?>
-
-    fileprivate init(_ range: Range<UInt64>, connection: Int, of assembly: Assembly, in staged: StagedFile) {
-        self.range = range
-        self.connection = connection
-        self.assembly = assembly
-        self.staged = Locked(staged)
-    }
-
-    /// - Parameter offset: in the part; the bytes must lie in it.
-    /// - Throws: `incomplete` when another has taken it over, and what writing throws.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
-        try staged.withLock { (staged) throws(StoreError) in
-            guard let staged else { throw .takenOver }
-            try staged.write(bytes, at: range.lowerBound + offset)
-        }
-    }
-
-    /// All of it is written and verified.
-    ///
-    /// - Parameter digests: of its blocks, one after the other.
-    /// - Throws: `incomplete` when another has taken it over.
-    func complete(digests: [UInt8]) throws(StoreError) {
-        try assembly.complete(self, digests: digests)
-    }
-
-    /// What was written doesn't count.
-    func withdraw() {
-        assembly.withdraw(self)
-    }
-
-    fileprivate func revoke() {
-        staged.withLock { $0 = nil }
+    /// Lets go of the file, which stays as it is.
+    func letGo() {
+        _ = state.withLock { $0.finish() }
     }
 }
 
 extension StoreError {
     /// To whoever ends an upload that isn't all there.
-    static let missingParts = StoreError(.incomplete, "Parts of the upload are missing; all of it must be sent again.")
+    static let missingParts = StoreError(.incomplete, "Parts of the upload are missing; ask what there is of it.")
 
-    fileprivate static let takenOver = StoreError(.incomplete, "A newer connection has taken over the part.")
+    static let takenOver = StoreError(.incomplete, "A newer connection has taken over the upload.")
+
+    static let beingCompleted = StoreError(.busy, "The upload is just being completed.")
 }

@@ -8,6 +8,7 @@ final class LaneBatch: @unchecked Sendable {
     /// A step of an upload; data lies in the buffer.
     enum Operation {
         case begin(Begin)
+        case resume(Begin)
         case data(DataPiece)
         case block(BlockDigest)
         case end(End)

@@ -66,12 +66,32 @@ extension LogEvent {
         LogEvent(.info, "listening", "listening on \(address)", [("address", .string(address))])
     }
 
-    static func deadParts(_ parts: FileStore.DeadParts) -> LogEvent {
+    static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {
         LogEvent(
-            .warning, "deadParts",
-            "\(parts.count) unfinished uploads (\(parts.bytes) bytes) of an earlier run are in .transfer/incoming; "
-                + "delete them to get the space back",
-            [("count", .unsigned(UInt64(parts.count))), ("size", .unsigned(parts.bytes))])
+            .info, "unfinished",
+            "\(uploads.count) unfinished uploads take \(uploads.bytes) bytes in .transfer/incoming; "
+                + "they can be resumed",
+            [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
+    }
+
+    static func expired(_ uploads: FileStore.Unfinished) -> LogEvent {
+        LogEvent(
+            .info, "expired", "removed \(uploads.count) unfinished uploads, \(uploads.bytes) bytes",
+            [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
+    }
+
+    static func expiryFailed(_ error: StoreError) -> LogEvent {
+        LogEvent(.error, "expiryFailed", error.message, [("result", .string(error.code.name))])
+    }
+
+    static func resumed(_ begin: Begin, blocks: Int, peer: String) -> LogEvent {
+        let (path, id, size) = (begin.path, begin.id, UInt64(blocks) * UInt64(Limits.blockSize))
+        return LogEvent(
+            .info, "resumed", "resumed \(path.escapedForDisplay), of which up to \(size) bytes are there",
+            [
+                ("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer)),
+                ("uploadID", .string(id.description)),
+            ])
     }
 
     static func acceptFailed(_ error: SystemError) -> LogEvent {
@@ -125,7 +145,7 @@ extension LogEvent {
     }
 
     static func settled(_ receiving: Receiving, _ result: UploadResult, peer: String) -> LogEvent {
-        let seconds = Double(monotonicNanoseconds() - receiving.started) / 1e9
+        let seconds = Double(monotonicNanoseconds() - (receiving.assembly?.started ?? receiving.started)) / 1e9
         let path = result.storedPath ?? receiving.begin.path
         let isSuccess = result.code.isSuccess
         return LogEvent(

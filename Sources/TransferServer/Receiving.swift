@@ -76,14 +76,16 @@ final class Receiving {
     /// Checks what can be known before the content.
     ///
     /// - Returns: the result, when the upload is over already.
-    func admit() throws(StoreError) -> UploadResult? {
+    ///
+    /// - Parameter isQuestion: whether nothing follows, so that it cannot be compared with what was stored before.
+    func admit(isQuestion: Bool = false) throws(StoreError) -> UploadResult? {
         let path = try checkedPath()
         self.path = path
         if let size = begin.uploadSize, size > limit { throw tooLarge }
         earlier = context.recent[begin.id].flatMap(stillHolding)
-        if let earlier { return begin.expectsAccept ? earlier : nil }
-        if begin.scope == .assembly, assembly == nil { throw .missingParts }
-        guard begin.expectsAccept || begin.conflict != .keepBoth else { return nil }
+        if let earlier { return begin.expectsAccept || isQuestion ? earlier : nil }
+        if begin.scope == .assembly, assembly == nil, !isQuestion { throw .missingParts }
+        guard begin.expectsAccept || isQuestion || begin.conflict != .keepBoth else { return nil }
         guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped else {
             if isLong { try open() }
             return nil
@@ -155,8 +157,8 @@ extension Receiving {
             guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
             target = .part(
                 try assembly.claim(part.offset..<part.offset + size, connection: connection) {
-                    [context, begin] () throws(StoreError) in
-                    try context.store.stage(id: part.upload, size: part.total, permissions: begin.permissions)
+                    [context] () throws(StoreError) in
+                    try context.store.resume(id: part.upload, size: part.total)
                 })
         case .assembly: break
         }
@@ -173,7 +175,7 @@ extension Receiving {
         switch target {
         case .none: break
         case .file(let staged): staged.discard()
-        case .part(let claim): claim.withdraw()
+        case .part(let claim): claim.withdraw(digests: blockDigests)
         }
         target = .none
     }
@@ -194,11 +196,15 @@ extension Receiving {
             return .publish(publication(staged, size, digest))
         case .part: return .staged(try stage(end))
         case .assembly:
-            guard let assembly else { throw .missingParts }
-            context.assemblies.remove(assembly)
-            let (staged, computed) = try assembly.finish()
-            let digest = try checked(end, size: assembly.total, digest: computed)
-            return .publish(publication(staged, assembly.total, digest))
+            guard let assembly, let total = begin.size else { throw .missingParts }
+            let (staged, computed) = try assembly.finish(total: total)
+            do throws(StoreError) {
+                return .publish(publication(staged, total, try checked(end, size: total, digest: computed)))
+            } catch {
+                staged.discard()
+                context.assemblies.remove(assembly)
+                throw error
+            }
         }
     }
 

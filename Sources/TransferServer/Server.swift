@@ -24,8 +24,7 @@ package actor Server {
         do throws(StoreError) {
             let store = try FileStore(path: configuration.directory, durability: configuration.durability)
             context = ServerContext(configuration: configuration, store: store, log: log)
-            let dead = try store.deadParts()
-            if dead.count > 0 { log.write([.deadParts(dead)]) }
+            context.expire(leftovers: true)
         } catch {
             throw ServerError(error.message)
         }
@@ -61,6 +60,7 @@ package actor Server {
         }
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
+        scheduleExpiry()
         return bound
     }
 
@@ -190,16 +190,29 @@ extension Server {
         sessions[number] = nil
         permits.release()
         ended.fire()
-        giveUpParts()
+        letPartsGo()
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.
-    private func giveUpParts() {
+    private func letPartsGo() {
         guard !context.assemblies.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
         let moment = deserted + context.configuration.keepParts
         _ = loop.schedule(at: moment.nanoseconds) { [context] in
-            context.pool.submit { context.assemblies.giveUp(desertedUpTo: deserted.nanoseconds) }
+            context.pool.submit { context.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
+        }
+    }
+
+    /// How often old unfinished uploads are looked for.
+    private static let expiryInterval = Interval.seconds(3600)
+
+    private func scheduleExpiry() {
+        _ = loop.schedule(at: (MonotonicTime.now + Self.expiryInterval).nanoseconds) { [weak self] in
+            self?.assumeIsolated { server in
+                guard !server.isStopping else { return }
+                server.context.pool.submit { [context = server.context] in context.expire(leftovers: false) }
+                server.scheduleExpiry()
+            }
         }
     }
 }

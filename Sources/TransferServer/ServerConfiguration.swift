@@ -24,14 +24,21 @@ package struct ServerConfiguration: Sendable {
     /// How long running uploads may go on after the server was told to stop.
     package var drain = Interval.seconds(30)
 
-    /// How long the parts of an upload are kept when every connection that worked on it has gone.
+    /// How long what is known of an unfinished upload stays in memory when every connection that worked on it has gone.
+    /// Whoever comes back later has it read from the disk again.
     package var keepParts = Interval.seconds(300)
+
+    /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
+    package var keepUnfinished = Interval.seconds(7 * 86_400)
 
     /// Threads that run event loops; a session stays on its loop for life.
     package var loops = 2
 
     /// Threads for work that blocks.
     package var blockingThreads = 8
+
+    /// Threads that read what has arrived of an unfinished upload before; it is as fast as memory with one for each core.
+    package var digestThreads = 4
 
     /// Uploads of one connection that are published together at most. Each holds a descriptor until then, and what
     /// arrives at once can complete thousands.

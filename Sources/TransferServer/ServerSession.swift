@@ -35,6 +35,7 @@ actor ServerSession {
     private let context: ServerContext
     private let peer: String
     private let lane: UploadLane
+    private let early = EarlyFrames()
     private let wake = Signal()
     private var socket: StreamSocket?
     private var machine = ServerConnection()
@@ -58,7 +59,7 @@ actor ServerSession {
         self.peer = peer
         self.loop = loop
         self.context = context
-        lane = UploadLane(context: context, connection: number, peer: peer)
+        lane = UploadLane(context: context, connection: number, peer: peer, early: early)
         liveness = Liveness(context.configuration.timeouts, now: .now)
     }
 
@@ -75,6 +76,7 @@ actor ServerSession {
         socket?.disableDelay()
         context.log.write([.connected(peer: peer)])
         armTimer()
+        early.connect { [weak self, loop] in Task(executorPreference: loop) { await self?.sendEarly() } }
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
         await finish()
@@ -210,6 +212,7 @@ extension ServerSession {
         switch try machine.receive(message) {
         case .welcome(let hello): welcome(hello)
         case .begin(let begin): admit(begin, batch)
+        case .resume(let begin): admit(begin, batch, isQuestion: true)
         case .block(let block): batch.operations.append(.block(block))
         case .end(let end): batch.operations.append(.end(end))
         case .abort: batch.operations.append(.abort)
@@ -231,17 +234,19 @@ extension ServerSession {
             .welcome(
                 Welcome(
                     uploadSize: context.configuration.maximumUpload, heartbeat: timeouts.heartbeat.wireMilliseconds,
-                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent)))
+                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
+                    keeps: UInt32(clamping: context.configuration.keepUnfinished.nanoseconds / 1_000_000_000))))
     }
 
-    private func admit(_ begin: Begin, _ batch: LaneBatch) {
+    private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
         guard !isDraining else {
             machine.settled(begin.id)
             send(.result(UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")))
             return
         }
-        batch.operations.append(.begin(begin))
         liveness.active(now: .now)
+        guard !isQuestion else { return batch.operations.append(.resume(begin)) }
+        batch.operations.append(.begin(begin))
         liveness.expectRate(begin.size != nil, now: .now)
     }
 }
@@ -271,6 +276,11 @@ extension ServerSession {
         filling = nil
     }
 
+    /// Sends what the pool has for the client before it is done with what it works on.
+    private func sendEarly() {
+        send(early.take())
+    }
+
     private func takeQueue() -> [LaneBatch] {
         defer { queue = [] }
         return queue
@@ -280,6 +290,7 @@ extension ServerSession {
         while !queue.isEmpty {
             // All that wait in one hop: each costs two changes of thread.
             let outcome = await context.pool.run { [lane, batches = takeQueue()] in lane.process(batches) }
+            send(early.take())
             for id in outcome.settled { machine.settled(id) }
             liveness.active(now: .now)
             send(outcome.frames)

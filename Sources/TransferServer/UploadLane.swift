@@ -16,17 +16,18 @@ final class UploadLane: @unchecked Sendable {
         case rejected
     }
 
-    private let context: ServerContext
-    private let connection: Int
-    private let peer: String
-    private let inflation = Inflation()
+    let context: ServerContext
+    let connection: Int
+    let peer: String
+    let inflation = Inflation()
     private var digesters: [DigestFunction: ContentDigester] = [:]
     /// Of the uploads that parts of came here.
     private var assemblies: [UploadID: Assembly] = [:]
     private var state = State.idle
+    let early: EarlyFrames
     private var ready: [(receiving: Receiving, publication: Publication)] = []
-    private var outcome = LaneOutcome()
-    private var events: [LogEvent] = []
+    var outcome = LaneOutcome()
+    var events: [LogEvent] = []
     private var lastReport: Int64 = 0
 
     /// Nanoseconds between two reports of progress to the client.
@@ -35,9 +36,12 @@ final class UploadLane: @unchecked Sendable {
     /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
     private static let mostAssemblies = 64
 
-    /// - Parameter connection: its number; they grow.
-    init(context: ServerContext, connection: Int, peer: String) {
+    /// - Parameters:
+    ///   - connection: its number; they grow.
+    ///   - early: takes what cannot wait for the end of a batch.
+    init(context: ServerContext, connection: Int, peer: String, early: EarlyFrames) {
         self.context = context
+        self.early = early
         self.connection = connection
         self.peer = peer
     }
@@ -66,6 +70,7 @@ final class UploadLane: @unchecked Sendable {
     private func perform(_ operation: LaneBatch.Operation, _ batch: LaneBatch) {
         switch (operation, state) {
         case (.begin(let begin), _): start(begin)
+        case (.resume(let begin), _): resume(begin)
         case (.data(let piece), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
         case (.block(let block), .receiving(let receiving)):
@@ -126,10 +131,13 @@ final class UploadLane: @unchecked Sendable {
             switch outcome {
             case .success(let published): acknowledge(receiving, publication, published)
             case .failure(let error):
+                // What the disk could not do now it may later; otherwise nobody will want these bytes.
+                if error.code.class != .server { publication.staged.discard() }
                 // Not `receiving.size`: by now the digester may count the bytes of a later upload.
                 settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
             }
         }
+        for (receiving, _) in ready { if let assembly = receiving.assembly { context.assemblies.remove(assembly) } }
         ready.removeAll(keepingCapacity: true)
     }
 
@@ -145,7 +153,7 @@ final class UploadLane: @unchecked Sendable {
         settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
     }
 
-    private func settle(_ receiving: Receiving, _ result: UploadResult) {
+    func settle(_ receiving: Receiving, _ result: UploadResult) {
         Message.result(result).encode(into: &outcome.frames)
         outcome.settled.append(result.id)
         if result.code != .staged { events.append(.settled(receiving, result, peer: peer)) }
@@ -166,18 +174,22 @@ final class UploadLane: @unchecked Sendable {
         case .whole: return nil
         case .assembly: return context.assemblies[begin.id]
         case .part(let part):
-            if let known = assemblies[part.upload], !known.isFinished {
-                try known.check(part, begin.digest)
-                return known
-            }
-            dropFinished()
-            guard assemblies.count < Self.mostAssemblies else {
-                throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
-            }
-            let assembly = try context.assemblies.enter(part, begin.digest)
-            assemblies[part.upload] = assembly
-            return assembly
+            return try enter(part.upload, total: part.total, begin.digest)
         }
+    }
+
+    func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
+        if let known = assemblies[id], !known.isFinished {
+            try known.check(total: total, function)
+            return known
+        }
+        dropFinished()
+        guard assemblies.count < Self.mostAssemblies else {
+            throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
+        }
+        let assembly = try context.assemblies.enter(id, total: total, function)
+        assemblies[id] = assembly
+        return assembly
     }
 
     private func dropFinished() {
@@ -190,7 +202,7 @@ final class UploadLane: @unchecked Sendable {
         assemblies = [:]
     }
 
-    private func digester(_ function: DigestFunction) -> ContentDigester {
+    func digester(_ function: DigestFunction) -> ContentDigester {
         let digester = digesters[function] ?? ContentDigester(function)
         digesters[function] = digester
         digester.reset()

@@ -1,12 +1,17 @@
+import TransferProtocol
+
 /// The parts of an upload that are there and verified: in order, none overlapping another, found by binary search,
 /// because there can be one for each block.
 struct VerifiedParts {
     struct Part {
         let range: Range<UInt64>
-        /// The number of the connection that brought it.
+        /// The number of the connection that brought it; `found` when it was there before.
         let connection: Int
         /// Of its blocks, one after the other.
         let digests: [UInt8]
+
+        /// Older than every connection.
+        static let found = -1
     }
 
     private var parts: [Part] = []
@@ -26,6 +31,22 @@ struct VerifiedParts {
     /// Forgets all parts that have any of the bytes.
     mutating func remove(in range: Range<UInt64>) {
         parts.removeSubrange(indices(in: range))
+    }
+
+    /// Keeps a part unless it overlaps another.
+    mutating func insertIfFree(_ part: Part) {
+        if indices(in: part.range).isEmpty { insert(part) }
+    }
+
+    /// Every block with its digest, in order.
+    func forEachBlock(digestSize: Int, _ body: (_ index: UInt64, _ digest: ArraySlice<UInt8>) -> Void) {
+        for part in parts {
+            let first = part.range.lowerBound / UInt64(Limits.blockSize)
+            for number in 0..<part.digests.count / digestSize {
+                let start = number * digestSize
+                body(first + UInt64(number), part.digests[start..<start + digestSize])
+            }
+        }
     }
 
     /// The digests of all blocks, one after the other.

@@ -55,45 +55,15 @@ package final class FileStore: Sendable {
         }
     }
 
-    /// A place for the bytes of one upload.
+    /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
-    /// - Parameter size: what the client declared, or nothing; more than one block gets a part that survives a crash,
-    ///   and its space is reserved.
+    /// - Parameter size: what the client declared, or nothing; for more than one block space is reserved.
     package func stage(id: UploadID, size: UInt64?, permissions: UInt16?) throws(StoreError) -> StagedFile {
-        let isSmall = size.map { $0 <= UInt64(Limits.blockSize) } ?? false
-        let staged: StagedFile
-        do throws(SystemError) {
-            staged =
-                isSmall
-                ? try .anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
-                : try .part(id: id, in: incoming)
-        } catch {
-            throw StoreError(error, doing: "make a file for the upload")
+        let staged = try attempt("make a file for the upload") { () throws(SystemError) in
+            try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
         }
-        if let size, !isSmall { try staged.reserve(size) }
+        if let size, size > UInt64(Limits.blockSize) { try staged.reserve(size) }
         return staged
-    }
-
-    /// Parts that earlier servers left behind when they died.
-    package struct DeadParts: Equatable, Sendable {
-        package var count = 0
-        /// Bytes that they take.
-        package var bytes: UInt64 = 0
-    }
-
-    /// Looks for parts of uploads that will never end. Call it before the first upload.
-    package func deadParts() throws(StoreError) -> DeadParts {
-        do throws(SystemError) {
-            var dead = DeadParts()
-            for name in try incoming.directory.names() where name.hasSuffix(StagedFile.partSuffix) {
-                guard let status = try incoming.directory.status(name) else { continue }
-                dead.count += 1
-                dead.bytes += UInt64(status.st_blocks) * 512
-            }
-            return dead
-        } catch {
-            throw StoreError(error, doing: "read the folder of incoming parts")
-        }
     }
 
     /// Permission bits for a new file; without any from the client, those of any new file.

@@ -13,8 +13,10 @@ package final class StagedFile: @unchecked Sendable {
     enum Place {
         /// No name at all (O_TMPFILE): gone by itself if the process dies.
         case anonymous
-        /// A part in the incoming directory that outlives the process.
-        case part(name: String)
+        /// A name in the incoming directory, because it needs one. It means nothing to another process.
+        case named(String)
+        /// A part that stays there until it is published or discarded, so that its upload can be resumed.
+        case resumable(String)
         /// Published or discarded.
         case none
     }
@@ -44,7 +46,7 @@ package final class StagedFile: @unchecked Sendable {
     }
 
     deinit {
-        discard()
+        if case .named = place { discard() }
     }
 
     /// Writes at an offset; all of it or an error.
@@ -93,11 +95,21 @@ package final class StagedFile: @unchecked Sendable {
 
     /// For file systems in memory, where reserving would clear every page first: 0.25 s for a GiB.
     private func checkRoom(_ size: UInt64) throws(SystemError) {
+        let present = try space
         let status = try disk.room(number)
         // Without a limit it has no blocks (tmpfs(5), size).
         guard status.f_blocks > 0 else { return }
         let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        guard overflow || room >= size else { throw SystemError(errno: ENOSPC, call: "fstatvfs") }
+        guard overflow || room >= size - min(size, present) else { throw SystemError(errno: ENOSPC, call: "fstatvfs") }
+    }
+
+    /// Bytes that the file takes already.
+    private var space: UInt64 {
+        get throws(SystemError) {
+            var status = stat()
+            try system("fstat") { fstat(number, &status) }
+            return UInt64(max(0, status.st_blocks)) * 512
+        }
     }
 
     /// Sets what the client told of its file.
@@ -107,14 +119,15 @@ package final class StagedFile: @unchecked Sendable {
             let change = timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds))
             try disk.setTimes(number, (access, change))
         }
-        if case .part = place { try disk.setPermissions(number, permissions) }
+        if case .anonymous = place { return }
+        try disk.setPermissions(number, permissions)
     }
 
     /// Gives the file its final name; fails with EEXIST when that is taken.
     func publish(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         switch place {
         case .anonymous: try link(into: directory, as: name)
-        case .part(let part): try rename(part, into: directory, as: name)
+        case .named(let part), .resumable(let part): try rename(part, into: directory, as: name)
         case .none: preconditionFailure("a staged file was published twice")
         }
         place = .none
@@ -129,13 +142,16 @@ package final class StagedFile: @unchecked Sendable {
 
     /// A name in the incoming directory, which replacing another file needs.
     private func partName(id: UploadID) throws(SystemError) -> String {
-        if case .part(let name) = place { return name }
+        switch place {
+        case .named(let name), .resumable(let name): return name
+        case .anonymous, .none: break
+        }
         var number = 0
         while true {
             let name = Self.partName(id, number)
             do throws(SystemError) {
                 try link(into: incoming.directory, as: name)
-                place = .part(name: name)
+                place = .named(name)
                 return name
             } catch {
                 guard error.errno == EEXIST else { throw error }
@@ -174,7 +190,10 @@ package final class StagedFile: @unchecked Sendable {
 
     /// Throws the bytes away.
     package func discard() {
-        if case .part(let name) = place { try? incoming.directory.unlink(name) }
+        switch place {
+        case .named(let name), .resumable(let name): try? incoming.directory.unlink(name)
+        case .anonymous, .none: break
+        }
         place = .none
     }
 }
@@ -182,9 +201,16 @@ package final class StagedFile: @unchecked Sendable {
 extension StagedFile {
     static let partSuffix = ".part"
 
+    private static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
+
+    /// The upload whose resumable part has the name.
+    static func upload(ofPart name: String) -> UploadID? {
+        name.hasSuffix(partSuffix) ? UploadID(hexadecimal: name.dropLast(partSuffix.count)) : nil
+    }
+
     private static func partName(_ id: UploadID, _ number: Int) -> String { "\(id)-\(number)\(partSuffix)" }
 
-    /// A file without a name, or a part where the file system has no such files.
+    /// A file without a name, or with one that means nothing where the file system has no such files.
     static func anonymous(
         id: UploadID, permissions: mode_t, in incoming: Incoming
     ) throws(SystemError) -> StagedFile {
@@ -194,25 +220,33 @@ extension StagedFile {
                 try incoming.directory.openFile(".", flags: flags, mode: permissions), place: .anonymous, in: incoming)
         } catch {
             guard error.errno == EOPNOTSUPP || error.errno == EISDIR || error.errno == ENOENT else { throw error }
-            return try part(id: id, in: incoming)
+            return try named(id: id, in: incoming)
         }
     }
 
     /// A file named after its upload. The number behind the id keeps apart a dead connection and the one that replaced
     /// it: each publishes or discards only what it wrote itself.
-    static func part(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
+    private static func named(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
         var number = 0
         while true {
             let name = partName(id, number)
             do throws(SystemError) {
                 let flags = O_RDWR | O_CREAT | O_EXCL
                 return StagedFile(
-                    try incoming.directory.openFile(name, flags: flags, mode: 0o600), place: .part(name: name),
+                    try incoming.directory.openFile(name, flags: flags, mode: 0o600), place: .named(name),
                     in: incoming)
             } catch {
                 guard error.errno == EEXIST else { throw error }
                 number += 1
             }
         }
+    }
+
+    /// The part that has arrived of an upload before, or a new one. There is one of each upload at most.
+    static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
+        let name = resumableName(id)
+        return StagedFile(
+            try incoming.directory.openFile(name, flags: O_RDWR | O_CREAT, mode: 0o600), place: .resumable(name),
+            in: incoming)
     }
 }

@@ -92,8 +92,8 @@ import Testing
 
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
-        case .hello, .welcome, .goodbye, .begin, .accept, .result: true
-        case .ping, .pong, .block, .end, .abort, .received: false
+        case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result: true
+        case .ping, .pong, .block, .end, .abort, .received, .have: false
         }
     }
 
@@ -103,9 +103,10 @@ import Testing
         case .hello: 4
         case .welcome: 28
         case .goodbye: 2
-        case .begin, .accept: message.body.count
+        // The last field says what is meant.
+        case .begin, .resume, .accept: message.body.count
         case .result(let result): 27 + (result.digest.map { 1 + $0.bytes.count } ?? 0)
-        case .ping, .pong, .block, .end, .abort, .received: message.body.count
+        case .ping, .pong, .block, .end, .abort, .received, .have: message.body.count
         }
     }
 

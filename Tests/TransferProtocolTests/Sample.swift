@@ -19,7 +19,7 @@ enum Sample {
         .welcome(
             Welcome(
                 dataBody: 65_536, unacknowledgedUploads: 7, uploadSize: 1 << 40, heartbeat: 1_000, silence: 3_000,
-                agent: "transfer/1.0", serverName: "attic")),
+                agent: "transfer/1.0", serverName: "attic", keeps: 604_800)),
         .ping(0),
         .pong(.max),
         .goodbye(Goodbye(.committed)),
@@ -31,6 +31,10 @@ enum Sample {
                 id: otherID, path: "写真/😀 \n\"'.jpg", size: .max, kind: .location, digest: .sha256,
                 conflict: .fail, expectsAccept: true, modified: .init(seconds: .min, nanoseconds: 0),
                 permissions: 0)),
+        .resume(Begin(id: id, path: "a", size: 1 << 33, scope: .assembly)),
+        .resume(Begin(id: otherID, path: "a", size: nil, digest: .sha256, scope: .assembly)),
+        .have(Have(id: id, first: 7, digests: [xxh128, xxh128])),
+        .have(Have(id: id, first: .max - 1, digests: [sha256])),
         .accept(id),
         .block(BlockDigest(index: 0, digest: xxh128)),
         .block(BlockDigest(index: .max, digest: sha256)),

@@ -93,7 +93,7 @@ import Testing
                 })
             _ = try? fixture.store.admit(RelativePath("link/x"), size: 3, conflict: .fail)
             _ = fixture.store.holds(try RelativePath("d\(round)/e/f"), size: 3)
-            _ = try fixture.store.deadParts()
+            _ = try fixture.store.unfinished()
         }
         #expect(Files.descriptors(below: fixture.temporary.path).sorted() == before)
         #expect(fixture.parts.isEmpty)

@@ -84,18 +84,40 @@ import Testing
         #expect(failure(temporary.path("below"))?.code == .storageFailed)
     }
 
-    @Test func deadParts() throws {
+    @Test func unfinishedUploadsAreCounted() throws {
         let fixture = try StoreFixture()
-        #expect(try fixture.store.deadParts() == FileStore.DeadParts())
+        #expect(try fixture.store.unfinished() == FileStore.Unfinished())
         let incoming = fixture.path(".transfer/incoming/")
-        try Files.write([UInt8](repeating: 1, count: 100_000), to: incoming + "\(UploadID.random())-0.part")
+        try Files.write([UInt8](repeating: 1, count: 100_000), to: incoming + "\(UploadID.random()).part")
         try Files.write([UInt8](repeating: 1, count: 5000), to: incoming + "\(UploadID.random())-1.part")
         try Files.write(.one, to: incoming + "something else")
-        let dead = try fixture.store.deadParts()
-        #expect(dead.count == 2)
-        #expect((105_000..<200_000).contains(dead.bytes))
+        let unfinished = try fixture.store.unfinished()
+        #expect(unfinished.count == 2)
+        #expect((105_000..<200_000).contains(unfinished.bytes))
         // Twice the same: reading does not use the folder up.
-        #expect(try fixture.store.deadParts() == dead)
+        #expect(try fixture.store.unfinished() == unfinished)
+    }
+
+    @Test func whatNobodyCanResumeIsRemoved() throws {
+        let fixture = try StoreFixture()
+        let incoming = fixture.path(".transfer/incoming/")
+        let parts = ["\(UploadID.random()).part", "\(UploadID.random())-1.part", "not an id.part", "something else"]
+        for name in parts { try Files.write(.one, to: incoming + name) }
+        #expect(try fixture.store.removeLeftovers().count == 2)
+        #expect(names(in: incoming).sorted() == [parts[0], parts[3]].sorted())
+    }
+
+    @Test func oldUploadsExpireUnlessTheyAreInUse() throws {
+        let fixture = try StoreFixture()
+        let incoming = fixture.path(".transfer/incoming/")
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for id in ids { try Files.write(.six, to: incoming + "\(id).part") }
+        var times = [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 1000, tv_usec: 0)]
+        for id in ids[..<2] { try Files.check("utimes", utimes(incoming + "\(id).part", &times)) }
+        let removed = try fixture.store.removeUnfinished(before: 2000) { $0 == ids[0] }
+        #expect(removed.count == 1)
+        #expect(removed.bytes > 0)
+        #expect(names(in: incoming).sorted() == ["\(ids[0]).part", "\(ids[2]).part"].sorted())
     }
 
     /// A server that died left a part; the next one neither shows nor overwrites it.

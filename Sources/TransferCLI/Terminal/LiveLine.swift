@@ -33,7 +33,11 @@ struct LiveLine {
             snapshot.currentFile = progress.source
             snapshot.currentBytes = progress.bytes
             snapshot.currentSize = progress.size
-            snapshot.phase = progress.bytes == progress.size ? .storing : .sending
+            snapshot.phase =
+                switch progress.phase {
+                case .resuming: .checking
+                case .sending: progress.bytes == progress.size ? .storing : .sending
+                }
         case .finished(let report):
             snapshot.filesDone += 1
             if report.result.isSuccess {

@@ -1,0 +1,19 @@
+/// An upload that the server was asked about, and how far its answer was dealt with.
+struct Question {
+    let split: SplitUpload
+
+    /// Everything that the server has was told.
+    var isAnswered = false
+
+    /// Frames of blocks that are being compared.
+    var comparing = 0
+
+    /// Why the source could not be compared.
+    var failure: LocalFailure?
+
+    init(_ split: SplitUpload) {
+        self.split = split
+    }
+
+    var isConcluded: Bool { isAnswered && comparing == 0 }
+}

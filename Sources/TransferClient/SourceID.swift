@@ -1,0 +1,73 @@
+internal import CLinux
+import Glibc
+import TransferCodec
+import TransferProtocol
+
+/// Derives the ids of uploads from what they are: the same file of this user on this machine, unchanged, on its way to the
+/// same place has the same id in every push. So the server knows it again, and what has arrived of it.
+struct SourceID: Sendable {
+    private let common: [UInt8]
+
+    /// Says of what version this derivation is; another one gives other ids.
+    private static let version = "transfer upload 1"
+
+    /// - Parameter configuration: what of it makes another upload of the same file.
+    init(_ configuration: ClientConfiguration) {
+        var key = Key(Self.version)
+        key.append(Self.machine)
+        key.append(UInt64(getuid()))
+        key.append(UInt64(configuration.digest.rawValue))
+        key.append(UInt64(configuration.conflict.rawValue))
+        common = key.bytes
+    }
+
+    /// - Parameters:
+    ///   - path: of the file on this machine.
+    ///   - destination: the path on the server.
+    func id(path: String, destination: String, file: SourceFile.Identity) -> UploadID {
+        var key = Key(common)
+        key.append(path)
+        key.append(destination)
+        key.append(file.size)
+        key.append(UInt64(bitPattern: file.modified.seconds))
+        key.append(UInt64(file.modified.nanoseconds))
+        let digest = key.bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
+        return UploadID(derivedFrom: digest)
+    }
+
+    /// What tells this machine from others (machine-id(5)), or else its name.
+    private static let machine: String = {
+        let descriptor = clinux_openat(AT_FDCWD, "/etc/machine-id", O_RDONLY | O_CLOEXEC, 0)
+        if descriptor >= 0 {
+            defer { close(descriptor) }
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(descriptor, &bytes, bytes.count)
+            if count >= 32 { return String(decoding: bytes[..<32], as: UTF8.self) }
+        }
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, name.count - 1)
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+
+    /// Fields one after the other, each with its length, so that no two lists of them look alike.
+    private struct Key {
+        private(set) var bytes: [UInt8]
+
+        init(_ text: String) {
+            bytes = Array(text.utf8)
+        }
+
+        init(_ bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+
+        mutating func append(_ text: String) {
+            append(UInt64(text.utf8.count))
+            bytes.append(contentsOf: text.utf8)
+        }
+
+        mutating func append(_ number: UInt64) {
+            withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+    }
+}

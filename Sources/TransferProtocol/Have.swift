@@ -1,0 +1,36 @@
+/// Blocks of an upload that the server has already, as it finds them now. The client compares and sends what differs.
+package struct Have: Equatable, Sendable {
+    package var id: UploadID
+
+    /// The index of the first block; the others follow without a gap.
+    package var first: UInt64
+
+    /// Of each block, plain.
+    package var digests: [Digest]
+
+    /// Blocks in one frame, so that a client can begin to compare while the server still reads; 64 are 256 MiB.
+    package static let mostBlocks = 64
+
+    package init(id: UploadID, first: UInt64, digests: [Digest]) {
+        self.id = id
+        self.first = first
+        self.digests = digests
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.uploadID()
+        first = try reader.integer(UInt64.self)
+        let count = Int(try reader.integer(UInt16.self))
+        let (_, overflow) = first.addingReportingOverflow(UInt64(count))
+        guard count <= Self.mostBlocks, !overflow else { throw .malformed("A have frame has too many blocks.") }
+        digests = []
+        for _ in 0..<count { digests.append(try reader.digest()) }
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        id.encode(into: &bytes)
+        bytes.append(bigEndian: first)
+        bytes.append(bigEndian: UInt16(digests.count))
+        for digest in digests { bytes.append(digest: digest) }
+    }
+}

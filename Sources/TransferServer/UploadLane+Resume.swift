@@ -1,0 +1,76 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// What there is of an upload already.
+extension UploadLane {
+    /// Answers with the blocks that are there, and `accept`; or with a result.
+    func resume(_ begin: Begin) {
+        let receiving = Receiving(
+            begin, started: monotonicNanoseconds(), context: context, connection: connection,
+            digester: digester(begin.digest), inflation: inflation)
+        do throws(StoreError) {
+            if let result = try receiving.admit(isQuestion: true) { return settle(receiving, result) }
+            let found = try tell(begin)
+            if found > 0 { events.append(.resumed(begin, blocks: found, peer: peer)) }
+            Message.accept(begin.id).encode(into: &outcome.frames)
+            outcome.settled.append(begin.id)
+        } catch {
+            settle(receiving, UploadResult(error, begin.id, size: 0))
+        }
+    }
+
+    /// - Returns: how many blocks there are.
+    private func tell(_ begin: Begin) throws(StoreError) -> Int {
+        let assembly = try enter(begin.id, total: begin.size, begin.digest)
+        let presence = try assembly.takeOver(connection: connection) { [context] () throws(StoreError) in
+            try context.store.resume(id: begin.id, size: begin.size)
+        }
+        var count = 0
+        var report = BlockReport(begin.id, begin.digest)
+        switch presence {
+        case .known(let parts):
+            parts.forEachBlock(digestSize: begin.digest.size) { index, digest in
+                count += 1
+                report.add(index, Array(digest), to: &outcome.frames)
+            }
+            report.finish(to: &outcome.frames)
+        case .unread(let staged):
+            try staged.digestBlocks(of: begin.size, begin.digest, threads: context.configuration.digestThreads) {
+                assembly.add($0)
+                count += $0.count
+                var frames: [UInt8] = []
+                for block in $0 { report.add(block.index, block.digest, to: &frames) }
+                report.finish(to: &frames)
+                early.send(frames)
+            }
+        }
+        return count
+    }
+}
+
+/// Makes `have` frames of blocks that come in order.
+private struct BlockReport {
+    private let id: UploadID
+    private let function: DigestFunction
+    private var first: UInt64 = 0
+    private var digests: [Digest] = []
+
+    init(_ id: UploadID, _ function: DigestFunction) {
+        self.id = id
+        self.function = function
+    }
+
+    mutating func add(_ index: UInt64, _ digest: [UInt8], to frames: inout [UInt8]) {
+        if index != first + UInt64(digests.count) || digests.count == Have.mostBlocks { finish(to: &frames) }
+        if digests.isEmpty { first = index }
+        digests.append(Digest(function.plain, digest))
+    }
+
+    mutating func finish(to frames: inout [UInt8]) {
+        guard !digests.isEmpty else { return }
+        Message.have(Have(id: id, first: first, digests: digests)).encode(into: &frames)
+        digests = []
+    }
+}

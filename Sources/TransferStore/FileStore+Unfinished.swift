@@ -1,0 +1,84 @@
+internal import CLinux
+import Glibc
+package import TransferProtocol
+import TransferSystem
+
+/// Parts of uploads that are not complete. They lie in the incoming directory under the uploads' ids until the upload is
+/// published, taken back, or too old.
+extension FileStore {
+    /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
+    /// to it that nobody else has it.
+    ///
+    /// - Parameter size: what the client declared, or nothing; its space is reserved.
+    package func resume(id: UploadID, size: UInt64?) throws(StoreError) -> StagedFile {
+        let staged = try attempt("open the part of the upload") { () throws(SystemError) in
+            try StagedFile.resumable(id: id, in: incoming)
+        }
+        if let size { try staged.reserve(size) }
+        return staged
+    }
+
+    /// Files of uploads that are not complete.
+    package struct Unfinished: Equatable, Sendable {
+        package var count = 0
+        /// Bytes that they take.
+        package var bytes: UInt64 = 0
+
+        package init() {}
+    }
+
+    /// What there is of unfinished uploads.
+    package func unfinished() throws(StoreError) -> Unfinished {
+        var found = Unfinished()
+        try forEachPart { name, status in
+            found.count += 1
+            found.bytes += status.space
+        }
+        return found
+    }
+
+    /// Removes what nobody can resume: parts that no upload's id stands for, which a server that died has left.
+    ///
+    /// Call it before the first upload.
+    package func removeLeftovers() throws(StoreError) -> Unfinished {
+        try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
+    }
+
+    /// Removes unfinished uploads that nothing was added to for long.
+    ///
+    /// - Parameters:
+    ///   - moment: seconds since 1970; what was written before goes.
+    ///   - isInUse: whether somebody works on the upload.
+    package func removeUnfinished(
+        before moment: Int, unless isInUse: (UploadID) -> Bool
+    ) throws(StoreError) -> Unfinished {
+        try removeParts { name, status in
+            guard status.st_mtim.tv_sec < moment, let id = StagedFile.upload(ofPart: name) else { return false }
+            return !isInUse(id)
+        }
+    }
+
+    private func removeParts(where isUseless: (String, stat) -> Bool) throws(StoreError) -> Unfinished {
+        var removed = Unfinished()
+        try forEachPart { name, status throws(SystemError) in
+            guard isUseless(name, status) else { return }
+            try incoming.directory.unlink(name)
+            removed.count += 1
+            removed.bytes += status.space
+        }
+        return removed
+    }
+
+    private func forEachPart(_ body: (String, stat) throws(SystemError) -> Void) throws(StoreError) {
+        try attempt("look through the folder of incoming parts") { () throws(SystemError) in
+            for name in try incoming.directory.names() where name.hasSuffix(StagedFile.partSuffix) {
+                if let status = try incoming.directory.status(name) { try body(name, status) }
+            }
+        }
+    }
+}
+
+extension stat {
+    /// Bytes on disk (stat(3type), st_blocks).
+    fileprivate var space: UInt64 { UInt64(max(0, st_blocks)) * 512 }
+}
