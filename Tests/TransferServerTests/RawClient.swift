@@ -109,6 +109,14 @@ final class RawClient: @unchecked Sendable {
         return result
     }
 
+    /// Sends frames and waits for the results.
+    ///
+    /// - Parameter count: of results.
+    func codes(_ count: Int = 1, to frames: [UInt8]) throws -> [ResultCode] {
+        send(frames)
+        return try (0..<count).map { _ in try result().code }
+    }
+
     func expectAccept() throws {
         let message = try answer()
         guard case .accept = message else { throw Failure(description: "no accept but \(message)") }
