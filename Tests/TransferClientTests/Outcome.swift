@@ -42,8 +42,8 @@ extension TransferClient {
 }
 
 extension ClientConfiguration {
-    /// For what is not about time-outs. Who waits in vain is a test's failure anyway, and the machine may be busy or stand
-    /// still for a while; a fake server that accepts one connection would never see a second one.
+    /// For what is not about time-outs. Who waits in vain is a test's failure anyway, and the machine may be busy or
+    /// stand still for a while; a fake server that accepts one connection would never see a second one.
     static var patient: ClientConfiguration {
         var configuration = ClientConfiguration()
         configuration.handshakeTimeout = 600
