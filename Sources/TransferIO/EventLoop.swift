@@ -29,6 +29,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var registrations = RegistrationTable()
     private var timers = TimerHeap()
     private var running: [UnownedJob] = []
+    /// When the loop last looked who is ready, in nanoseconds of the monotonic clock.
+    private var lastLook: Int64 = 0
     private let thread = Atomic<UInt>(0)
 
     /// epoll's tag of the wake-up descriptor; no registration has it.
@@ -142,6 +144,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.eventBatch) { events in
             repeat {
                 runJobs()
+                fireTimers()
             } while poll(events)
         }
     }
@@ -156,7 +159,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         running.removeAll(keepingCapacity: true)
     }
 
-    /// Tells who is ready and fires what is due; waits for either when no job is queued.
+    /// Tells who is ready; waits for that or for the next timer when no job is queued.
     ///
     /// - Returns: false when the loop must end.
     private func poll(_ events: UnsafeMutableBufferPointer<epoll_event>) -> Bool {
@@ -167,8 +170,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         guard !mustEnd else { return false }
         let count = epoll_wait(epoll.number, events.baseAddress, Int32(events.count), mayWait ? timeout() : 0)
         if mayWait { inbox.withLock { $0.isAsleep = false } }
+        lastLook = monotonicNanoseconds()
         if count > 0 { dispatch(events[..<Int(count)]) }
-        fireTimers()
         return true
     }
 
@@ -191,9 +194,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
+    /// Fires what was due at the last look at the descriptors, after the jobs of those who were told then that something
+    /// has come: a process that was stopped for a while finds all its time-outs over, and must find the answers that have
+    /// arrived meanwhile before it gives anybody up.
     private func fireTimers() {
-        let now = monotonicNanoseconds()
-        while let action = timers.popDue(now: now) { action() }
+        while let action = timers.popDue(now: lastLook) { action() }
     }
 
     private func wake() {

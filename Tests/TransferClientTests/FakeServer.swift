@@ -53,9 +53,18 @@ final class FakeServer: Sendable {
             send(.welcome(welcome))
         }
 
+        /// As `next`, but answers pings as a server does that has nothing else to say.
+        private func nextToAnswer() -> Arrival? {
+            while let arrival = next() {
+                guard case .message(.ping(let token)) = arrival else { return arrival }
+                send(.pong(token))
+            }
+            return nil
+        }
+
         /// Everything up to the next `begin`.
         func nextBegin() -> Begin? {
-            while let arrival = next() {
+            while let arrival = nextToAnswer() {
                 guard case .message(.begin(let begin)) = arrival else { continue }
                 note(begin.path)
                 return begin
@@ -64,7 +73,7 @@ final class FakeServer: Sendable {
         }
 
         func nextEnd() -> End? {
-            while let arrival = next() {
+            while let arrival = nextToAnswer() {
                 if case .message(.end(let end)) = arrival { return end }
             }
             return nil
@@ -86,7 +95,7 @@ final class FakeServer: Sendable {
                     UploadResult(id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
         }
 
-        /// Reads until the client closes.
+        /// Reads until the client closes, and says nothing.
         func drain() {
             while next() != nil {}
         }

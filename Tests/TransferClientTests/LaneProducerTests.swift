@@ -30,11 +30,11 @@ import TransferTestSupport
         var configuration = ClientConfiguration()
         configuration.digest = seed.isMultiple(of: 2) ? .sha256 : .xxh128
         let compressors = CompressorPool(level: 1)
-        let producer = LaneProducer(feed: UploadFeed(uploads, folder: ""), configuration: configuration)
+        let producer = Self.producer(uploads, configuration)
         var frames = Frames()
         var answer = LaneProducer.Answer.none
         while true {
-            let chunk = OutgoingChunk(await Self.buffers.take())
+            let chunk = await Self.emptyChunk()
             let next = producer.fill(chunk, .init(allowance: 7, answer: answer))
             #expect(chunk.begun.count <= 7)
             #expect(chunk.reports.isEmpty && chunk.abandoned.isEmpty, "seed \(seed)")
@@ -53,6 +53,36 @@ import TransferTestSupport
             let isSame = upload.content == content
             #expect(isSame && upload.end == End(size: UInt64(content.count), digest: digest), "seed \(seed)")
         }
+    }
+
+    private static func emptyChunk() async -> OutgoingChunk { OutgoingChunk(await buffers.take()) }
+
+    private static func producer(
+        _ uploads: [Upload], _ configuration: ClientConfiguration = ClientConfiguration()
+    ) -> LaneProducer {
+        LaneProducer(feed: UploadFeed(uploads, folder: ""), configuration: configuration)
+    }
+
+    /// Fills chunks until there is nothing more to say.
+    ///
+    /// - Returns: why uploads were taken back meanwhile.
+    private static func fillAll(_ producer: LaneProducer, _ frames: inout Frames) async throws -> [LocalFailure] {
+        var abandoned: [LocalFailure] = []
+        while true {
+            let chunk = await emptyChunk()
+            let next = producer.fill(chunk, .init(allowance: 10))
+            try frames.add(chunk)
+            abandoned += chunk.abandoned.map(\.1)
+            guard next == .more else { return abandoned }
+        }
+    }
+
+    /// A file with a time that is not now, so that every change shows.
+    private static func oldFile(in directory: TemporaryDirectory, size: Int) throws -> String {
+        let path = directory.path("file")
+        try Files.write(path, [UInt8](repeating: 7, count: size))
+        try Files.setTime(path, 1_000_000)
+        return path
     }
 
     /// Mostly small, often around a boundary.
@@ -89,14 +119,8 @@ import TransferTestSupport
             let upload = Upload.bytes([UInt8](repeating: 1, count: size), name: Self.path(0, length: Limits.path - 1))
             var configuration = ClientConfiguration()
             configuration.digest = .sha256
-            let producer = LaneProducer(feed: UploadFeed([upload, upload], folder: ""), configuration: configuration)
             var frames = Frames()
-            while true {
-                let chunk = OutgoingChunk(await Self.buffers.take())
-                let next = producer.fill(chunk, .init(allowance: 10))
-                try frames.add(chunk)
-                guard next == .more else { break }
-            }
+            #expect(try await Self.fillAll(Self.producer([upload, upload], configuration), &frames).isEmpty)
             #expect(frames.uploads.map(\.content.count) == [size, size])
         }
     }
@@ -104,25 +128,14 @@ import TransferTestSupport
     @Test(arguments: SourceFileTests.Change.allCases)
     func aLongFileThatChangesIsTakenBack(_ change: SourceFileTests.Change) async throws {
         let directory = try TemporaryDirectory()
-        let path = directory.path("file")
-        try Files.write(path, [UInt8](repeating: 7, count: 700_000))
-        try Files.setTime(path, 1_000_000)
-        let producer = LaneProducer(
-            feed: UploadFeed([.path(path), .text("after", name: "after")], folder: ""),
-            configuration: ClientConfiguration())
+        let path = try Self.oldFile(in: directory, size: 700_000)
+        let producer = Self.producer([.path(path), .text("after", name: "after")])
         var frames = Frames()
-        let first = OutgoingChunk(await Self.buffers.take())
+        let first = await Self.emptyChunk()
         #expect(producer.fill(first, .init(allowance: 10)) == .more)
         try frames.add(first)
         try change.make(path)
-        var abandoned: [LocalFailure] = []
-        while true {
-            let chunk = OutgoingChunk(await Self.buffers.take())
-            let next = producer.fill(chunk, .init(allowance: 10))
-            try frames.add(chunk)
-            abandoned += chunk.abandoned.map(\.1)
-            guard next == .more else { break }
-        }
+        let abandoned = try await Self.fillAll(producer, &frames)
         #expect(abandoned == (change.showsThroughLinks ? [.changed] : []))
         #expect(frames.uploads.map(\.isAborted) == [change.showsThroughLinks, false])
         #expect(frames.uploads.last?.content == Array("after".utf8))
@@ -132,18 +145,14 @@ import TransferTestSupport
     @Test(arguments: SourceFileTests.Change.allCases)
     func aSmallFileThatChangesIsNotBegun(_ change: SourceFileTests.Change) async throws {
         let directory = try TemporaryDirectory()
-        let path = directory.path("file")
-        try Files.write(path, [UInt8](repeating: 7, count: 60_000))
-        try Files.setTime(path, 1_000_000)
+        let path = try Self.oldFile(in: directory, size: 60_000)
         let before = (0..<4).map { Upload.bytes([UInt8](repeating: 1, count: 60_000), name: "before\($0)") }
-        let producer = LaneProducer(
-            feed: UploadFeed(before + [.path(path), .text("after", name: "after")], folder: ""),
-            configuration: ClientConfiguration())
-        let first = OutgoingChunk(await Self.buffers.take())
+        let producer = Self.producer(before + [.path(path), .text("after", name: "after")])
+        let first = await Self.emptyChunk()
         #expect(producer.fill(first, .init(allowance: 10)) == .more)
         #expect(first.begun.count == 4)
         try change.make(path)
-        let second = OutgoingChunk(await Self.buffers.take())
+        let second = await Self.emptyChunk()
         #expect(producer.fill(second, .init(allowance: 10)) == .exhausted)
         #expect(second.begun.map(\.label) == (change.showsThroughLinks ? ["after"] : [path, "after"]))
         #expect(second.reports.map(\.result) == (change.showsThroughLinks ? [.sourceChanged] : []))
@@ -156,7 +165,7 @@ import TransferTestSupport
         let uploads = (0..<6).map { Upload.bytes([UInt8](repeating: 1, count: 60_000), name: "\($0)") }
         let feed = UploadFeed(uploads, folder: "")
         let producer = LaneProducer(feed: feed, configuration: ClientConfiguration())
-        let chunk = OutgoingChunk(await Self.buffers.take())
+        let chunk = await Self.emptyChunk()
         #expect(producer.fill(chunk, .init(allowance: 10)) == .more)
         producer.stop()
         feed.putBack(chunk.begun)
@@ -166,9 +175,8 @@ import TransferTestSupport
     }
 
     @Test func nothingBeginsWithoutAllowance() async throws {
-        let producer = LaneProducer(
-            feed: UploadFeed([.text("x", name: "x")], folder: ""), configuration: ClientConfiguration())
-        let chunk = OutgoingChunk(await Self.buffers.take())
+        let producer = Self.producer([.text("x", name: "x")])
+        let chunk = await Self.emptyChunk()
         #expect(producer.fill(chunk, .init(allowance: 0)) == .waitForAllowance)
         #expect(chunk.isEmpty && chunk.begun.isEmpty)
     }

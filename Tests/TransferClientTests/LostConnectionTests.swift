@@ -126,7 +126,10 @@ import TransferTestSupport
             let outcome = try await proxy.address.outcome([
                 .stream(PieceSource([content]), name: "long"), .text("after", name: "after"),
                 .stream(PieceSource([Array("short".utf8)]), name: "short"),
-            ])
+            ]) {
+                // Another lane could take what comes after, and its acknowledgement be lost with it.
+                $0.lanes = .fixed(1)
+            }
             #expect(outcome.failure == nil)
             #expect(outcome["long"]?.result == .connectionLost)
             #expect(outcome["long"]?.message.contains("stream") == true)

@@ -41,12 +41,23 @@ extension TransferClient {
     func outcome(_ uploads: some Sequence<Upload> & Sendable) async -> Outcome { await Outcome(push(uploads)) }
 }
 
+extension ClientConfiguration {
+    /// For what is not about time-outs. Who waits in vain is a test's failure anyway, and the machine may be busy or
+    /// stand still for a while; a fake server that accepts one connection would never see a second one.
+    static var patient: ClientConfiguration {
+        var configuration = ClientConfiguration()
+        configuration.handshakeTimeout = 600
+        configuration.silenceTimeout = 600
+        return configuration
+    }
+}
+
 extension ServerAddress {
     /// For a push of its own.
     func outcome(
         _ uploads: some Sequence<Upload> & Sendable, _ adjust: (inout ClientConfiguration) -> Void = { _ in }
     ) async throws -> Outcome {
-        var configuration = ClientConfiguration()
+        var configuration = ClientConfiguration.patient
         adjust(&configuration)
         return await (try TransferClient(server: self, configuration: configuration)).outcome(uploads)
     }

@@ -29,7 +29,7 @@ import TransferTestSupport
             peer.welcome(Welcome(unacknowledgedUploads: 100))
             while let begin = peer.nextBegin() { peer.commit(begin) }
         }
-        var configuration = ClientConfiguration()
+        var configuration = ClientConfiguration.patient
         // The order of results is that of one lane.
         configuration.lanes = .fixed(1)
         let client = try TransferClient(server: fake.address, configuration: configuration)

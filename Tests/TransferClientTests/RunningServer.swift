@@ -19,6 +19,9 @@ struct RunningServer {
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: [endpoint])
         configuration.drain = .seconds(0)
         configuration.blockingThreads = 2
+        // Clients' loops share the cores with all tests.
+        configuration.timeouts.handshake = .seconds(600)
+        configuration.timeouts.silence = .seconds(600)
         server = try Server(configuration, log: Log(descriptor: -1))
         guard case .internet(_, let port)? = try await server.start().first else { throw NotListening() }
         self.port = port

@@ -1,12 +1,17 @@
 import Glibc
+import TransferSystem
 
-/// A blocking socket of a test, closed with its owner. Whoever waits on it for ten seconds has lost.
+/// A blocking socket of a test, closed with its owner. Whoever waits on it for too long has lost;
+/// that a process which was stopped goes on interrupts such a wait (signal(7)), and `system` waits again.
 final class Wire: Sendable {
+    /// Seconds: far more than anything here takes, also on a busy machine under a sanitizer.
+    private static let patience = 120
+
     let number: Int32
 
     init(_ number: Int32) {
         self.number = number
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -18,15 +23,17 @@ final class Wire: Sendable {
     /// - Returns: nothing at the end, after a reset, or when nothing comes.
     func receive(_ limit: Int = 1 << 16) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: limit)
-        let count = bytes.withUnsafeMutableBytes { recv(number, $0.baseAddress, $0.count, 0) }
-        guard count > 0 else { return nil }
+        let count = bytes.withUnsafeMutableBytes { bytes in
+            try? system("recv") { recv(number, bytes.baseAddress, bytes.count, 0) }
+        }
+        guard let count, count > 0 else { return nil }
         return Array(bytes[..<count])
     }
 
     /// Waits for the peer to close without having sent anything.
     var isClosed: Bool {
         var byte: UInt8 = 0
-        return recv(number, &byte, 1, 0) == 0
+        return (try? system("recv") { recv(number, &byte, 1, 0) }) == 0
     }
 
     /// - Returns: false when the peer is gone.
@@ -34,8 +41,10 @@ final class Wire: Sendable {
     func send(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { return false }
+            let count = rest.withUnsafeBytes { bytes in
+                try? system("send") { Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+            }
+            guard let count, count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
         return true
@@ -60,8 +69,7 @@ final class Wire: Sendable {
     }
 
     func accept() -> Wire? {
-        let accepted = Glibc.accept(number, nil, nil)
-        return accepted < 0 ? nil : Wire(accepted)
+        (try? system("accept") { Glibc.accept(number, nil, nil) }).map { Wire($0) }
     }
 
     static func connect(_ port: UInt16) -> Wire? {

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferSystem
 
@@ -56,6 +57,31 @@ import TransferSystem
                 _ = loop.schedule(at: 0) { done.fire() }
             }
             await done.wait()
+        }
+    }
+
+    /// A process that was stopped finds many times up and many answers there: the answers count.
+    @Test func whatHasArrivedIsSeenBeforeATimeIsUp() async throws {
+        try await onLoop { actor in
+            let numbers = try SocketPair.numbers()
+            let far = Descriptor(numbers.far)
+            let socket = try StreamSocket(Descriptor(numbers.near), loop: actor.loop)
+            defer { socket.close() }
+            let done = Signal()
+            var seen: [String] = []
+            Task.immediate(executorPreference: actor.loop) {
+                _ = actor
+                await socket.readable.wait()
+                seen.append("bytes")
+            }
+            _ = actor.loop.schedule(at: monotonicNanoseconds()) {
+                seen.append("timer")
+                done.fire()
+            }
+            var byte: UInt8 = 1
+            try system("write") { write(far.number, &byte, 1) }
+            await done.wait()
+            #expect(seen == ["bytes", "timer"])
         }
     }
 

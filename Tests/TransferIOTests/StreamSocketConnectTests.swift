@@ -31,6 +31,23 @@ import TransferTestSupport
         }
     }
 
+    /// Makes connections that nobody accepts until one can't be made.
+    ///
+    /// - Returns: why not; nothing when the queue is never full.
+    private static func fillQueue(
+        isolation: isolated (any Actor)? = #isolation, _ connect: () async throws(SystemError) -> StreamSocket
+    ) async -> SystemError? {
+        var connected: [StreamSocket] = []
+        defer { for socket in connected { socket.close() } }
+        do throws(SystemError) {
+            // Many times what the shortest queue takes.
+            while connected.count < 16 { connected.append(try await connect()) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     @Test(arguments: loopbacks) func aPortOnWhichNobodyListensRefuses(host: String) async throws {
         try await onLoop { actor in
             let bound = try Bound(.internet(host: host, port: 0))
@@ -59,13 +76,8 @@ import TransferTestSupport
         try await onLoop { actor in
             let bound = try Bound(.internet(host: host, port: 0))
             try bound.listen()
-            var connected: [StreamSocket] = []
-            defer { for socket in connected { socket.close() } }
-            let error = await #expect(throws: SystemError.self) {
-                while connected.count < 16 {
-                    connected.append(
-                        try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: 20_000_000))
-                }
+            let error = await Self.fillQueue { () throws(SystemError) in
+                try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: 20_000_000)
             }
             #expect(error == SystemError(errno: ETIMEDOUT, call: "connect"))
         }
@@ -76,17 +88,12 @@ import TransferTestSupport
         try await onLoop { actor in
             let bound = try Bound(.internet(host: "127.0.0.1", port: 0))
             try bound.listen()
-            var sockets: [StreamSocket] = []
-            defer { for socket in sockets { socket.close() } }
-            let error = await #expect(throws: SystemError.self) {
-                // Sooner or later the queue is full.
-                while sockets.count < 16 {
-                    let socket = try StreamSocket(for: bound.address, loop: actor.loop)
-                    sockets.append(socket)
-                    let timer = actor.loop.schedule(at: monotonicDeadline(after: 20_000_000)) { socket.close() }
-                    defer { actor.loop.cancel(timer) }
-                    try await socket.connect(to: bound.address, timeout: .max)
-                }
+            let error = await Self.fillQueue { () throws(SystemError) in
+                let socket = try StreamSocket(for: bound.address, loop: actor.loop)
+                let timer = actor.loop.schedule(at: monotonicDeadline(after: 20_000_000)) { socket.close() }
+                defer { actor.loop.cancel(timer) }
+                try await socket.connect(to: bound.address, timeout: .max)
+                return socket
             }
             #expect(error == SystemError(errno: ECANCELED, call: "connect"))
         }
@@ -97,13 +104,8 @@ import TransferTestSupport
         try await onLoop { actor in
             let bound = try Bound(.unix(path: directory.path("socket")))
             try bound.listen()
-            var connected: [StreamSocket] = []
-            defer { for socket in connected { socket.close() } }
-            let error = await #expect(throws: SystemError.self) {
-                while connected.count < 16 {
-                    connected.append(
-                        try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience))
-                }
+            let error = await Self.fillQueue { () throws(SystemError) in
+                try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience)
             }
             #expect(error == SystemError(errno: EAGAIN, call: "connect"))
         }

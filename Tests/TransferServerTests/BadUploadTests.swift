@@ -6,80 +6,66 @@ import TransferTestSupport
 extension ServerTests {
     /// Uploads that fail alone: a result with the reason, nothing visible, and a connection that goes on.
     @Suite struct BadUploadTests {
-        /// The frames of one upload, and its result.
-        struct BadUpload: CustomTestStringConvertible, Sendable {
-            let testDescription: String
-            let frames: [UInt8]
-            let code: ResultCode
-
-            init(_ name: String, _ code: ResultCode, _ frames: [UInt8]) {
-                testDescription = name
-                self.frames = frames
-                self.code = code
-            }
-        }
-
         private static let content = [UInt8]("hello, world".utf8)
         private static let bomb = Frames.deflated([UInt8](repeating: 0, count: Limits.dataBody + 1))
         private static let corrupt = Frames.deflated(Array(repeating: content, count: 50).flatMap { $0 }).map {
             $0 ^ 0x5A
         }
 
-        static let badUploads: [BadUpload] = [
-            BadUpload(
+        /// The frames of one upload each, and its result.
+        static let badUploads: [FaultyFrames] = [
+            FaultyFrames(
                 "too many bytes", .sizeMismatch,
                 Frames.begin("x", size: 5) + Frames.data(content) + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "too few bytes", .sizeMismatch, Frames.begin("x", size: 50) + Frames.data(content) + Frames.end(content)
             ),
-            BadUpload(
+            FaultyFrames(
                 "another size at the end", .sizeMismatch,
                 Frames.begin("x", size: nil) + Frames.data(content)
                     + Frames.encoded(.end(End(size: 3, digest: Frames.digest(content))))),
-            BadUpload(
+            FaultyFrames(
                 "wrong digest", .digestMismatch,
                 Frames.begin("x", size: 12) + Frames.data(content)
                     + Frames.encoded(.end(End(size: 12, digest: Frames.digest([1]))))),
-            BadUpload(
+            FaultyFrames(
                 "a digest of another function", .digestMismatch,
                 Frames.begin("x", size: 12) + Frames.data(content) + Frames.end(content, .sha256)),
-            BadUpload(
+            FaultyFrames(
                 "a block that was not sent", .digestMismatch,
                 Frames.begin("x", size: 12) + Frames.data(content)
                     + Frames.block(0, content) + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "an empty zlib body", .corruptCompression,
                 Frames.begin("x", size: 12) + Frames.data([], .zlib) + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "bytes behind a zlib stream", .corruptCompression,
                 Frames.begin("x", size: 12) + Frames.data(Frames.deflated(content) + [0], .zlib) + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "content where none was declared", .sizeMismatch,
                 Frames.begin("x", size: 0) + Frames.data([1]) + Frames.end([])),
-            BadUpload("a size that no file has", .uploadTooLarge, Frames.begin("x", size: .max) + Frames.end([])),
-            BadUpload(
+            FaultyFrames("a size that no file has", .uploadTooLarge, Frames.begin("x", size: .max) + Frames.end([])),
+            FaultyFrames(
                 "corrupt zlib", .corruptCompression,
                 Frames.begin("x", size: 600) + Frames.data(corrupt, .zlib) + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "truncated zlib", .corruptCompression,
                 Frames.begin("x", size: 12) + Frames.data(Frames.deflated(content).dropLast(3), .zlib)
                     + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "zlib that inflates past the limit", .frameTooLarge,
                 Frames.begin("x", size: nil) + Frames.data(bomb, .zlib) + Frames.end(content)),
-            BadUpload(
+            FaultyFrames(
                 "taken back", .aborted, Frames.begin("x", size: 12) + Frames.data(content) + Frames.encoded(.abort)),
         ]
 
-        @Test(arguments: badUploads) func endsTheUploadAlone(_ bad: BadUpload) async throws {
+        @Test(arguments: badUploads) func endsTheUploadAlone(_ bad: FaultyFrames) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
-                client.send(bad.frames)
-                #expect(try client.result().code == bad.code)
+                #expect(try client.codes(to: bad.bytes) == [bad.code])
                 #expect(server.tree.isEmpty)
                 #expect(server.parts.isEmpty)
-                client.send(Frames.upload("next", [4, 2]))
-                #expect(try client.result().code == .committed)
+                #expect(try client.codes(to: Frames.upload("next", [4, 2])) == [.committed])
                 #expect(server.content("next") == [4, 2])
             }
         }
@@ -97,8 +83,7 @@ extension ServerTests {
                 mkdir(server.directory.path("elsewhere"), 0o755)
                 symlink(server.directory.path("elsewhere"), server.directory.path("store/outside"))
                 let client = try server.greetedClient()
-                client.send(Frames.upload("file", [9]))
-                #expect(try client.result().code == .committed)
+                #expect(try client.codes(to: Frames.upload("file", [9])) == [.committed])
                 for bad in Self.badPaths {
                     client.send(Frames.upload(bad.path, [1, 2, 3], conflict: conflict))
                     let result = try client.result()
@@ -116,10 +101,8 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 var begin = Frames.begin("abc", size: 1)
                 begin[begin.count - 2] = 0xFF
-                client.send(begin + Frames.data([1]) + Frames.end([1]))
-                #expect(try client.result().code == .invalidPath)
-                client.send(Frames.upload("good", [1]))
-                #expect(try client.result().code == .committed)
+                #expect(try client.codes(to: begin + Frames.data([1]) + Frames.end([1])) == [.invalidPath])
+                #expect(try client.codes(to: Frames.upload("good", [1])) == [.committed])
             }
         }
 
@@ -141,8 +124,7 @@ extension ServerTests {
         @Test func aResultCountsTheBytesOfItsOwnUpload() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
-                client.send(Frames.upload("file", [9]))
-                #expect(try client.result().code == .committed)
+                #expect(try client.codes(to: Frames.upload("file", [9])) == [.committed])
                 client.send(Frames.upload("file/x", [1, 2, 3, 4, 5]) + Frames.upload("y", [1, 2]))
                 let results = try [client.result(), client.result()]
                 #expect(results.first { $0.code == .pathConflict }?.size == 5)
@@ -178,10 +160,9 @@ extension ServerTests {
         @Test func tooManyBytesAreNoticedBeforeTheEnd() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
-                client.send(Frames.begin("x", size: 3) + Frames.data([1, 2, 3, 4]))
-                #expect(try client.result().code == .sizeMismatch)
-                client.send(Frames.encoded(.abort) + Frames.upload("next", [4, 2]))
-                #expect(try client.result().code == .committed)
+                #expect(
+                    try client.codes(to: Frames.begin("x", size: 3) + Frames.data([1, 2, 3, 4])) == [.sizeMismatch])
+                #expect(try client.codes(to: Frames.encoded(.abort) + Frames.upload("next", [4, 2])) == [.committed])
             }
         }
     }

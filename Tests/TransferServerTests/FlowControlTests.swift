@@ -89,7 +89,7 @@ extension ServerTests {
                     isOver.value.store(true, ordering: .relaxed)
                     for thread in threads { thread.join() }
                 }
-                for _ in 0..<20 { try server.checkServes() }
+                for _ in 0..<5 { try server.checkServes() }
             }
         }
 

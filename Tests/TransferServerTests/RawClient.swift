@@ -1,5 +1,6 @@
 import Glibc
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferIO
@@ -19,8 +20,8 @@ final class RawClient: @unchecked Sendable {
         case closed
     }
 
-    /// Seconds to wait for anything at all.
-    private static let patience = 20
+    /// Seconds to wait for anything at all: far more than it takes, also on a busy machine under a sanitizer.
+    private static let patience = 120
 
     private let number: Int32
     private var parser = FrameParser()
@@ -48,10 +49,10 @@ final class RawClient: @unchecked Sendable {
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            let count = rest.withUnsafeBytes { bytes in
+                try? system("send") { Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
             }
-            guard count > 0 else { return }
+            guard let count, count > 0 else { return }
             rest = rest.dropFirst(count)
         }
     }
@@ -108,6 +109,14 @@ final class RawClient: @unchecked Sendable {
         return result
     }
 
+    /// Sends frames and waits for the results.
+    ///
+    /// - Parameter count: of results.
+    func codes(_ count: Int = 1, to frames: [UInt8]) throws -> [ResultCode] {
+        send(frames)
+        return try (0..<count).map { _ in try result().code }
+    }
+
     func expectAccept() throws {
         let message = try answer()
         guard case .accept = message else { throw Failure(description: "no accept but \(message)") }
@@ -131,11 +140,16 @@ final class RawClient: @unchecked Sendable {
 
     private func receive() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(number, &buffer, buffer.count, 0)
-        if count < 0, errno == EAGAIN { throw Failure(description: "the server said nothing for \(Self.patience) s") }
-        // A reset is an end too: the server closed while bytes were on their way to it.
-        guard count > 0 else { return false }
-        received += buffer[..<count]
-        return true
+        do throws(SystemError) {
+            let count = try system("recv") { recv(number, &buffer, buffer.count, 0) }
+            received += buffer[..<count]
+            return count > 0
+        } catch {
+            guard error.errno != EAGAIN else {
+                throw Failure(description: "the server said nothing for \(Self.patience) s")
+            }
+            // A reset is an end too: the server closed while bytes were on their way to it.
+            return false
+        }
     }
 }

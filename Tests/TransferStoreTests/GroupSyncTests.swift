@@ -22,6 +22,24 @@ import Testing
 
     private static let failure = SystemError(errno: EIO, call: "syncfs")
 
+    /// Runs `body` with a group whose first call ends when `count` have asked for one, in failure if it `fails`.
+    private func withGroup(
+        on disk: Disk, firstWaitsFor count: Int, thenFails fails: Bool = false, _ body: (GroupSync) -> Void
+    ) {
+        let waiting = Locked<GroupSync?>(nil)
+        let group = GroupSync { () throws(SystemError) in
+            try disk.sync { number throws(SystemError) in
+                guard number == 1, let group = waiting.withLock({ $0 }) else { return }
+                #expect(waits { group.asked == count })
+                if fails { throw Self.failure }
+            }
+        }
+        waiting.withLock { $0 = group }
+        // It holds the group that holds it.
+        defer { waiting.withLock { $0 = nil } }
+        body(group)
+    }
+
     private func error(_ group: GroupSync, since failures: Int) -> SystemError? {
         do throws(SystemError) {
             try group.run(since: failures)
@@ -44,16 +62,9 @@ import Testing
     /// The first call covers who made it; the next one all who came meanwhile.
     @Test func whoWaitsSharesOneCall() {
         let disk = Disk()
-        let waiting = Locked<GroupSync?>(nil)
-        let group = GroupSync { () throws(SystemError) in
-            try disk.sync { number throws(SystemError) in
-                guard number == 1, let group = waiting.withLock({ $0 }) else { return }
-                #expect(waits { group.asked == 6 })
-            }
+        withGroup(on: disk, firstWaitsFor: 6) { group in
+            inCrowd(of: 6, 6) { _ in #expect(error(group, since: 0) == nil) }
         }
-        waiting.withLock { $0 = group }
-        defer { waiting.withLock { $0 = nil } }
-        inCrowd(of: 6, 6) { _ in #expect(error(group, since: 0) == nil) }
         #expect(disk.calls.load(ordering: .relaxed) == 2)
     }
 
@@ -82,22 +93,13 @@ import Testing
     /// What one call is told of may be anybody's bytes: of those who wait for it, of those who wait for the next one, and
     /// of those who have yet to ask. Only what was staged afterwards is not concerned.
     @Test func aFailureIsEverybodys() {
-        let disk = Disk()
-        let waiting = Locked<GroupSync?>(nil)
-        let group = GroupSync { () throws(SystemError) in
-            try disk.sync { number throws(SystemError) in
-                guard number == 1, let group = waiting.withLock({ $0 }) else { return }
-                #expect(waits { group.asked == 4 })
-                throw Self.failure
-            }
+        withGroup(on: Disk(), firstWaitsFor: 4, thenFails: true) { group in
+            inCrowd(of: 4, 4) { _ in #expect(error(group, since: 0) == Self.failure) }
+            #expect(group.failures == 1)
+            #expect(error(group, since: 0) == Self.failure)
+            #expect(throws: Self.failure) { try group.check(since: 0) }
+            #expect(error(group, since: 1) == nil)
+            #expect(throws: Never.self) { try group.check(since: 1) }
         }
-        waiting.withLock { $0 = group }
-        defer { waiting.withLock { $0 = nil } }
-        inCrowd(of: 4, 4) { _ in #expect(error(group, since: 0) == Self.failure) }
-        #expect(group.failures == 1)
-        #expect(error(group, since: 0) == Self.failure)
-        #expect(throws: Self.failure) { try group.check(since: 0) }
-        #expect(error(group, since: 1) == nil)
-        #expect(throws: Never.self) { try group.check(since: 1) }
     }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is in a directory, in no order and without the directory itself and the one above it; nothing where there is none.
+/// What is in a directory, in no order, without the directory itself and the one above it; nothing where there is none.
 package func names(in directory: String) -> [String] {
     guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }

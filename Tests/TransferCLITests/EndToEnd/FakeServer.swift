@@ -1,5 +1,6 @@
 import Glibc
 import TransferProtocol
+import TransferSystem
 
 /// Something that listens where a client expects a server, and says what the test wants.
 final class FakeServer {
@@ -34,7 +35,7 @@ final class FakeServer {
     /// Waits for a client.
     func accept() throws -> PeerConnection {
         var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, Int32(Program.patience) * 1000) == 1 else {
+        guard try system("poll", { poll(&waiting, 1, Int32(Program.patience) * 1000) }) == 1 else {
             throw Program.Failure(description: "nobody connected")
         }
         return PeerConnection(Glibc.accept(number, nil, nil))
@@ -82,9 +83,8 @@ final class PeerConnection {
     }
 
     func send(_ bytes: [UInt8]) throws {
-        guard Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
-            throw Program.Failure(description: "send: errno \(errno)")
-        }
+        let count = try system("send") { Glibc.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+        guard count == bytes.count else { throw Program.Failure(description: "send: \(count) bytes") }
     }
 
     func send(_ message: Message) throws {
@@ -115,8 +115,8 @@ final class PeerConnection {
 
     private func receive() throws {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        let count = recv(number, &buffer, buffer.count, 0)
-        guard count > 0 else { throw Program.Failure(description: "the connection ended: errno \(errno)") }
+        let count = try system("recv") { recv(number, &buffer, buffer.count, 0) }
+        guard count > 0 else { throw Program.Failure(description: "the connection ended") }
         received += buffer[..<count]
     }
 }

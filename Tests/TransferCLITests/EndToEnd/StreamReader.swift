@@ -52,16 +52,18 @@ final class StreamReader: @unchecked Sendable {
             && condition(String(decoding: bytes, as: UTF8.self))
     }
 
+    /// Second by second, so that a machine that stands still for minutes costs one of them.
     private func wait(until condition: (_ hasEnded: Bool) -> Bool) -> Bool {
-        var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += Program.patience
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        while !condition(hasEnded) {
-            guard pthread_cond_timedwait(changed, lock, &deadline) == 0 else { return condition(hasEnded) }
+        for _ in 0..<Program.patience {
+            var deadline = timespec()
+            clock_gettime(CLOCK_REALTIME, &deadline)
+            deadline.tv_sec += 1
+            while !condition(hasEnded), pthread_cond_timedwait(changed, lock, &deadline) == 0 {}
+            if condition(hasEnded) { return true }
         }
-        return true
+        return false
     }
 
     /// The thread's work: reads to the end.
