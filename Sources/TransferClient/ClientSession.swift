@@ -529,6 +529,8 @@ extension ClientSession {
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
         await run.pool.run { [producer] in producer.stop() }
+        // What is still being compared is asked about again.
+        questions = [:]
         guard case .lost = ending else { return }
         let lost = inFlight.takeAll()
         hasLostParts = lost.contains(where: \.isShared)

@@ -155,7 +155,7 @@ extension PushRun {
             wasLost = await lane.converse(with: address) != .complete
             context.feed.putBack(await lane.takeUnacknowledged())
             // The server may not know yet that the lane is lost, and gives what it was writing to newer ones only.
-            if await lane.hasLostParts { await session?.laneWasLost() }
+            if await lane.hasConnected, await lane.hasLostParts { await session?.laneWasLost() }
         }
         context.lanes.remove(lane, wasLost: wasLost)
         await session?.laneEnded()

@@ -171,11 +171,13 @@ extension Receiving {
     }
 
     /// Throws away what was received.
-    func discard() {
+    ///
+    /// - Parameter keepingBlocks: of a part, whole blocks stay: they arrived as they were sent, as far as anybody knows.
+    func discard(keepingBlocks: Bool = false) {
         switch target {
         case .none: break
         case .file(let staged): staged.discard()
-        case .part(let claim): claim.withdraw(digests: blockDigests)
+        case .part(let claim): claim.withdraw(digests: keepingBlocks ? blockDigests : [])
         }
         target = .none
     }

@@ -76,6 +76,7 @@ package actor Server {
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
+        context.store.unlock()
         context.log.write([.stopped])
     }
 
@@ -198,7 +199,8 @@ extension Server {
         guard !context.assemblies.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
         let moment = deserted + context.configuration.keepParts
-        _ = loop.schedule(at: moment.nanoseconds) { [context] in
+        _ = loop.schedule(at: moment.nanoseconds) { [weak context] in
+            guard let context else { return }
             context.pool.submit { context.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
         }
     }

@@ -62,7 +62,7 @@ final class UploadLane: @unchecked Sendable {
     func cancel() {
         defer { leaveAssemblies() }
         guard case .receiving(let receiving) = state else { return }
-        receiving.discard()
+        receiving.discard(keepingBlocks: true)
         state = .idle
         context.log.write([.lost(receiving, peer: peer)])
     }
@@ -131,8 +131,6 @@ final class UploadLane: @unchecked Sendable {
             switch outcome {
             case .success(let published): acknowledge(receiving, publication, published)
             case .failure(let error):
-                // What the disk could not do now it may later; otherwise nobody will want these bytes.
-                if error.code.class != .server { publication.staged.discard() }
                 // Not `receiving.size`: by now the digester may count the bytes of a later upload.
                 settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
             }

@@ -9,7 +9,9 @@ extension FileStore {
     ///
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
-        Publisher(tree: tree, umask: umask, committer: incoming.committer).publish(batch)
+        let outcomes = Publisher(tree: tree, umask: umask, committer: incoming.committer).publish(batch)
+        for (publication, outcome) in zip(batch, outcomes) where outcome.isFinal { publication.staged.discard() }
+        return outcomes
     }
 
     /// Whether an upload with this path has a chance, before its content travels.
@@ -44,5 +46,15 @@ extension FileStore {
     package func holds(_ path: RelativePath, size: UInt64) -> Bool {
         guard let status = try? tree.open(path.parent).status(String(path.name)) else { return false }
         return status.st_mode & S_IFMT == S_IFREG && UInt64(status.st_size) == size
+    }
+}
+
+extension Result<Published, StoreError> {
+    /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): error.code.class != .server
+        }
     }
 }

@@ -55,6 +55,11 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// Lets another server store in the directory. Nothing may be staged or published any more.
+    package func unlock() {
+        flock(lock.number, LOCK_UN)
+    }
+
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
     /// - Parameter size: what the client declared, or nothing; for more than one block space is reserved.

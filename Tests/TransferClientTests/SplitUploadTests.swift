@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferCodec
 import TransferProtocol
+import TransferTestSupport
 
 @testable import TransferClient
 
@@ -28,6 +29,46 @@ import TransferProtocol
         #expect(ranges.first?.lowerBound == 0)
         #expect(ranges.last?.upperBound == size)
         for (range, next) in zip(ranges, ranges.dropFirst()) { #expect(range.upperBound == next.lowerBound) }
+    }
+
+    /// What the server has as it is here is not sent; what differs, and what is missing, is.
+    @Test func onlyWhatDiffersIsSent() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("long")
+        let block = Limits.blockSize
+        let content = (0..<9 * block + 1000).map { UInt8(truncatingIfNeeded: $0 / 4099) }
+        try Files.write(path, content)
+        let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
+        let file = try SourceFile(path: path, followsLinks: true).identity
+        let split = SplitUpload(whole, path: path, followsLinks: true, file: file, function: .xxh128)
+        let digests = stride(from: 0, to: content.count, by: block).map { start in
+            Digest(
+                .xxh128,
+                content[start..<min(content.count, start + block)].withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
+        }
+        let wrong = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+        let id = whole.id
+        #expect(try split.compare(Have(id: id, first: 1, digests: [digests[1], wrong])) == UInt64(2 * block))
+        #expect(try split.compare(Have(id: id, first: 9, digests: [digests[9], wrong, wrong])) > 0)
+        #expect(try split.compare(Have(id: id, first: .max - 1, digests: [wrong])) > 0)
+        // Twice is once.
+        _ = try split.compare(Have(id: id, first: 1, digests: [digests[1]]))
+        let ranges = Self.ranges(of: split)
+        #expect(
+            ranges == [0..<UInt64(block), UInt64(2 * block)..<UInt64(6 * block), UInt64(6 * block)..<UInt64(9 * block)])
+        #expect(split.end == nil)
+        for range in ranges {
+            let blocks = Int(range.lowerBound) / block..<Int(range.upperBound) / block
+            split.keep(blocks.flatMap { digests[$0].bytes }, from: range.lowerBound)
+            _ = split.staged(PendingUpload(.part(split, range), of: whole))
+        }
+        #expect(split.end != nil)
+        #expect(split.digest == BlockTree.root(digests.flatMap { $0.bytes }, .xxh128))
+        // Asked again, it is known without reading.
+        try Files.write(path, [1])
+        split.restart()
+        _ = try split.compare(Have(id: id, first: 0, digests: digests))
+        #expect(split.end != nil)
     }
 
     /// The lanes are done with their parts in any order, and with some of them twice.

@@ -50,7 +50,9 @@ import Testing
     /// Every message, those about an upload also for one that was not begun.
     private static let messages: [Message] = [
         .hello(Hello(agent: "x")), .welcome(Welcome(unacknowledgedUploads: 9)), .ping(7), .pong(7),
-        .goodbye(Goodbye(.shuttingDown)), .begin(Sample.begin), .accept(Sample.id), .accept(Sample.otherID),
+        .goodbye(Goodbye(.shuttingDown)), .begin(Sample.begin),
+        .resume(Begin(id: Sample.id, path: "c", size: nil, scope: .assembly)),
+        .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id), .accept(Sample.otherID),
         .block(BlockDigest(index: 0, digest: Sample.xxh128)), .end(End(size: 0, digest: Sample.xxh128)), .abort,
         .received(Received(id: Sample.id, bytes: 5)), .received(Received(id: Sample.otherID, bytes: 5)),
         .result(UploadResult(id: Sample.id, code: .committed)),
@@ -85,6 +87,22 @@ import Testing
         let expected = Self.expected(message, in: state)
         #expect(outcome == expected)
         #expect(code == (expected == nil ? .unexpectedFrame : nil))
+    }
+
+    @Test func aQuestionIsAnsweredOnce() throws {
+        var machine = try State.open.machine
+        machine.asked(Sample.otherID)
+        let have = Have(id: Sample.otherID, first: 3, digests: [Sample.xxh128])
+        #expect(try machine.receive(.have(have)) == .found(have))
+        #expect(try machine.receive(.have(have)) == .found(have))
+        #expect(try machine.receive(.accept(Sample.otherID)) == .accepted(Sample.otherID))
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(.have(have)) } == .unexpectedFrame)
+        machine.began(Sample.otherID)
+        machine = try State.open.machine
+        machine.asked(Sample.otherID)
+        let result = UploadResult(id: Sample.otherID, code: .alreadyStored)
+        #expect(try machine.receive(.result(result)) == .finished(result))
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(.have(have)) } == .unexpectedFrame)
     }
 
     @Test func theTableHasEveryMessage() {

@@ -51,11 +51,13 @@ import Testing
 
     private static let block = BlockDigest(index: 0, digest: Sample.xxh128)
     private static let end = End(size: 0, digest: Sample.xxh128)
+    private static let question = Begin(id: Sample.otherID, path: "c", size: nil, scope: .assembly)
     private static let newBegin = Begin(id: Sample.otherID, path: "b", size: nil)
 
     private static let messages: [Message] = [
         .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
-        .begin(newBegin), .accept(Sample.id), .block(block), .end(end), .abort,
+        .begin(newBegin), .resume(question), .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
+        .block(block), .end(end), .abort,
         .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),
     ]
 
@@ -68,6 +70,7 @@ import Testing
         case (.pong, _): Outcome(.nothing, state)
         case (.goodbye, _): Outcome(.close, .closed)
         case (.begin(let begin), .idle): Outcome(.begin(begin), .receiving)
+        case (.resume(let begin), .idle): Outcome(.resume(begin), .idle)
         case (.block(let block), .receiving): Outcome(.block(block), .receiving)
         case (.end(let end), .receiving): Outcome(.end(end), .idle)
         case (.abort, .receiving): Outcome(.abort, .idle)
@@ -87,6 +90,19 @@ import Testing
         let expected = Self.expected(message, in: state)
         #expect(outcome == expected)
         #expect(code == (expected == nil ? .unexpectedFrame : nil))
+    }
+
+    /// A question is open until it is answered, beside the upload that follows it.
+    @Test func aQuestionCountsUntilItIsAnswered() throws {
+        var machine = try State.idle.machine
+        #expect(try machine.receive(.resume(Self.question)) == .resume(Self.question))
+        #expect(!machine.isSettled && !machine.isReceiving)
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try machine.receive(.resume(Self.question)) }
+                == .unexpectedFrame)
+        machine.settled(Self.question.id)
+        #expect(machine.isSettled)
+        #expect(try machine.receive(.begin(Self.question)) == .begin(Self.question))
     }
 
     @Test func theTableHasEveryMessage() {

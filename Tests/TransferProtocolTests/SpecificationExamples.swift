@@ -9,6 +9,9 @@ enum SpecificationExamples {
     private static let digest = Digest(
         .xxh128,
         [0xB5, 0xE9, 0xC1, 0xAD, 0x07, 0x1B, 0x3E, 0x7F, 0xC7, 0x79, 0xCF, 0xAA, 0x5E, 0x52, 0x38, 0x18])
+    private static let zeros = Digest(
+        .xxh128,
+        [0x34, 0x00, 0x1A, 0xE2, 0xF9, 0x47, 0xE7, 0x73, 0x16, 0x5F, 0x45, 0x3A, 0x5F, 0x35, 0xC4, 0x59])
     private static let zlib: [UInt8] = [
         0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
     ]
@@ -54,6 +57,14 @@ enum SpecificationExamples {
             (
                 "`result` that asks to come back in a second:",
                 result(UploadResult(id: id, code: .busy, message: "Out of memory.", retryAfter: 1_000))
+            ),
+            (
+                "`resume`, a file of 8 GiB:",
+                Conversation { $0.append(.resume(Begin(id: id, path: "xy", size: 8 << 30, scope: .assembly))) }
+            ),
+            (
+                "`have`, the blocks 7 and 8:",
+                Conversation { $0.append(.have(Have(id: id, first: 7, digests: [digest, zeros]))) }
             ),
             (
                 "`ping` and `goodbye`:",

@@ -119,19 +119,4 @@ import Testing
         #expect(removed.bytes > 0)
         #expect(names(in: incoming).sorted() == ["\(ids[0]).part", "\(ids[2]).part"].sorted())
     }
-
-    /// A server that died left a part; the next one neither shows nor overwrites it.
-    @Test func aDeadPartIsInNobodysWay() throws {
-        let temporary = try TemporaryDirectory()
-        let id = UploadID.random()
-        var store: FileStore? = try FileStore(path: temporary.path)
-        let part = temporary.path(".transfer/incoming/\(id)-0.part")
-        try Files.write(.six, to: part)
-        store = nil
-        store = try FileStore(path: temporary.path)
-        let staged = try store?.stage(id: id, size: nil, permissions: nil)
-        #expect(Files.names(temporary.path(".transfer/incoming")) == ["\(id)-0.part", "\(id)-1.part"])
-        staged?.discard()
-        #expect(Files.read(part) == .six)
-    }
 }

@@ -67,8 +67,8 @@ import Testing
             let small = StoreFixture(temporary: fixture.temporary, store: try FileStore(path: disk.path), name: "disk")
             #expect(small.store.incoming.fileSystem.isMemory)
             let id = UploadID.random()
-            let staged = try small.store.stage(id: id, size: UInt64(Limits.blockSize) + 1, permissions: nil)
-            #expect(Files.status(small.path(".transfer/incoming/\(id)-0.part"))?.st_blocks == 0)
+            let staged = try small.store.resume(id: id, size: UInt64(Limits.blockSize) + 1)
+            #expect(Files.status(small.path(".transfer/incoming/\(id).part"))?.st_blocks == 0)
             staged.discard()
         }
     }

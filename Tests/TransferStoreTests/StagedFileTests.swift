@@ -84,40 +84,53 @@ import Testing
         #expect(fixture.publish([publication]) == [.success(try .committed("b"))])
     }
 
-    /// As many bytes as a block are still small, one more is not.
-    @Test func largeAndUnknownOnesArePartsAndReserveTheirSpace() throws {
+    @Test func onlyWhatCanBeResumedHasAName() throws {
         let fixture = try StoreFixture()
-        let limit = UInt64(Limits.blockSize)
-        let ids = (0..<3).map { _ in UploadID.random() }
-        let small = try fixture.store.stage(id: ids[0], size: limit, permissions: nil)
+        let id = UploadID.random()
+        let staged = try [1, UInt64(Limits.blockSize) + 1, nil].map { size in
+            try fixture.store.stage(id: .random(), size: size, permissions: nil)
+        }
         #expect(fixture.parts.isEmpty)
-        let large = try fixture.store.stage(id: ids[1], size: limit + 1, permissions: nil)
-        #expect(fixture.parts == ["\(ids[1])-0.part"])
-        #expect(Files.status(fixture.path(".transfer/incoming/\(ids[1])-0.part"))?.st_size == 0)
-        let unknown = try fixture.store.stage(id: ids[2], size: nil, permissions: nil)
-        #expect(fixture.parts == ["\(ids[1])-0.part", "\(ids[2])-0.part"])
-        #expect(Files.mode(fixture.path(".transfer/incoming/\(ids[2])-0.part")).map { $0 & 0o077 } == 0)
-        for staged in [small, large, unknown] { staged.discard() }
+        var part: StagedFile? = try fixture.store.resume(id: id, size: UInt64(Limits.blockSize) + 1)
+        #expect(fixture.parts == ["\(id).part"])
+        #expect(Files.status(fixture.path(".transfer/incoming/\(id).part"))?.st_size == 0)
+        #expect(Files.mode(fixture.path(".transfer/incoming/\(id).part")).map { $0 & 0o077 } == 0)
+        // It stays when nobody holds it, until it is thrown away.
+        part = nil
+        #expect(fixture.parts == ["\(id).part"])
+        part = try fixture.store.resume(id: id, size: nil)
+        part?.discard()
+        for staged in staged { staged.discard() }
         #expect(fixture.parts.isEmpty)
     }
 
-    /// A connection that died and the one that replaced it, both at work on one upload.
-    @Test func twoPartsOfOneUploadDoNotMeet() throws {
+    /// Blocks that are there, damaged or not, but neither holes nor a last one that is not whole.
+    @Test(arguments: [1, 4]) func blocksThatAreThere(threads: Int) throws {
         let fixture = try StoreFixture()
-        let id = UploadID.random()
-        let old = try fixture.store.stage(id: id, size: nil, permissions: nil)
-        let new = try fixture.store.stage(id: id, size: nil, permissions: nil)
-        #expect(fixture.parts == ["\(id)-0.part", "\(id)-1.part"])
-        try write(.one, to: old, in: [0..<3])
-        try write(.two, to: new, in: [0..<3])
-        let digest = [UInt8].two.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
-        old.discard()
-        #expect(fixture.parts == ["\(id)-1.part"])
-        let outcome = fixture.publish([
-            Publication(staged: new, id: id, path: try RelativePath("a"), size: 3, digest: digest)
-        ])
-        #expect(outcome == [.success(try .committed("a"))])
-        #expect(Files.read(fixture.path("a")) == .two)
+        let block = Limits.blockSize
+        let staged = try fixture.store.resume(id: .random(), size: nil)
+        let content = [UInt8](repeating: 7, count: block)
+        let places: [UInt64] = [0, 1, 2, 30, 31, 50]
+        for place in places { try put(content, at: place * UInt64(block), in: staged) }
+        try put(Array(content[..<1000]), at: 60 * UInt64(block), in: staged)
+        let digest = content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
+        let found = try blocks(of: staged, nil, threads)
+        #expect(found.map(\.index) == places)
+        #expect(found.allSatisfy { $0.digest == digest })
+        #expect(try blocks(of: staged, 60 * UInt64(block) + 1000, threads).map(\.index) == places + [60])
+        try staged.trim(to: UInt64(block) + 5)
+        #expect(try blocks(of: staged, UInt64(block) + 5, threads).map(\.index) == [0, 1])
+        staged.discard()
+    }
+
+    private func put(_ bytes: [UInt8], at offset: UInt64, in staged: StagedFile) throws {
+        try bytes.withUnsafeBytes { try staged.write($0, at: offset) }
+    }
+
+    private func blocks(of staged: StagedFile, _ total: UInt64?, _ threads: Int) throws -> [StagedFile.Block] {
+        var found: [StagedFile.Block] = []
+        try staged.digestBlocks(of: total, .xxh128, threads: threads) { found += $0 }
+        return found
     }
 
     /// Parts of an upload come over several connections.
@@ -171,10 +184,10 @@ import Testing
         #expect(fixture.parts.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func discardedWhenNobodyHoldsIt(asPart: Bool) throws {
+    @Test func discardedWhenNobodyHoldsIt() throws {
         let fixture = try StoreFixture()
         do {
-            _ = try fixture.publication("a", .one, asPart: asPart)
+            _ = try fixture.publication("a", .one)
         }
         #expect(fixture.visible.isEmpty)
         #expect(fixture.parts.isEmpty)

@@ -46,15 +46,22 @@ struct StoreFixture {
 
     /// Stages all of `content`.
     ///
-    /// - Parameter asPart: as if the size were not known beforehand.
+    /// - Parameter asPart: as what can be resumed.
     func publication(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
         digest: DigestFunction = .xxh128, modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
     ) throws -> Publication {
         let id = UploadID.random()
         let size = UInt64(content.count)
-        let staged = try store.stage(id: id, size: asPart ? nil : size, permissions: permissions)
-        try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        let staged =
+            asPart
+            ? try store.resume(id: id, size: nil) : try store.stage(id: id, size: size, permissions: permissions)
+        do {
+            try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        } catch {
+            staged.discard()
+            throw error
+        }
         return Publication(
             staged: staged, id: id, path: try RelativePath(path), size: size,
             digest: content.withUnsafeBytes { ContentDigester.digest(digest, $0) }, conflict: conflict,

@@ -1,0 +1,48 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// Pushes that were interrupted, and the same command again.
+@Suite(.ownThreads) struct ResumeTests {
+    /// How much is large enough to be caught in the middle depends on the machine.
+    private static let sizes = [64 << 20, 256 << 20, 512 << 20]
+
+    @Test(arguments: [["--lanes", "1"], ["--lanes", "4"], ["--compress", "zlib"]])
+    func aKilledClientGoesOn(flags: [String]) throws {
+        let sources = try TemporaryDirectory()
+        for size in Self.sizes {
+            let content = randomBytes(size, seed: UInt64(size))
+            try writeFile(sources.path("big"), content)
+            let server = try RunningServer()
+            let push = try server.startPush([sources.path("big")] + flags)
+            try server.program.waitForError("begun big, \(size) bytes")
+            push.signal(SIGKILL)
+            guard try push.wait() == .killed(by: SIGKILL), server.visibleFiles.isEmpty else { continue }
+            let again = try server.push([sources.path("big"), "--json"] + flags)
+            #expect(again.end == .exited(0), "\(again.errors)")
+            #expect(try again.object()["result"] == "committed")
+            #expect(try server.stored("big") == content)
+            #expect(server.visibleFiles == ["big"])
+            guard server.program.errorText.contains("resumed big, of which up to ") else { continue }
+            return
+        }
+        Issue.record("no upload was caught in the middle")
+    }
+
+    @Test func aSourceThatChangedStartsAnew() throws {
+        let sources = try TemporaryDirectory()
+        var content = randomBytes(200 << 20, seed: 9)
+        try writeFile(sources.path("big"), content)
+        let server = try RunningServer()
+        let push = try server.startPush([sources.path("big")])
+        try server.program.waitForError("begun big, ")
+        push.signal(SIGKILL)
+        _ = try push.wait()
+        content[77] ^= 1
+        try writeFile(sources.path("big"), content)
+        let again = try server.push([sources.path("big"), "--on-conflict", "overwrite"])
+        #expect(again.end == .exited(0), "\(again.errors)")
+        #expect(try server.stored("big") == content)
+        #expect(!server.program.errorText.contains("resumed"))
+    }
+}
