@@ -1,3 +1,4 @@
+import TransferProtocol
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -11,6 +12,7 @@ final class Committer: Sendable {
     private let fileSystem: FileSystem
     private let disk: Disk
     private let group: GroupSync
+    private let directories = DurableDirectories()
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
 
@@ -40,8 +42,14 @@ final class Committer: Sendable {
     /// Whether there is anything to do at all.
     var isNeeded: Bool { durability == .commit && !fileSystem.isMemory }
 
-    /// Syncs that failed so far. What is staged keeps the number of its time.
+    /// Syncs of everything that failed so far. What is staged keeps the number of its time.
     var failures: Int { group.failures }
+
+    /// Whether the names of the directory and of those above it need no sync any more.
+    func isDurable(_ directory: RelativePath) -> Bool { !isNeeded || directories.contains(directory) }
+
+    /// To be called when that is so.
+    func remember(_ durable: [RelativePath]) { if isNeeded { directories.insert(durable) } }
 
     /// Starts to write what has been written to a file so far.
     func start(_ descriptor: Int32) {

@@ -27,24 +27,34 @@ struct DirectoryTree: Sendable {
 
     /// As `open`, making what is missing with the permissions that the umask leaves of 0777.
     ///
-    /// - Parameter made: is told each directory in which a new one was made: its names have to be made durable.
+    /// - Parameters:
+    ///   - isDurable: whether the names of a directory and of those above it are known to be on disk.
+    ///   - unsynced: is told, from the top down, each directory of which that is not known, new ones among them, and what
+    ///     holds its name.
     func openOrMake(
-        _ path: RelativePath?, made: (_ in: DirectoryHandle) -> Void
+        _ path: RelativePath?, isDurable: (RelativePath) -> Bool,
+        unsynced: (_ path: RelativePath, _ parent: DirectoryHandle) -> Void
     ) throws(SystemError) -> DirectoryHandle {
+        guard let path else { return root }
+        if isDurable(path), let directory = try openExisting(path) { return directory }
+        let parent = try openOrMake(path.parent, isDurable: isDurable, unsynced: unsynced)
+        let name = String(path.name)
+        do throws(SystemError) {
+            try parent.makeDirectory(name, mode: 0o777)
+        } catch {
+            guard error.errno == EEXIST else { throw error }
+        }
+        unsynced(path, parent)
+        return try parent.openDirectory(name)
+    }
+
+    /// - Returns: nothing when there is no such directory.
+    private func openExisting(_ path: RelativePath) throws(SystemError) -> DirectoryHandle? {
         do throws(SystemError) {
             return try open(path)
         } catch {
-            guard error.errno == ENOENT, let path else { throw error }
-            let parent = try openOrMake(path.parent, made: made)
-            let name = String(path.name)
-            do throws(SystemError) {
-                try parent.makeDirectory(name, mode: 0o777)
-            } catch {
-                // Somebody else was faster.
-                guard error.errno == EEXIST else { throw error }
-            }
-            made(parent)
-            return try parent.openDirectory(name)
+            guard error.errno == ENOENT else { throw error }
+            return nil
         }
     }
 

@@ -13,6 +13,8 @@ final class Publisher {
     private var opened: [RelativePath?: DirectoryHandle] = [:]
     /// Directories whose names have to be made durable.
     private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+    /// Directories whose names become durable with these.
+    private var reached: [RelativePath] = []
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
     /// Of an early sync; counts for the whole batch.
@@ -73,6 +75,7 @@ final class Publisher {
     private func makeNamesDurable() throws(StoreError) {
         try commit(found.map(\.number), "make the content durable")
         try commit(unsynced.values.map(\.number), "make a directory durable")
+        committer.remember(reached)
     }
 
     private func commit(_ descriptors: [Int32], _ doing: String) throws(StoreError) {
@@ -87,6 +90,7 @@ final class Publisher {
             failure = failure ?? error
         }
         unsynced.removeAll()
+        reached.removeAll()
         opened.removeAll()
         found.removeAll()
     }
@@ -98,7 +102,10 @@ final class Publisher {
         if let directory = opened[path] { return directory }
         if held >= Self.mostOpened { closeAll() }
         let directory = try attempt("open the directory") { () throws(SystemError) in
-            try tree.openOrMake(path) { unsynced[ObjectIdentifier($0)] = $0 }
+            try tree.openOrMake(path, isDurable: committer.isDurable) { path, parent in
+                reached.append(path)
+                unsynced[ObjectIdentifier(parent)] = parent
+            }
         }
         opened[path] = directory
         return directory

@@ -13,7 +13,7 @@ import Testing
         let path = try RelativePath(path)
         do throws(SystemError) {
             let tree = fixture.store.tree
-            _ = making ? try tree.openOrMake(path) { _ in } : try tree.open(path)
+            _ = making ? try tree.openOrMake(path, isDurable: { _ in false }) { _, _ in } : try tree.open(path)
             return 0
         } catch {
             return error.errno
@@ -67,20 +67,33 @@ import Testing
         #expect(fixture.parts.isEmpty)
     }
 
-    /// Everything that was made is told, from the top down, so that it can be made durable.
-    @Test(arguments: [false, true]) func whatWasMadeIsTold(usesOpenat2: Bool) throws {
+    /// Every name that may not be on disk is told, from the top down, whoever made it.
+    @Test(arguments: [false, true]) func whatIsNotKnownToBeDurableIsTold(usesOpenat2: Bool) throws {
         let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
         let tree = fixture.store.tree
         try Files.makeDirectory(fixture.path("a"))
-        var told: [ino_t] = []
-        _ = try tree.openOrMake(try RelativePath("a/b/c/d")) { directory in
-            var status = stat()
-            fstat(directory.number, &status)
-            told.append(status.st_ino)
+        func told(_ path: String, durable: Set<String> = []) throws -> [String: ino_t] {
+            var told: [String: ino_t] = [:]
+            _ = try tree.openOrMake(try RelativePath(path), isDurable: { durable.contains($0.string) }) {
+                path, parent in
+                var status = stat()
+                fstat(parent.number, &status)
+                told[path.string] = status.st_ino
+            }
+            return told
         }
-        #expect(told == ["a", "a/b", "a/b/c"].map { Files.status(fixture.path($0))?.st_ino })
-        _ = try tree.openOrMake(try RelativePath("a/b/c/d")) { _ in Issue.record("nothing was made") }
-        _ = try tree.openOrMake(nil) { _ in Issue.record("nothing was made") }
+        func inode(_ path: String) -> ino_t? { Files.status(fixture.path(path))?.st_ino }
+        for _ in 0..<2 {
+            let told = try told("a/b/c", durable: ["a"])
+            #expect(told == ["a/b": inode("a"), "a/b/c": inode("a/b")].compactMapValues { $0 })
+        }
+        #expect(try told("a/b/c").keys.sorted() == ["a", "a/b", "a/b/c"])
+        #expect(try told("a/b/c", durable: ["a", "a/b", "a/b/c"]).isEmpty)
+        // Known once, and then removed.
+        rmdir(fixture.path("a/b/c"))
+        #expect(try told("a/b/c", durable: ["a", "a/b", "a/b/c"]).keys.sorted() == ["a/b/c"])
+        #expect(Files.type(fixture.path("a/b/c")) == S_IFDIR)
+        _ = try tree.openOrMake(nil, isDurable: { _ in false }) { _, _ in Issue.record("the top has no name in it") }
     }
 
     private final class Flag: Sendable {
