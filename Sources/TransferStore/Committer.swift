@@ -1,3 +1,4 @@
+import Synchronization
 import TransferProtocol
 import TransferSystem
 
@@ -13,6 +14,7 @@ final class Committer: Sendable {
     private let disk: Disk
     private let group: GroupSync
     private let directories = DurableDirectories()
+    private let failed = Atomic(false)
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
 
@@ -44,6 +46,10 @@ final class Committer: Sendable {
 
     /// Syncs of everything that failed so far. What is staged keeps the number of its time.
     var failures: Int { group.failures }
+
+    /// Whether any sync has failed. From then on what was there before may be in memory only, and a sync of it would
+    /// succeed all the same: the kernel gives lost bytes up after it has told of them once (fsync(2), Notes).
+    var hasFailed: Bool { failed.load(ordering: .acquiring) }
 
     /// Whether the names of the directory and of those above it need no sync any more.
     func isDurable(_ directory: RelativePath) -> Bool { !isNeeded || directories.contains(directory) }
@@ -117,6 +123,7 @@ final class Committer: Sendable {
             try body()
             return nil
         } catch {
+            failed.store(true, ordering: .releasing)
             return error
         }
     }

@@ -116,7 +116,9 @@ final class Publisher {
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
             if try take(slot, publication) { return .committed(path) }
-            if let file = try slot.find(publication) {
+            if committer.hasFailed {
+                if try restore(slot, publication) { return .committed(path) }
+            } else if let file = try slot.find(publication) {
                 keep(file, in: directory)
                 publication.staged.discard()
                 return .alreadyStored(path)
@@ -156,9 +158,27 @@ final class Publisher {
     }
 
     private func replace(_ slot: Slot, _ publication: Publication) throws(StoreError) {
-        guard try !slot.isDirectory() else {
-            throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
+        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+            guard try !slot.isDirectory() else {
+                throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
+            }
+            try rename(publication, to: slot)
         }
+    }
+
+    /// Where a sync has failed, the same content under the name is no proof that it is on disk, nor is a sync of it: the
+    /// upload takes its place, with bytes and a name that have yet to be written.
+    ///
+    /// - Returns: false when there is something else.
+    private func restore(_ slot: Slot, _ publication: Publication) throws(StoreError) -> Bool {
+        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+            guard try slot.find(publication) != nil else { return false }
+            try rename(publication, to: slot)
+            return true
+        }
+    }
+
+    private func rename(_ publication: Publication, to slot: Slot) throws(StoreError) {
         try attempt("replace \(publication.path)") { () throws(SystemError) in
             try publication.staged.replace(in: slot.directory, name: slot.name, id: publication.id)
         }

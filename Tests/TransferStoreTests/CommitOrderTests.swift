@@ -105,15 +105,16 @@ import Testing
             if Self.subject(call) == .directory { throw RecordedSyncs.failure }
         }
         for outcome in fixture.publish(batch) { #expect(throws: StoreError.self) { try outcome.get() } }
-        // The same again is then a success that is earned: file and directories are synced anew, also those that are
-        // there.
+        // The same again is then a success that is earned: nothing of the first attempt is believed in, files have new
+        // bytes and new names, and directories are synced anew, also those that are there.
         let subjects = Locked([Subject]())
         syncs.observe { call throws(SystemError) in
             if let subject = Self.subject(call) { subjects.withLock { $0.append(subject) } }
         }
         let again = try publications(fixture, count)
-        #expect(fixture.publish(again) == again.map { .success(.alreadyStored($0.path)) })
+        #expect(fixture.publish(again) == again.map { .success(.committed($0.path)) })
         #expect(subjects.withLock { $0.count { $0 == .directory } } == 1 + min(2, count))
+        #expect(fixture.visible.count { !$0.hasSuffix("/") } == count)
     }
 
     /// A sync of everything that failed for one batch may have been told of another's bytes.
