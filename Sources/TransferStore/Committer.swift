@@ -1,5 +1,4 @@
 import Synchronization
-import TransferProtocol
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -13,7 +12,7 @@ final class Committer: Sendable {
     private let fileSystem: FileSystem
     private let disk: Disk
     private let group: GroupSync
-    private let directories = DurableDirectories()
+    let directories = DurableDirectories()
     private let failed = Atomic(false)
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
@@ -50,12 +49,6 @@ final class Committer: Sendable {
     /// Whether any sync has failed. From then on what was there before may be in memory only, and a sync of it would
     /// succeed all the same: the kernel gives lost bytes up after it has told of them once (fsync(2), Notes).
     var hasFailed: Bool { failed.load(ordering: .acquiring) }
-
-    /// Whether the names of the directory and of those above it need no sync any more.
-    func isDurable(_ directory: RelativePath) -> Bool { !isNeeded || directories.contains(directory) }
-
-    /// To be called when that is so.
-    func remember(_ durable: [RelativePath]) { if isNeeded { directories.insert(durable) } }
 
     /// Starts to write what has been written to a file so far.
     func start(_ descriptor: Int32) {

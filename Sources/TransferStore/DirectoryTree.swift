@@ -25,39 +25,6 @@ struct DirectoryTree: Sendable {
         return hasOpenat2 ? try Self.openBeneath(root, path.string) : try walk(path)
     }
 
-    /// As `open`, making what is missing with the permissions that the umask leaves of 0777.
-    ///
-    /// - Parameters:
-    ///   - isDurable: whether the names of a directory and of those above it are known to be on disk.
-    ///   - unsynced: is told, from the top down, each directory of which that is not known, new ones among them, and what
-    ///     holds its name.
-    func openOrMake(
-        _ path: RelativePath?, isDurable: (RelativePath) -> Bool,
-        unsynced: (_ path: RelativePath, _ parent: DirectoryHandle) -> Void
-    ) throws(SystemError) -> DirectoryHandle {
-        guard let path else { return root }
-        if isDurable(path), let directory = try openExisting(path) { return directory }
-        let parent = try openOrMake(path.parent, isDurable: isDurable, unsynced: unsynced)
-        let name = String(path.name)
-        do throws(SystemError) {
-            try parent.makeDirectory(name, mode: 0o777)
-        } catch {
-            guard error.errno == EEXIST else { throw error }
-        }
-        unsynced(path, parent)
-        return try parent.openDirectory(name)
-    }
-
-    /// - Returns: nothing when there is no such directory.
-    private func openExisting(_ path: RelativePath) throws(SystemError) -> DirectoryHandle? {
-        do throws(SystemError) {
-            return try open(path)
-        } catch {
-            guard error.errno == ENOENT else { throw error }
-            return nil
-        }
-    }
-
     private func walk(_ path: RelativePath) throws(SystemError) -> DirectoryHandle {
         var directory = root
         for component in path.components { directory = try directory.openDirectory(String(component)) }

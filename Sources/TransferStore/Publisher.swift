@@ -7,14 +7,9 @@ import TransferSystem
 /// The order matters: content first, then the name, then the directory. After a crash between any two of them a name
 /// either is not there or stands for the whole content.
 final class Publisher {
-    private let tree: DirectoryTree
     private let permissionMask: UInt32
     private let committer: Committer
-    private var opened: [RelativePath?: DirectoryHandle] = [:]
-    /// Directories whose names have to be made durable.
-    private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
-    /// Directories whose names become durable with these.
-    private var reached: [RelativePath] = []
+    private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
     /// Of an early sync; counts for the whole batch.
@@ -27,7 +22,7 @@ final class Publisher {
     private static let mostOpened = 64
 
     init(tree: DirectoryTree, umask: UInt32, committer: Committer) {
-        self.tree = tree
+        directories = BatchDirectories(tree, committer)
         permissionMask = ~umask
         self.committer = committer
     }
@@ -73,13 +68,11 @@ final class Publisher {
     }
 
     private func makeNamesDurable() throws(StoreError) {
-        try commit(found.map(\.number), "make the content durable")
-        try commit(unsynced.values.map(\.number), "make a directory durable")
-        committer.remember(reached)
-    }
-
-    private func commit(_ descriptors: [Int32], _ doing: String) throws(StoreError) {
-        for case let error? in committer.commit(descriptors, since: failures) { throw StoreError(error, doing: doing) }
+        for case let error? in committer.commit(found.map(\.number), since: failures) {
+            directories.doubt()
+            throw StoreError(error, doing: "make the content durable")
+        }
+        try directories.commit(since: failures)
     }
 
     /// Makes the names so far durable, to have the descriptors back.
@@ -89,26 +82,13 @@ final class Publisher {
         } catch {
             failure = failure ?? error
         }
-        unsynced.removeAll()
-        reached.removeAll()
-        opened.removeAll()
+        directories.close()
         found.removeAll()
     }
 
-    /// Directories that are open; most are in both tables.
-    private var held: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(unsynced.keys).count }
-
     private func directory(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
-        if let directory = opened[path] { return directory }
-        if held >= Self.mostOpened { closeAll() }
-        let directory = try attempt("open the directory") { () throws(SystemError) in
-            try tree.openOrMake(path, isDurable: committer.isDurable) { path, parent in
-                reached.append(path)
-                unsynced[ObjectIdentifier(parent)] = parent
-            }
-        }
-        opened[path] = directory
-        return directory
+        if directories.count >= Self.mostOpened, !directories.isOpen(path) { closeAll() }
+        return try directories.open(path)
     }
 
     private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError) -> Published {
@@ -139,7 +119,7 @@ final class Publisher {
     private func keep(_ file: FoundFile, in directory: DirectoryHandle) {
         if found.count >= Self.mostOpened { closeAll() }
         found.append(file)
-        unsynced[ObjectIdentifier(directory)] = directory
+        directories.change(directory)
     }
 
     /// - Returns: false when the name is taken.
@@ -153,7 +133,7 @@ final class Publisher {
                 return true
             }
         }
-        if !isTaken { unsynced[ObjectIdentifier(slot.directory)] = slot.directory }
+        if !isTaken { directories.change(slot.directory) }
         return !isTaken
     }
 
@@ -182,7 +162,7 @@ final class Publisher {
         try attempt("replace \(publication.path)") { () throws(SystemError) in
             try publication.staged.replace(in: slot.directory, name: slot.name, id: publication.id)
         }
-        unsynced[ObjectIdentifier(slot.directory)] = slot.directory
+        directories.change(slot.directory)
     }
 
     private func numbered(_ path: RelativePath, _ number: Int) throws(StoreError) -> RelativePath {

@@ -100,6 +100,7 @@ import Testing
     @Test(arguments: [1, 3, 30]) func aDirectoryThatFailsIsEverybodys(count: Int) throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
+        for name in ["new0", "new1"] { try Files.makeDirectory(fixture.path(name)) }
         let batch = try publications(fixture, count)
         syncs.observe { call throws(SystemError) in
             if Self.subject(call) == .directory { throw RecordedSyncs.failure }

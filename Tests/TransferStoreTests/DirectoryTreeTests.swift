@@ -9,14 +9,24 @@ import Testing
 
 @Suite struct DirectoryTreeTests {
     /// - Returns: 0 when it opens.
-    private func errno(_ fixture: StoreFixture, _ path: String, making: Bool = false) throws -> Int32 {
+    private func errno(_ fixture: StoreFixture, _ path: String) throws -> Int32 {
         let path = try RelativePath(path)
         do throws(SystemError) {
-            let tree = fixture.store.tree
-            _ = making ? try tree.openOrMake(path, isDurable: { _ in false }) { _, _ in } : try tree.open(path)
+            _ = try fixture.store.tree.open(path)
             return 0
         } catch {
             return error.errno
+        }
+    }
+
+    /// - Returns: nothing when it opens, or could be made.
+    private func codeOfMaking(_ fixture: StoreFixture, _ path: String) throws -> ResultCode? {
+        let path = try RelativePath(path)
+        do throws(StoreError) {
+            _ = try BatchDirectories(fixture.store.tree, fixture.store.incoming.committer).open(path)
+            return nil
+        } catch {
+            return error.code
         }
     }
 
@@ -31,20 +41,20 @@ import Testing
         try Files.makeFIFO(fixture.path("fifo"))
         let links = ["out": outside, "up": "..", "in": "dir", "self": "self", "dangling": "nowhere", "here": "."]
         for (name, target) in links { try Files.makeSymlink(fixture.path(name), to: target) }
-        for making in [false, true] {
-            #expect(try errno(fixture, "dir", making: making) == 0)
-            #expect(try errno(fixture, "dir/sub", making: making) == 0)
-            for name in links.keys {
-                #expect(try errno(fixture, name, making: making) == ELOOP, "\(name)")
-                #expect(try errno(fixture, name + "/sub", making: making) == ELOOP, "\(name)/sub")
-                #expect(try errno(fixture, name + "/new/sub", making: making) == ELOOP, "\(name)/new/sub")
-            }
-            for name in ["file", "file/sub", "fifo", "fifo/a/b"] {
-                #expect(try errno(fixture, name, making: making) == ENOTDIR, "\(name)")
-            }
+        for name in ["dir", "dir/sub"] {
+            #expect(try errno(fixture, name) == 0)
+            #expect(try codeOfMaking(fixture, name) == nil)
+        }
+        for name in links.keys.flatMap({ [$0, $0 + "/sub", $0 + "/new/sub"] }) {
+            #expect(try errno(fixture, name) == ELOOP, "\(name)")
+            #expect(try codeOfMaking(fixture, name) == .invalidPath, "\(name)")
+        }
+        for name in ["file", "file/sub", "fifo", "fifo/a/b"] {
+            #expect(try errno(fixture, name) == ENOTDIR, "\(name)")
+            #expect(try codeOfMaking(fixture, name) == .pathConflict, "\(name)")
         }
         #expect(try errno(fixture, "missing/a") == ENOENT)
-        #expect(try errno(fixture, "missing/a", making: true) == 0)
+        #expect(try codeOfMaking(fixture, "missing/a") == nil)
         #expect(Files.names(outside) == ["sub"])
         #expect(Files.names(fixture.temporary.path) == ["outside", "store"])
     }
@@ -65,35 +75,6 @@ import Testing
         #expect(Files.tree(outside).isEmpty)
         #expect(fixture.visible == ["dir/", "in", "out"])
         #expect(fixture.parts.isEmpty)
-    }
-
-    /// Every name that may not be on disk is told, from the top down, whoever made it.
-    @Test(arguments: [false, true]) func whatIsNotKnownToBeDurableIsTold(usesOpenat2: Bool) throws {
-        let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
-        let tree = fixture.store.tree
-        try Files.makeDirectory(fixture.path("a"))
-        func told(_ path: String, durable: Set<String> = []) throws -> [String: ino_t] {
-            var told: [String: ino_t] = [:]
-            _ = try tree.openOrMake(try RelativePath(path), isDurable: { durable.contains($0.string) }) {
-                path, parent in
-                var status = stat()
-                fstat(parent.number, &status)
-                told[path.string] = status.st_ino
-            }
-            return told
-        }
-        func inode(_ path: String) -> ino_t? { Files.status(fixture.path(path))?.st_ino }
-        for _ in 0..<2 {
-            let told = try told("a/b/c", durable: ["a"])
-            #expect(told == ["a/b": inode("a"), "a/b/c": inode("a/b")].compactMapValues { $0 })
-        }
-        #expect(try told("a/b/c").keys.sorted() == ["a", "a/b", "a/b/c"])
-        #expect(try told("a/b/c", durable: ["a", "a/b", "a/b/c"]).isEmpty)
-        // Known once, and then removed.
-        rmdir(fixture.path("a/b/c"))
-        #expect(try told("a/b/c", durable: ["a", "a/b", "a/b/c"]).keys.sorted() == ["a/b/c"])
-        #expect(Files.type(fixture.path("a/b/c")) == S_IFDIR)
-        _ = try tree.openOrMake(nil, isDurable: { _ in false }) { _, _ in Issue.record("the top has no name in it") }
     }
 
     private final class Flag: Sendable {
