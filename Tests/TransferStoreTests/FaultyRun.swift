@@ -82,7 +82,7 @@ struct FaultyRun {
     private func checkPromises(_ context: String) throws {
         let recording = try #require(script.recording)
         let seed = Seeds.one
-        var check = CrashCheck(recording, bound: 12, seed: seed)
+        var check = CrashCheck(recording, bound: 6, seed: seed)
         check.check(at: recording.effects.count)
         #expect(check.violations.isEmpty, "\(context), seed \(seed)")
     }
