@@ -42,7 +42,7 @@ final class Publisher {
             return outcomes
         } catch {
             // A directory made on the way may be the one that failed, so one failure is everybody's: acknowledging too
-            // little is safe, because the same content is found when it is pushed again.
+            // little is safe. The names stay, because others may have been acknowledged for the same content since.
             return outcomes.map { $0.flatMap { _ in .failure(error) } }
         }
     }

@@ -36,6 +36,22 @@ import Testing
         #expect(check.states > recording.effects.count)
     }
 
+    /// Two batches at once that make the same directories: neither may rely on what the other has yet to do.
+    @Test(arguments: disks) func twoAtOnce(fileSystem: FileSystem) throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(fileSystem: fileSystem, script: script)
+        script.start(fixture.root)
+        let workloads = [Workload.newDirectories, .twice]
+        inCrowd(of: 2, 2) { index in
+            #expect(throws: Never.self) {
+                for outcome in try workloads[index].run(on: fixture, script) { _ = try outcome.result.get() }
+            }
+        }
+        let seed = Seeds.one
+        let check = check(try #require(script.recording), seed)
+        #expect(check.violations.isEmpty, "seed \(seed)")
+    }
+
     /// Ways to break the promise, each of which has to be noticed.
     enum Mistake: CaseIterable {
         case nameBeforeContent
