@@ -1,3 +1,4 @@
+import Synchronization
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -11,6 +12,8 @@ final class Committer: Sendable {
     private let fileSystem: FileSystem
     private let disk: Disk
     private let group: GroupSync
+    let directories = DurableDirectories()
+    private let failed = Atomic(false)
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
 
@@ -40,8 +43,12 @@ final class Committer: Sendable {
     /// Whether there is anything to do at all.
     var isNeeded: Bool { durability == .commit && !fileSystem.isMemory }
 
-    /// Syncs that failed so far. What is staged keeps the number of its time.
+    /// Syncs of everything that failed so far. What is staged keeps the number of its time.
     var failures: Int { group.failures }
+
+    /// Whether any sync has failed. From then on what was there before may be in memory only, and a sync of it would
+    /// succeed all the same: the kernel gives lost bytes up after it has told of them once (fsync(2), Notes).
+    var hasFailed: Bool { failed.load(ordering: .acquiring) }
 
     /// Starts to write what has been written to a file so far.
     func start(_ descriptor: Int32) {
@@ -109,6 +116,7 @@ final class Committer: Sendable {
             try body()
             return nil
         } catch {
+            failed.store(true, ordering: .releasing)
             return error
         }
     }

@@ -25,29 +25,6 @@ struct DirectoryTree: Sendable {
         return hasOpenat2 ? try Self.openBeneath(root, path.string) : try walk(path)
     }
 
-    /// As `open`, making what is missing with the permissions that the umask leaves of 0777.
-    ///
-    /// - Parameter made: is told each directory in which a new one was made: its names have to be made durable.
-    func openOrMake(
-        _ path: RelativePath?, made: (_ in: DirectoryHandle) -> Void
-    ) throws(SystemError) -> DirectoryHandle {
-        do throws(SystemError) {
-            return try open(path)
-        } catch {
-            guard error.errno == ENOENT, let path else { throw error }
-            let parent = try openOrMake(path.parent, made: made)
-            let name = String(path.name)
-            do throws(SystemError) {
-                try parent.makeDirectory(name, mode: 0o777)
-            } catch {
-                // Somebody else was faster.
-                guard error.errno == EEXIST else { throw error }
-            }
-            made(parent)
-            return try parent.openDirectory(name)
-        }
-    }
-
     private func walk(_ path: RelativePath) throws(SystemError) -> DirectoryHandle {
         var directory = root
         for component in path.components { directory = try directory.openDirectory(String(component)) }

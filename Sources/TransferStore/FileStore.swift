@@ -81,18 +81,17 @@ package final class FileStore: Sendable {
             try disk.makeDirectory(AT_FDCWD, path, mode: 0o777)
         } catch {
             guard error.isExisting else { throw error }
-            return try DirectoryHandle(path: path, on: disk)
         }
-        let made = try DirectoryHandle(path: path, on: disk)
-        guard syncs else { return made }
-        // Without its own name nothing in it would survive a power failure. A parent that may not be read cannot be
-        // synced.
+        let directory = try DirectoryHandle(path: path, on: disk)
+        guard syncs else { return directory }
+        // Without its own name nothing in it would survive a power failure, and whoever made it may not have seen to that.
+        // A parent that may not be read cannot be synced, nor can one on some special file systems (fsync(2)).
         do throws(SystemError) {
-            try made.openDirectory("..").sync()
+            try directory.openDirectory("..").sync()
         } catch {
-            guard error.errno == EACCES else { throw error }
+            guard [EACCES, EINVAL, EROFS].contains(error.errno) else { throw error }
         }
-        return made
+        return directory
     }
 
     private static func openOrMake(

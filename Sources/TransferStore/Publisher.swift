@@ -7,12 +7,9 @@ import TransferSystem
 /// The order matters: content first, then the name, then the directory. After a crash between any two of them a name
 /// either is not there or stands for the whole content.
 final class Publisher {
-    private let tree: DirectoryTree
     private let permissionMask: UInt32
     private let committer: Committer
-    private var opened: [RelativePath?: DirectoryHandle] = [:]
-    /// Directories whose names have to be made durable.
-    private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+    private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
     /// Of an early sync; counts for the whole batch.
@@ -25,7 +22,7 @@ final class Publisher {
     private static let mostOpened = 64
 
     init(tree: DirectoryTree, umask: UInt32, committer: Committer) {
-        self.tree = tree
+        directories = BatchDirectories(tree, committer)
         permissionMask = ~umask
         self.committer = committer
     }
@@ -45,7 +42,7 @@ final class Publisher {
             return outcomes
         } catch {
             // A directory made on the way may be the one that failed, so one failure is everybody's: acknowledging too
-            // little is safe, because the same content is found when it is pushed again.
+            // little is safe. The names stay, because others may have been acknowledged for the same content since.
             return outcomes.map { $0.flatMap { _ in .failure(error) } }
         }
     }
@@ -71,12 +68,11 @@ final class Publisher {
     }
 
     private func makeNamesDurable() throws(StoreError) {
-        try commit(found.map(\.number), "make the content durable")
-        try commit(unsynced.values.map(\.number), "make a directory durable")
-    }
-
-    private func commit(_ descriptors: [Int32], _ doing: String) throws(StoreError) {
-        for case let error? in committer.commit(descriptors, since: failures) { throw StoreError(error, doing: doing) }
+        for case let error? in committer.commit(found.map(\.number), since: failures) {
+            directories.doubt()
+            throw StoreError(error, doing: "make the content durable")
+        }
+        try directories.commit(since: failures)
     }
 
     /// Makes the names so far durable, to have the descriptors back.
@@ -86,22 +82,13 @@ final class Publisher {
         } catch {
             failure = failure ?? error
         }
-        unsynced.removeAll()
-        opened.removeAll()
+        directories.close()
         found.removeAll()
     }
 
-    /// Directories that are open; most are in both tables.
-    private var held: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(unsynced.keys).count }
-
     private func directory(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
-        if let directory = opened[path] { return directory }
-        if held >= Self.mostOpened { closeAll() }
-        let directory = try attempt("open the directory") { () throws(SystemError) in
-            try tree.openOrMake(path) { unsynced[ObjectIdentifier($0)] = $0 }
-        }
-        opened[path] = directory
-        return directory
+        if directories.count >= Self.mostOpened, !directories.isOpen(path) { closeAll() }
+        return try directories.open(path)
     }
 
     private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError) -> Published {
@@ -109,7 +96,9 @@ final class Publisher {
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
             if try take(slot, publication) { return .committed(path) }
-            if let file = try slot.find(publication) {
+            if committer.hasFailed {
+                if try restore(slot, publication) { return .committed(path) }
+            } else if let file = try slot.find(publication) {
                 keep(file, in: directory)
                 publication.staged.discard()
                 return .alreadyStored(path)
@@ -130,7 +119,7 @@ final class Publisher {
     private func keep(_ file: FoundFile, in directory: DirectoryHandle) {
         if found.count >= Self.mostOpened { closeAll() }
         found.append(file)
-        unsynced[ObjectIdentifier(directory)] = directory
+        directories.change(directory)
     }
 
     /// - Returns: false when the name is taken.
@@ -144,18 +133,36 @@ final class Publisher {
                 return true
             }
         }
-        if !isTaken { unsynced[ObjectIdentifier(slot.directory)] = slot.directory }
+        if !isTaken { directories.change(slot.directory) }
         return !isTaken
     }
 
     private func replace(_ slot: Slot, _ publication: Publication) throws(StoreError) {
-        guard try !slot.isDirectory() else {
-            throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
+        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+            guard try !slot.isDirectory() else {
+                throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
+            }
+            try rename(publication, to: slot)
         }
+    }
+
+    /// Where a sync has failed, the same content under the name is no proof that it is on disk, nor is a sync of it: the
+    /// upload takes its place, with bytes and a name that have yet to be written.
+    ///
+    /// - Returns: false when there is something else.
+    private func restore(_ slot: Slot, _ publication: Publication) throws(StoreError) -> Bool {
+        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+            guard try slot.find(publication) != nil else { return false }
+            try rename(publication, to: slot)
+            return true
+        }
+    }
+
+    private func rename(_ publication: Publication, to slot: Slot) throws(StoreError) {
         try attempt("replace \(publication.path)") { () throws(SystemError) in
             try publication.staged.replace(in: slot.directory, name: slot.name, id: publication.id)
         }
-        unsynced[ObjectIdentifier(slot.directory)] = slot.directory
+        directories.change(slot.directory)
     }
 
     private func numbered(_ path: RelativePath, _ number: Int) throws(StoreError) -> RelativePath {

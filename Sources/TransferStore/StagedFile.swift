@@ -24,7 +24,7 @@ package final class StagedFile: @unchecked Sendable {
     /// Syncs that had failed when the file was made.
     let failures: Int
 
-    private let incoming: Incoming
+    let incoming: Incoming
     private let descriptor: Descriptor
     private var place: Place
     private let written = Atomic<UInt64>(0)

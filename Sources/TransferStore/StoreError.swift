@@ -34,6 +34,12 @@ extension StoreError {
         case EXDEV: self.init(.invalidPath, "Could not \(doing): the path leads to another file system.")
         case EISDIR: self.init(.pathConflict, "Could not \(doing): a directory has the name.")
         case ENOTDIR: self.init(.pathConflict, "Could not \(doing): a file is where a directory is needed.")
+        case EIO:
+            let hint = "the server's disk failed (\(error.call)). The kernel's log on the server says more."
+            self.init(.storageFailed, "Could not \(doing): \(hint)")
+        case EROFS:
+            let hint = "the server's file system is read-only. It has to be checked and mounted for writing."
+            self.init(.storageFailed, "Could not \(doing): \(hint)")
         default: self.init(.storageFailed, "Could not \(doing): \(error).")
         }
     }

@@ -100,19 +100,22 @@ import Testing
     @Test(arguments: [1, 3, 30]) func aDirectoryThatFailsIsEverybodys(count: Int) throws {
         let syncs = RecordedSyncs()
         let fixture = try StoreFixture(fileSystem: Self.disk, syncs: syncs)
+        for name in ["new0", "new1"] { try Files.makeDirectory(fixture.path(name)) }
         let batch = try publications(fixture, count)
         syncs.observe { call throws(SystemError) in
             if Self.subject(call) == .directory { throw RecordedSyncs.failure }
         }
         for outcome in fixture.publish(batch) { #expect(throws: StoreError.self) { try outcome.get() } }
-        // The same again is then a success that is earned: file and directory are synced anew.
+        // The same again is then a success that is earned: nothing of the first attempt is believed in, files have new
+        // bytes and new names, and directories are synced anew, also those that are there.
         let subjects = Locked([Subject]())
         syncs.observe { call throws(SystemError) in
             if let subject = Self.subject(call) { subjects.withLock { $0.append(subject) } }
         }
         let again = try publications(fixture, count)
-        #expect(fixture.publish(again) == again.map { .success(.alreadyStored($0.path)) })
-        #expect(subjects.withLock { $0.count { $0 == .directory } } == min(2, count))
+        #expect(fixture.publish(again) == again.map { .success(.committed($0.path)) })
+        #expect(subjects.withLock { $0.count { $0 == .directory } } == 1 + min(2, count))
+        #expect(fixture.visible.count { !$0.hasSuffix("/") } == count)
     }
 
     /// A sync of everything that failed for one batch may have been told of another's bytes.

@@ -9,14 +9,24 @@ import Testing
 
 @Suite struct DirectoryTreeTests {
     /// - Returns: 0 when it opens.
-    private func errno(_ fixture: StoreFixture, _ path: String, making: Bool = false) throws -> Int32 {
+    private func errno(_ fixture: StoreFixture, _ path: String) throws -> Int32 {
         let path = try RelativePath(path)
         do throws(SystemError) {
-            let tree = fixture.store.tree
-            _ = making ? try tree.openOrMake(path) { _ in } : try tree.open(path)
+            _ = try fixture.store.tree.open(path)
             return 0
         } catch {
             return error.errno
+        }
+    }
+
+    /// - Returns: nothing when it opens, or could be made.
+    private func codeOfMaking(_ fixture: StoreFixture, _ path: String) throws -> ResultCode? {
+        let path = try RelativePath(path)
+        do throws(StoreError) {
+            _ = try BatchDirectories(fixture.store.tree, fixture.store.incoming.committer).open(path)
+            return nil
+        } catch {
+            return error.code
         }
     }
 
@@ -31,20 +41,20 @@ import Testing
         try Files.makeFIFO(fixture.path("fifo"))
         let links = ["out": outside, "up": "..", "in": "dir", "self": "self", "dangling": "nowhere", "here": "."]
         for (name, target) in links { try Files.makeSymlink(fixture.path(name), to: target) }
-        for making in [false, true] {
-            #expect(try errno(fixture, "dir", making: making) == 0)
-            #expect(try errno(fixture, "dir/sub", making: making) == 0)
-            for name in links.keys {
-                #expect(try errno(fixture, name, making: making) == ELOOP, "\(name)")
-                #expect(try errno(fixture, name + "/sub", making: making) == ELOOP, "\(name)/sub")
-                #expect(try errno(fixture, name + "/new/sub", making: making) == ELOOP, "\(name)/new/sub")
-            }
-            for name in ["file", "file/sub", "fifo", "fifo/a/b"] {
-                #expect(try errno(fixture, name, making: making) == ENOTDIR, "\(name)")
-            }
+        for name in ["dir", "dir/sub"] {
+            #expect(try errno(fixture, name) == 0)
+            #expect(try codeOfMaking(fixture, name) == nil)
+        }
+        for name in links.keys.flatMap({ [$0, $0 + "/sub", $0 + "/new/sub"] }) {
+            #expect(try errno(fixture, name) == ELOOP, "\(name)")
+            #expect(try codeOfMaking(fixture, name) == .invalidPath, "\(name)")
+        }
+        for name in ["file", "file/sub", "fifo", "fifo/a/b"] {
+            #expect(try errno(fixture, name) == ENOTDIR, "\(name)")
+            #expect(try codeOfMaking(fixture, name) == .pathConflict, "\(name)")
         }
         #expect(try errno(fixture, "missing/a") == ENOENT)
-        #expect(try errno(fixture, "missing/a", making: true) == 0)
+        #expect(try codeOfMaking(fixture, "missing/a") == nil)
         #expect(Files.names(outside) == ["sub"])
         #expect(Files.names(fixture.temporary.path) == ["outside", "store"])
     }
@@ -65,22 +75,6 @@ import Testing
         #expect(Files.tree(outside).isEmpty)
         #expect(fixture.visible == ["dir/", "in", "out"])
         #expect(fixture.parts.isEmpty)
-    }
-
-    /// Everything that was made is told, from the top down, so that it can be made durable.
-    @Test(arguments: [false, true]) func whatWasMadeIsTold(usesOpenat2: Bool) throws {
-        let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
-        let tree = fixture.store.tree
-        try Files.makeDirectory(fixture.path("a"))
-        var told: [ino_t] = []
-        _ = try tree.openOrMake(try RelativePath("a/b/c/d")) { directory in
-            var status = stat()
-            fstat(directory.number, &status)
-            told.append(status.st_ino)
-        }
-        #expect(told == ["a", "a/b", "a/b/c"].map { Files.status(fixture.path($0))?.st_ino })
-        _ = try tree.openOrMake(try RelativePath("a/b/c/d")) { _ in Issue.record("nothing was made") }
-        _ = try tree.openOrMake(nil) { _ in Issue.record("nothing was made") }
     }
 
     private final class Flag: Sendable {

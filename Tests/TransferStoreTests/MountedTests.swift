@@ -7,30 +7,11 @@ import Testing
 
 /// With a real, small file system; where mounting is not allowed there is nothing to test with.
 @Suite struct MountedTests {
-    /// A tmpfs, unmounted when nobody holds it.
-    final class SmallFileSystem {
-        let path: String
-
-        /// - Parameter size: as tmpfs(5) has it; 0 for no limit.
-        init?(_ path: String, size: String = "1m", for test: String = #function) throws {
-            try Files.makeDirectory(path)
-            guard mount("tmpfs", path, "tmpfs", 0, "size=\(size)") == 0 else {
-                print("skipped \(test): cannot mount a file system: \(String(cString: strerror(errno)))")
-                return nil
-            }
-            self.path = path
-        }
-
-        deinit {
-            umount2(path, Int32(MNT_DETACH))
-        }
-    }
-
     private static let half = [UInt8](repeating: 5, count: 600 << 10)
 
     @Test(arguments: [false, true]) func aFullDisk(asPart: Bool) throws {
         let fixture = try StoreFixture()
-        guard let disk = try SmallFileSystem(fixture.temporary.path("disk")) else { return }
+        guard let disk = SmallFileSystem(fixture.temporary.path("disk")) else { return }
         do {
             let store = try FileStore(path: disk.path)
             let small = StoreFixture(temporary: fixture.temporary, store: store, name: "disk")
@@ -49,7 +30,7 @@ import Testing
     /// Known before the first byte travels, and nothing of it stays.
     @Test func theSpaceIsReserved() throws {
         let fixture = try StoreFixture()
-        guard let disk = try SmallFileSystem(fixture.temporary.path("disk")) else { return }
+        guard let disk = SmallFileSystem(fixture.temporary.path("disk")) else { return }
         let small = StoreFixture(temporary: fixture.temporary, store: try FileStore(path: disk.path), name: "disk")
         let error = #expect(throws: StoreError.self) {
             try small.store.stage(id: .random(), size: UInt64(Limits.blockSize) + 1, permissions: nil)
@@ -62,7 +43,7 @@ import Testing
     /// Memory is taken as the content comes, not when it is announced.
     @Test(arguments: ["16m", "0"]) func thereIsRoom(size: String) throws {
         let fixture = try StoreFixture()
-        guard let disk = try SmallFileSystem(fixture.temporary.path("disk"), size: size) else { return }
+        guard let disk = SmallFileSystem(fixture.temporary.path("disk"), size: size) else { return }
         do {
             let small = StoreFixture(temporary: fixture.temporary, store: try FileStore(path: disk.path), name: "disk")
             #expect(small.store.incoming.fileSystem.isMemory)
@@ -76,7 +57,7 @@ import Testing
     /// A directory of the store that is another file system: a typed refusal, for a name there cannot be atomic.
     @Test(arguments: [false, true]) func anotherFileSystemInside(usesOpenat2: Bool) throws {
         let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
-        guard let disk = try SmallFileSystem(fixture.path("disk")) else { return }
+        guard let disk = SmallFileSystem(fixture.path("disk")) else { return }
         for asPart in [false, true] {
             #expect(try fixture.failure("disk/a", .one, asPart: asPart) == .invalidPath)
             #expect(try fixture.failure("disk/b/a", .one, .overwrite, asPart: asPart) == .invalidPath)
@@ -88,7 +69,7 @@ import Testing
 
     @Test func aReadOnlyDisk() throws {
         let fixture = try StoreFixture()
-        guard let disk = try SmallFileSystem(fixture.temporary.path("disk")) else { return }
+        guard let disk = SmallFileSystem(fixture.temporary.path("disk")) else { return }
         let flags = UInt(MS_REMOUNT | MS_RDONLY)
         try Files.check("mount", mount("tmpfs", disk.path, "tmpfs", flags, "size=1m"))
         let error = #expect(throws: StoreError.self) { try FileStore(path: disk.path) }

@@ -23,8 +23,8 @@ import Testing
     }
 
     @Test func whatIsNotKnownNamesTheCall() {
-        let error = StoreError(SystemError(errno: EIO, call: "pwrite"), doing: "write the content")
-        #expect(error.message == "Could not write the content: pwrite: Input/output error.")
+        let error = StoreError(SystemError(errno: EACCES, call: "openat"), doing: "open the directory")
+        #expect(error.message == "Could not open the directory: openat: Permission denied.")
     }
 
     @Test func whatHelpsPeopleIsSaid() {
@@ -33,6 +33,8 @@ import Testing
         #expect(message(ELOOP).contains("symbolic link"))
         #expect(message(EXDEV).contains("another file system"))
         #expect(message(ENOMEM).contains("memory"))
+        #expect(message(EIO) == "Could not y: the server's disk failed (x). The kernel's log on the server says more.")
+        #expect(message(EROFS).contains("read-only") && message(EROFS).contains("mounted for writing"))
         #expect(message(EMFILE).contains("file handles"))
     }
 }

@@ -29,6 +29,21 @@ struct StoreFixture {
         self.init(temporary: temporary, store: store, name: "store")
     }
 
+    /// With calls that a script looks at.
+    ///
+    /// - Parameter before: files that are there when the store is opened.
+    init(
+        fileSystem: FileSystem, script: ScriptedDisk, before: [String: [UInt8]] = [:], usesOpenat2: Bool = true
+    ) throws {
+        let temporary = try TemporaryDirectory(prefersMemory: true)
+        try Files.makeDirectory(temporary.path("store"))
+        for (name, content) in before { try Files.write(content, to: temporary.path("store/\(name)")) }
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit, usesOpenat2: usesOpenat2, fileSystem: fileSystem,
+            disk: script.disk)
+        self.init(temporary: temporary, store: store, name: "store")
+    }
+
     /// For a store that is open already.
     init(temporary: TemporaryDirectory, store: FileStore, name: String) {
         self.temporary = temporary

@@ -17,8 +17,24 @@ import Testing
         }
 
         var files: [String: [UInt8]] = [:]
+        /// Also those that are empty.
+        var directories: Set<String> = []
 
-        private func isDirectory(_ path: String) -> Bool { files.keys.contains { $0.hasPrefix(path + "/") } }
+        /// As `StoreFixture.visible` has it.
+        var tree: Set<String> { Set(files.keys).union(directories.map { $0 + "/" }) }
+
+        private func isDirectory(_ path: String) -> Bool { directories.contains(path) }
+
+        /// Makes the directories of a path, as far as no file is in the way.
+        private mutating func makeDirectories(_ path: String) -> Bool {
+            let parts = path.split(separator: "/").dropLast()
+            for count in parts.indices.map({ $0 + 1 }) {
+                let directory = parts.prefix(count).joined(separator: "/")
+                if files[directory] != nil { return false }
+                directories.insert(directory)
+            }
+            return true
+        }
 
         private func isBelowAFile(_ path: String) -> Bool { files.keys.contains { path.hasPrefix($0 + "/") } }
 
@@ -29,7 +45,7 @@ import Testing
         }
 
         mutating func publish(_ path: String, _ content: [UInt8], _ policy: ConflictPolicy) -> Outcome {
-            if isBelowAFile(path) { return .refused(.pathConflict) }
+            guard makeDirectories(path) else { return .refused(.pathConflict) }
             var name = path
             var number = 0
             while files[name] != nil || isDirectory(name) {
@@ -49,6 +65,20 @@ import Testing
             files[name] = content
             return .committed(name)
         }
+
+        /// - Returns: nothing when there is nothing against it yet.
+        func admit(_ path: String, _ size: Int?, _ policy: ConflictPolicy) -> Outcome? {
+            if isBelowAFile(path) { return .refused(.pathConflict) }
+            guard files[path] != nil || isDirectory(path) else { return nil }
+            switch policy {
+            case .skip: return .skipped
+            case .keepBoth: return nil
+            case .overwrite: return isDirectory(path) ? .refused(.pathConflict) : nil
+            case .fail:
+                let isOther = size != nil && files[path]?.count != size
+                return isDirectory(path) || isOther ? .refused(.pathConflict) : nil
+            }
+        }
     }
 
     private func outcome(_ result: Result<Published, StoreError>) -> Model.Outcome {
@@ -64,30 +94,96 @@ import Testing
 
     private static let policies: [ConflictPolicy] = [.keepBoth, .keepBoth, .overwrite, .skip, .fail]
 
-    @Test(arguments: [UInt64](1...4)) func random(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
-        let fixture = try StoreFixture(usesOpenat2: seed.isMultiple(of: 2))
+    /// What is done to both.
+    private struct Run {
+        let fixture: StoreFixture
+        let context: String
+        var random: SplitMix64
         var model = Model()
-        for round in 0..<25 {
+
+        private mutating func content() -> [UInt8] {
+            let byte = UInt8.random(in: 1...4, using: &random)
+            return [UInt8](repeating: byte, count: .random(in: 0...2, using: &random))
+        }
+
+        private mutating func path() -> String { StoreModelTests.paths.randomElement(using: &random) ?? "a" }
+
+        private mutating func policy() -> ConflictPolicy { policies.randomElement(using: &random) ?? .keepBoth }
+
+        mutating func step(_ outcome: (Result<Published, StoreError>) -> Model.Outcome) throws {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<6: try publish(outcome)
+            case 6: try remove()
+            case 7: try write()
+            default: try admit(outcome)
+            }
+            #expect(fixture.visible == model.tree, "\(context)")
+            #expect(fixture.parts.isEmpty, "\(context)")
+        }
+
+        private mutating func publish(_ outcome: (Result<Published, StoreError>) -> Model.Outcome) throws {
             var batch: [Publication] = []
             var expected: [Model.Outcome] = []
             for _ in 0..<Int.random(in: 1...8, using: &random) {
-                let path = Self.paths.randomElement(using: &random) ?? "a"
-                let policy = Self.policies.randomElement(using: &random) ?? .keepBoth
-                let byte = UInt8.random(in: 1...4, using: &random)
-                let content = [UInt8](repeating: byte, count: .random(in: 0...2, using: &random))
+                let (path, policy, content) = (path(), policy(), content())
                 let asPart = Bool.random(using: &random)
                 batch.append(try fixture.publication(path, content, policy, asPart: asPart))
                 expected.append(model.publish(path, content, policy))
             }
-            #expect(fixture.publish(batch).map(outcome) == expected, "seed \(seed), round \(round)")
-            batch.removeAll()
-            let files = fixture.visible.filter { !$0.hasSuffix("/") }
-            #expect(files == Set(model.files.keys), "seed \(seed), round \(round)")
-            #expect(fixture.parts.isEmpty, "seed \(seed), round \(round)")
+            #expect(fixture.publish(batch).map(outcome) == expected, "\(context)")
         }
-        for (name, content) in model.files {
-            #expect(Files.read(fixture.path(name)) == content, "seed \(seed), \(name)")
+
+        /// Behind the store's back; directories stay until they are empty and sometimes longer.
+        private mutating func remove() throws {
+            if let directory = model.directories.sorted().randomElement(using: &random),
+                model.tree.allSatisfy({ !$0.hasPrefix(directory + "/") || $0 == directory + "/" })
+            {
+                try Files.check("rmdir", rmdir(fixture.path(directory)))
+                model.directories.remove(directory)
+            }
+            guard let path = model.files.keys.sorted().randomElement(using: &random) else { return }
+            try Files.check("unlink", unlink(fixture.path(path)))
+            model.files[path] = nil
+        }
+
+        private mutating func write() throws {
+            guard let path = model.files.keys.sorted().randomElement(using: &random) else { return }
+            let content = content()
+            try Files.write(content, to: fixture.path(path))
+            model.files[path] = content
+        }
+
+        private mutating func admit(_ outcome: (Result<Published, StoreError>) -> Model.Outcome) throws {
+            let (path, policy) = (path(), policy())
+            let size = Bool.random(using: &random) ? Int.random(in: 0...2, using: &random) : nil
+            let admitted = Result { () throws(any Error) in
+                try fixture.store.admit(try RelativePath(path), size: size.map { UInt64($0) }, conflict: policy)
+            }
+            let expected = model.admit(path, size, policy)
+            switch admitted {
+            case .success(let published):
+                #expect(published.map { outcome(.success($0)) } == expected, "\(context), \(path), \(policy)")
+            case .failure(let error as StoreError):
+                #expect(.refused(error.code) == expected, "\(context), \(path), \(policy)")
+            case .failure(let error): throw error
+            }
+        }
+    }
+
+    /// Seconds for all; the store is in memory, but does as on a disk.
+    private static let seeds = 300
+
+    @Test func random() throws {
+        for seed in Seeds.some(Self.seeds) {
+            let script = ScriptedDisk()
+            let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: seed.isMultiple(of: 2))
+            script.start()
+            let fixture = try StoreFixture(fileSystem: fileSystem, script: script, usesOpenat2: seed % 4 < 2)
+            var run = Run(fixture: fixture, context: "seed \(seed)", random: SplitMix64(seed: seed))
+            for _ in 0..<20 { try run.step(outcome) }
+            for (name, content) in run.model.files {
+                #expect(Files.read(fixture.path(name)) == content, "seed \(seed), \(name)")
+            }
         }
     }
 }

@@ -1,0 +1,105 @@
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// The directories that a batch of uploads goes to, and which of them have to be made durable.
+final class BatchDirectories {
+    private let tree: DirectoryTree
+    private let committer: Committer
+    private var opened: [RelativePath?: DirectoryHandle] = [:]
+    /// Directories whose names have to be made durable.
+    private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+    /// Directories whose own names become durable with these.
+    private var reached: [RelativePath] = []
+    /// Those of them that were not there before.
+    private var made: [RelativePath] = []
+
+    init(_ tree: DirectoryTree, _ committer: Committer) {
+        self.tree = tree
+        self.committer = committer
+    }
+
+    /// Directories that are open; most are in both tables.
+    var count: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(unsynced.keys).count }
+
+    func isOpen(_ path: RelativePath?) -> Bool { opened[path] != nil }
+
+    /// Opens a directory, making what is missing with the permissions that the umask leaves of 0777.
+    func open(_ path: RelativePath?) throws(StoreError) -> DirectoryHandle {
+        if let directory = opened[path] { return directory }
+        let directory: DirectoryHandle
+        if let path, let existing = try existing(path) {
+            directory = existing
+        } else if let path {
+            directory = try openOrMake(path)
+        } else {
+            directory = try attempt("open the directory") { () throws(SystemError) in try openRoot() }
+        }
+        opened[path] = directory
+        return directory
+    }
+
+    /// A name in it was given.
+    func change(_ directory: DirectoryHandle) { unsynced[ObjectIdentifier(directory)] = directory }
+
+    /// Makes all names durable, those of the directories included.
+    func commit(since failures: Int) throws(StoreError) {
+        for case let error? in committer.commit(unsynced.values.map(\.number), since: failures) {
+            doubt()
+            throw StoreError(error, doing: "make a directory durable")
+        }
+        if committer.isNeeded { committer.directories.insert(reached) }
+    }
+
+    /// To be called when a sync has failed that may have been about these.
+    func doubt() { committer.directories.doubt(made) }
+
+    func close() {
+        opened.removeAll()
+        unsynced.removeAll()
+        reached.removeAll()
+        made.removeAll()
+    }
+
+    /// A descriptor of its own, because the kernel tells each of a failure once: through a common one another batch might
+    /// hear of it instead.
+    private func openRoot() throws(SystemError) -> DirectoryHandle {
+        committer.isNeeded ? try tree.root.openDirectory(".") : tree.root
+    }
+
+    /// - Returns: nothing when it is not there, or when nobody has seen to its name.
+    private func existing(_ path: RelativePath) throws(StoreError) -> DirectoryHandle? {
+        guard !committer.isNeeded || committer.directories.contains(path) else { return nil }
+        return try attempt("open the directory") { () throws(SystemError) in
+            do throws(SystemError) {
+                return try tree.open(path)
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+                return nil
+            }
+        }
+    }
+
+    private func openOrMake(_ path: RelativePath) throws(StoreError) -> DirectoryHandle {
+        let parent = try open(path.parent)
+        let name = String(path.name)
+        let isNew = try attempt("make the directory \(path)") { () throws(SystemError) in
+            do throws(SystemError) {
+                try parent.makeDirectory(name, mode: 0o777)
+                return true
+            } catch {
+                guard error.isExisting else { throw error }
+                return false
+            }
+        }
+        change(parent)
+        if isNew {
+            made.append(path)
+            committer.directories.trust(path)
+        } else {
+            try committer.directories.checkTrust(in: path)
+        }
+        reached.append(path)
+        return try attempt("open the directory") { () throws(SystemError) in try parent.openDirectory(name) }
+    }
+}

@@ -1,0 +1,54 @@
+import TransferProtocol
+import TransferSystem
+
+/// What is known of directories' own names: which of them are on disk, up to the top, and which could not be written.
+/// That a directory exists says nothing: whoever made it may have failed, or been killed, or not yet have come to make
+/// its name durable.
+///
+/// A directory that somebody else removes and makes again while the server runs is taken for the old one.
+final class DurableDirectories: Sendable {
+    private struct State {
+        var durable: Set<RelativePath> = []
+        var doubtful: Set<RelativePath> = []
+        /// There were too many to remember.
+        var doubtsAll = false
+    }
+
+    /// Paths to remember, for 16 MiB at most (`Limits.path`). Without one there is a sync more, of nothing.
+    static let most = 4096
+
+    private let state = Locked(State())
+
+    /// Whether the name needs no sync, nor those above it.
+    func contains(_ path: RelativePath) -> Bool { state.withLock { $0.durable.contains(path) } }
+
+    /// Remembers directories that have been made durable, and everything above them.
+    func insert(_ new: [RelativePath]) {
+        guard !new.isEmpty else { return }
+        state.withLock { state in
+            if state.durable.count + new.count > Self.most { state.durable.removeAll() }
+            state.durable.formUnion(new.prefix(Self.most).filter { !state.doubtful.contains($0) })
+        }
+    }
+
+    /// Remembers directories that were made and then could not be synced. A second sync may succeed without having
+    /// written their names, and a directory cannot be given its name again as a file can.
+    func doubt(_ new: [RelativePath]) {
+        state.withLock { state in
+            state.doubtsAll = state.doubtsAll || state.doubtful.count + new.count > Self.most
+            if !state.doubtsAll { state.doubtful.formUnion(new) }
+            state.durable.subtract(new)
+        }
+    }
+
+    /// Forgets the doubt about a directory that was made anew.
+    func trust(_ path: RelativePath) { state.withLock { _ = $0.doubtful.remove(path) } }
+
+    /// - Throws: `storageFailed` for a directory that is there and is doubted.
+    func checkTrust(in path: RelativePath) throws(StoreError) {
+        guard state.withLock({ $0.doubtsAll || $0.doubtful.contains(path) }) else { return }
+        let reason =
+            "the server's disk failed when the directory was made. It has to be checked and the directory removed."
+        throw StoreError(.storageFailed, "Could not store in \(path): \(reason)")
+    }
+}

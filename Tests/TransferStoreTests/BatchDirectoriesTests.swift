@@ -1,0 +1,78 @@
+import Glibc
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+/// Which directories are synced so that an upload's path survives, whoever made them.
+@Suite struct BatchDirectoriesTests {
+    private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
+
+    private let syncs = RecordedSyncs()
+
+    private func inode(_ number: Int32) -> ino_t {
+        var status = stat()
+        fstat(number, &status)
+        return status.st_ino
+    }
+
+    /// Directories that were synced, by what is there under their paths.
+    private func synced(_ fixture: StoreFixture, _ body: () throws -> Void) rethrows -> [String] {
+        let synced = Locked([ino_t]())
+        syncs.observe { call throws(SystemError) in
+            if case .file(let number) = call { synced.withLock { $0.append(inode(number)) } }
+        }
+        try body()
+        let paths = ["", "a", "a/b", "a/b/c"]
+        return synced.withLock { $0 }.flatMap { inode in
+            paths.filter { Files.status(fixture.path($0))?.st_ino == inode }
+        }.sorted()
+    }
+
+    @Test(arguments: [0, 1, 3]) func theFirstUploadSyncsAllTheWay(existing: Int) throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        for path in ["a", "a/b", "a/b/c"].prefix(existing) { try Files.makeDirectory(fixture.path(path)) }
+        #expect(try synced(fixture) { try fixture.publish("a/b/c/1", .one) } == ["", "a", "a/b", "a/b/c"])
+        #expect(try synced(fixture) { try fixture.publish("a/b/c/2", .one) } == ["a/b/c"])
+        #expect(try synced(fixture) { try fixture.publish("a/b/3", .one) } == ["a/b"])
+        // Removed behind the store's back.
+        for name in ["1", "2"] { unlink(fixture.path("a/b/c/\(name)")) }
+        rmdir(fixture.path("a/b/c"))
+        #expect(try synced(fixture) { try fixture.publish("a/b/c/4", .one) } == ["a/b", "a/b/c"])
+    }
+
+    /// Nobody knows whether a directory that was made is on disk when it could not be synced.
+    @Test func aNewDirectoryThatCouldNotBeSynced() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let root = inode(fixture.store.tree.root.number)
+        syncs.observe { call throws(SystemError) in
+            if case .file(let number) = call, inode(number) == root { throw RecordedSyncs.failure }
+        }
+        #expect(try fixture.failure("a/b/1", .one) == .storageFailed)
+        syncs.observe { _ throws(SystemError) in }
+        for path in ["a/b/1", "a/2", "a/c/3"] {
+            let error = #expect(throws: StoreError.self) { try fixture.publish(path, .one) }
+            #expect(error?.code == .storageFailed)
+            #expect(error?.message.contains("removed") == true)
+        }
+        #expect(try fixture.publish("4", .one) == .committed("4"))
+        unlink(fixture.path("a/b/1"))
+        rmdir(fixture.path("a/b"))
+        rmdir(fixture.path("a"))
+        #expect(try synced(fixture) { try fixture.publish("a/b/1", .one) } == ["", "a", "a/b"])
+        #expect(try fixture.publish("a/b/1", .one) == .committed("a/b/1"))
+        #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
+    }
+
+    /// A failure is told through each descriptor once, so no two batches share one.
+    @Test func theTopHasADescriptorForEachBatch() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let committer = fixture.store.incoming.committer
+        let directories = (0..<2).map { _ in BatchDirectories(fixture.store.tree, committer) }
+        let opened = try directories.map { try $0.open(nil) }
+        #expect(Set(opened.map(\.number) + [fixture.store.tree.root.number]).count == 3)
+        #expect(try directories[0].open(nil) === opened[0])
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import TransferSystem
+
+@testable import TransferStore
+
+extension DiskRecording {
+    /// Writes down what a call did.
+    ///
+    /// - Parameter result: of the call, which has taken place.
+    mutating func add(_ call: DiskCall, _ result: Int) {
+        // A sync that a signal interrupted has neither succeeded nor failed.
+        if result == -Int(EINTR) { return }
+        guard result >= 0 else {
+            switch call {
+            case .sync(let number): effects.append(.failedSync(Self.object(number)))
+            case .syncAll: effects.append(.failedSync(nil))
+            default: break
+            }
+            return
+        }
+        switch call {
+        case .open(let directory, let name, let flags):
+            guard flags & O_CREAT != 0, let file = Self.object(Int32(result)) else { return }
+            add(file, directory, name)
+        case .makeDirectory(let directory, let name):
+            guard let made = Self.object(directory, name) else { return }
+            directories.insert(made)
+            add(made, directory, name)
+        case .write(let file, let bytes, let offset):
+            guard let file = Self.object(file) else { return }
+            effects.append(.write(file, offset: Int(offset), bytes: Array(bytes.prefix(result))))
+        case .link(let file, let directory, let name):
+            guard let file = Self.object(file) else { return }
+            add(file, directory, name)
+        case .rename(let from, let name, let directory, let newName, _):
+            guard let file = Self.object(directory, newName) else { return }
+            add(file, directory, newName)
+            remove(from, name)
+        case .unlink(let directory, let name): remove(directory, name)
+        case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
+        case .syncAll: effects.append(.syncAll)
+        case .status, .examine, .read, .reserve, .setTimes, .setPermissions, .startWriting: break
+        }
+    }
+
+    private mutating func add(_ object: Object, _ directory: Int32, _ name: String) {
+        guard let directory = Self.object(directory) else { return }
+        effects.append(.name(object, Entry(directory: directory, name: name)))
+    }
+
+    private mutating func remove(_ directory: Int32, _ name: String) {
+        guard let directory = Self.object(directory) else { return }
+        effects.append(.remove(Entry(directory: directory, name: name)))
+    }
+
+    private static func object(_ number: Int32) -> Object? {
+        var status = stat()
+        return fstat(number, &status) == 0 ? status.st_ino : nil
+    }
+
+    private static func object(_ directory: Int32, _ name: String) -> Object? {
+        var status = stat()
+        return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status.st_ino : nil
+    }
+}

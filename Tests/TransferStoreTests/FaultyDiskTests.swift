@@ -1,0 +1,73 @@
+import Glibc
+import TransferProtocol
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+/// Every system call of the store made to fail in turn.
+@Suite struct FaultyDiskTests {
+    private static let wholeDisk = FileSystem(isMemory: false, syncsAsAWhole: true)
+    private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
+
+    private static let codes: [Int32: ResultCode] = [
+        ENOSPC: .insufficientStorage, EDQUOT: .quotaExceeded, EIO: .storageFailed, EROFS: .storageFailed,
+        EMFILE: .busy, ENOMEM: .busy,
+    ]
+
+    private static var kinds: [ScriptedDisk.Fault.Kind] {
+        codes.keys.sorted().map { .error($0) } + [.error(EINTR), .short]
+            + [ENOSPC, EIO, EROFS].map { .lastingError($0) }
+    }
+
+    private func calls(_ workload: Workload, _ fileSystem: FileSystem) throws -> Int {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(fileSystem: fileSystem, script: script, before: workload.before)
+        script.start(fixture.root)
+        for outcome in try workload.run(on: fixture, script) { _ = try outcome.result.get() }
+        return script.count
+    }
+
+    /// With one sync of everything only those workloads that are large enough for it.
+    private static let cases: [(Workload, FileSystem)] =
+        Workload.allCases.map { ($0, simpleDisk) } + [(.smallBatch, wholeDisk), (.newDirectories, wholeDisk)]
+
+    @Test(arguments: cases) func everyCallFails(_ workload: Workload, fileSystem: FileSystem) throws {
+        let count = try calls(workload, fileSystem)
+        #expect(count >= 6)
+        for kind in Self.kinds {
+            for call in 0..<count {
+                try FaultyRun(workload, fileSystem, ScriptedDisk.Fault(call: call, kind: kind)).check(Self.codes)
+            }
+        }
+    }
+
+    /// The store opens or says why not; then it opens again.
+    @Test func openingFails() throws {
+        let script = ScriptedDisk()
+        script.start()
+        let temporary = try TemporaryDirectory()
+        func open(_ name: String, _ script: ScriptedDisk) throws -> FileStore {
+            try FileStore(
+                path: temporary.path(name), durability: .commit, fileSystem: nil, disk: script.disk)
+        }
+        _ = try open("counted", script)
+        for call in 0..<script.count {
+            for code in Self.codes.keys.sorted() + [EINTR] {
+                let name = "\(call)-\(code)"
+                let faulty = ScriptedDisk()
+                faulty.start(fault: ScriptedDisk.Fault(call: call, kind: .error(code)))
+                do {
+                    let fixture = StoreFixture(temporary: temporary, store: try open(name, faulty), name: name)
+                    #expect(try fixture.publish("a/b", .one) == .committed("a/b"), "\(name)")
+                } catch let error as StoreError {
+                    #expect(error.code == .storageFailed && code != EINTR, "\(name)")
+                }
+                #expect(Files.descriptors(below: temporary.path(name)).isEmpty, "\(name)")
+                faulty.mend()
+                let fixture = StoreFixture(temporary: temporary, store: try open(name, faulty), name: name)
+                #expect(try fixture.publish("a/c", .one) == .committed("a/c"), "\(name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Glibc
+import TransferSystem
+
+@testable import TransferStore
+
+/// Calls that are written down, and of which one or more fail. Nothing is synced: it is only said to be.
+///
+/// Calls of several threads are made one after the other, so the recording has the order in which they took place.
+final class ScriptedDisk: Sendable {
+    /// What goes wrong.
+    struct Fault: Sendable, CustomStringConvertible {
+        enum Kind: Sendable, Equatable {
+            /// The call is not made.
+            case error(Int32)
+            /// The call and all that follow are not made, but for those that only look.
+            case lastingError(Int32)
+            /// A write takes half of the bytes.
+            case short
+        }
+
+        /// Which call, from 0.
+        var call: Int
+        var kind: Kind
+
+        var description: String { "call \(call), \(kind)" }
+    }
+
+    private struct State {
+        var isOn = false
+        var recording: DiskRecording?
+        var fault: Fault?
+        var count = 0
+        /// Calls that were made to fail.
+        var failed: [String] = []
+        /// Keeps inodes of files that are gone from being used again.
+        var held: [Int32] = []
+    }
+
+    private let state = Locked(State())
+
+    deinit {
+        for number in state.withLock({ $0.held }) { close(number) }
+    }
+
+    var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }, dirtyBytes: { 0 }) }
+
+    /// Begins to count, and to write down what happens below `path`.
+    func start(_ path: String? = nil, fault: Fault? = nil) {
+        state.withLock { state in
+            state.recording = path.map { DiskRecording(of: $0) }
+            state.isOn = true
+            state.fault = fault
+        }
+    }
+
+    /// From now on nothing fails.
+    func mend() { state.withLock { $0.fault = nil } }
+
+    /// Somebody else moves what has a name at the top to another directory, and syncs that.
+    func move(_ name: String, from path: String, to newPath: String) throws {
+        try Files.check("rename", rename(path + "/" + name, newPath))
+        state.withLock { state in
+            guard let root = state.recording?.root else { return }
+            let entry = DiskRecording.Entry(directory: root, name: name)
+            state.recording?.effects += [.remove(entry), .sync(root)]
+        }
+    }
+
+    func acknowledge(_ path: String, _ content: [UInt8]) {
+        state.withLock { $0.recording?.effects.append(.acknowledge(path: path, content: content)) }
+    }
+
+    var count: Int { state.withLock { $0.count } }
+
+    /// Descriptors of the script itself.
+    var heldCount: Int { state.withLock { $0.held.count } }
+
+    var failed: [String] { state.withLock { $0.failed } }
+
+    var recording: DiskRecording? { state.withLock { $0.recording } }
+
+    private func perform(_ call: DiskCall, _ body: () -> Int) -> Int {
+        state.withLock { state in
+            guard state.isOn else { return body() }
+            defer { state.count += 1 }
+            let result = Self.result(of: call, &state, body)
+            if result >= 0, state.recording != nil, case .open(_, _, let flags) = call, flags & O_RDWR != 0 {
+                state.held.append(fcntl(Int32(result), F_DUPFD_CLOEXEC, 0))
+            }
+            state.recording?.add(call, result)
+            return result
+        }
+    }
+
+    private static func result(of call: DiskCall, _ state: inout State, _ body: () -> Int) -> Int {
+        guard let fault = state.fault, state.count >= fault.call else { return make(call, body) }
+        switch (fault.kind, call) {
+        case (.error(let code), _) where state.count == fault.call:
+            state.failed.append(call.name)
+            return -Int(code)
+        case (.lastingError(let code), _) where call.changes(including: code != ENOSPC):
+            state.failed.append(call.name)
+            return -Int(code)
+        case (.short, .write(let file, let bytes, let offset)) where state.count == fault.call && bytes.count > 1:
+            return pwrite(file, bytes.baseAddress, bytes.count / 2, off_t(offset))
+        default: return make(call, body)
+        }
+    }
+
+    private static func make(_ call: DiskCall, _ body: () -> Int) -> Int {
+        switch call {
+        case .sync, .syncAll, .startWriting: 0
+        default: body()
+        }
+    }
+}
+
+extension DiskCall {
+    /// As its case is called.
+    var name: String { String("\(self)".prefix { $0 != "(" }) }
+
+    var isSync: Bool {
+        switch self {
+        case .sync, .syncAll: true
+        default: false
+        }
+    }
+
+    /// - Parameter removals: whether what makes room counts, too.
+    fileprivate func changes(including removals: Bool) -> Bool {
+        switch self {
+        case .status, .examine, .read: false
+        case .open(_, _, let flags): flags & O_RDWR != 0
+        case .unlink: removals
+        default: true
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import TransferCodec
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// Uploads that exercise one way of storing each, small enough to be repeated for each of their system calls.
+enum Workload: String, CaseIterable, Sendable {
+    case single
+    case smallBatch
+    case long
+    case assembly
+    case overwrite
+    case keepBoth
+    case alreadyStored
+    case newDirectories
+    case twice
+
+    struct Upload: Sendable {
+        var path: String
+        var content: [UInt8]
+        var policy = ConflictPolicy.keepBoth
+        /// Where the writes begin, in the order in which they are made; one with all of it when there is one.
+        var writes = [0]
+        /// More than one block makes a part, with its space reserved.
+        var declared: UInt64?
+    }
+
+    private static func bytes(_ count: Int, _ seed: UInt64) -> [UInt8] {
+        var random = SplitMix64(seed: seed)
+        return random.bytes(count)
+    }
+
+    private static let old = bytes(5000, 1)
+    private static let new = bytes(6000, 2)
+    private static let large = UInt64(Limits.blockSize) + 1
+
+    /// What is there before.
+    var before: [String: [UInt8]] {
+        switch self {
+        case .overwrite, .alreadyStored: ["a": Self.old, "b": Self.old]
+        case .keepBoth: ["a.b": Self.old]
+        default: [:]
+        }
+    }
+
+    /// Each array is published together.
+    var batches: [[Upload]] {
+        let new = Self.new
+        let some = (0..<5).map { Self.bytes(100 * $0, UInt64(10 + $0)) }
+        switch self {
+        case .single: return [[Upload(path: "a", content: new)]]
+        case .smallBatch: return [(0..<5).map { Upload(path: "f\($0)", content: some[$0]) }]
+        case .long:
+            return [
+                [Upload(path: "a", content: Self.bytes(20_000, 3), writes: [0, 8192, 16384], declared: Self.large)]
+            ]
+        case .assembly:
+            return [
+                [Upload(path: "a", content: Self.bytes(20_000, 4), writes: [16384, 0, 8192], declared: Self.large)]
+            ]
+        case .overwrite:
+            let part = Upload(path: "b", content: Self.bytes(9000, 5), policy: .overwrite, declared: Self.large)
+            return [[Upload(path: "a", content: new, policy: .overwrite), part]]
+        case .keepBoth:
+            let third = Upload(path: "a.b", content: Self.bytes(50, 6), declared: Self.large)
+            return [[Upload(path: "a.b", content: new), third]]
+        case .alreadyStored:
+            let other = Upload(path: "b", content: Self.old, policy: .fail, declared: Self.large)
+            return [[Upload(path: "a", content: Self.old), other, Upload(path: "c", content: new)]]
+        case .newDirectories: return [(0..<4).map { Upload(path: "d/e\($0 % 2)/f\($0)", content: some[$0 + 1]) }]
+        case .twice:
+            let uploads = [Upload(path: "d/a", content: new), Upload(path: "d/b", content: some[1])]
+            return [uploads, uploads + [Upload(path: "d/c", content: some[2])]]
+        }
+    }
+
+    typealias Outcome = (upload: Upload, result: Result<Published, StoreError>)
+
+    /// Stores all uploads, a batch after the other.
+    ///
+    /// - Parameter script: is told what was acknowledged.
+    func run(on fixture: StoreFixture, _ script: ScriptedDisk) throws -> [Outcome] {
+        try batches.flatMap { batch -> [Outcome] in
+            let staged = batch.map { upload in
+                Result { () throws(StoreError) in try fixture.stage(upload) }
+            }
+            var published = fixture.publish(staged.compactMap { try? $0.get() })[...]
+            return try zip(batch, staged).map { upload, staged in
+                if case .failure(let error) = staged { return (upload, .failure(error)) }
+                let result = try published.popFirst().unwrapped
+                switch result {
+                case .success(.committed(let path)), .success(.alreadyStored(let path)):
+                    script.acknowledge(path.string, upload.content)
+                case .success(.skipped), .failure: break
+                }
+                return (upload, result)
+            }
+        }
+    }
+}
+
+extension StoreFixture {
+    fileprivate func stage(_ upload: Workload.Upload) throws(StoreError) -> Publication {
+        let id = UploadID.random()
+        let size = UInt64(upload.content.count)
+        let staged = try store.stage(id: id, size: upload.declared ?? size, permissions: 0o640)
+        let ends = upload.writes.map { start in upload.writes.filter { $0 > start }.min() ?? upload.content.count }
+        for (start, end) in zip(upload.writes, ends) {
+            let piece = Array(upload.content[start..<end])
+            try piece.span.bytes.withUnsafeBytes { bytes throws(StoreError) in
+                try staged.write(bytes, at: UInt64(start))
+            }
+        }
+        let path: RelativePath
+        do throws(RelativePath.Fault) {
+            path = try RelativePath(upload.path)
+        } catch {
+            throw StoreError(.invalidPath, error.message)
+        }
+        return Publication(
+            staged: staged, id: id, path: path, size: size,
+            digest: upload.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }, conflict: upload.policy,
+            modified: Begin.Timestamp(seconds: 1_000_000_000, nanoseconds: 7), permissions: 0o640)
+    }
+}
+
+extension Optional {
+    /// There was nothing where there had to be something.
+    struct Missing: Error {}
+
+    fileprivate var unwrapped: Wrapped {
+        get throws {
+            guard let self else { throw Missing() }
+            return self
+        }
+    }
+}
