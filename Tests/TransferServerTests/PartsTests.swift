@@ -8,7 +8,7 @@ extension ServerTests {
     /// Uploads that arrive in parts.
     @Suite struct PartsTests {
         /// Three blocks, the last one not whole.
-        private static let content = SplitMix64.content(2 * Limits.blockSize + 12_345)
+        private static let content = SplitMix64.bytes(seed: 1, 2 * Limits.blockSize + 12_345)
         private static let ranges = [
             0..<Limits.blockSize, Limits.blockSize..<2 * Limits.blockSize, 2 * Limits.blockSize..<content.count,
         ]
@@ -187,42 +187,5 @@ extension ServerTests {
                 #expect(codes == [.staged, .busy])
             }
         }
-    }
-}
-
-/// Frames of one upload in parts.
-private struct PartedUpload {
-    let id: UploadID
-    let path: String
-    let content: [UInt8]
-    let function: DigestFunction
-
-    init(_ path: String, _ content: [UInt8], _ function: DigestFunction = .xxh128, id: UploadID = .random()) {
-        self.id = id
-        self.path = path
-        self.content = content
-        self.function = function
-    }
-
-    func part(_ range: Range<Int>, id partID: UploadID = .random()) -> [UInt8] {
-        var begin = Begin(id: partID, path: path, size: UInt64(range.count), digest: function)
-        begin.scope = .part(.init(of: id, offset: UInt64(range.lowerBound), total: UInt64(content.count)))
-        let bytes = Array(content[range])
-        return Frames.encoded(.begin(begin)) + Frames.stored(bytes) + Frames.end(bytes, function)
-    }
-
-    var assembly: [UInt8] { assembly(digestOf: content) }
-
-    func assembly(digestOf other: [UInt8]) -> [UInt8] {
-        var begin = Begin(id: id, path: path, size: UInt64(content.count), digest: function)
-        begin.scope = .assembly
-        return Frames.encoded(.begin(begin)) + Frames.end(other, function)
-    }
-}
-
-extension SplitMix64 {
-    fileprivate static func content(_ count: Int) -> [UInt8] {
-        var generator = SplitMix64(seed: 1)
-        return generator.bytes(count)
     }
 }
