@@ -34,15 +34,19 @@ let package = Package(
         .systemLibrary(name: "CISAL"),
         .systemLibrary(name: "CXXHash"),
         .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CSQLite"),
 
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
+        library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
             "TransferServer",
-            uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "TransferStore"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
+            ]),
         library(
             "TransferClient",
             uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "CLinux"]),
@@ -70,7 +74,10 @@ let package = Package(
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
-        tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
+        tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
+        tests(
+            "TransferServer",
+            uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore", "TransferCatalog"]),
         tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
         tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO", "TransferStore"]),
     ]

@@ -47,6 +47,13 @@ int main() { return XXH3_createState() == nullptr; }'
 openssl_source='#include <openssl/evp.h>
 int main() { return EVP_sha256() == nullptr; }'
 
+# ON CONFLICT DO UPDATE came with 3.24.
+sqlite_source='#include <sqlite3.h>
+#if SQLITE_VERSION_NUMBER < 3024000
+#error too old
+#endif
+int main() { return sqlite3_libversion_number() == 0; }'
+
 # The header is all that a build takes. The sources use it on x86-64 only.
 isal_source='#include <isa-l/igzip_lib.h>
 int main() { return sizeof(isal_zstream) == 0; }'
@@ -55,6 +62,7 @@ has_toolchain() { links <<<"$toolchain_source"; }
 has_zlib() { links -l:libz.a <<<"$zlib_source"; }
 has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
+has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
 
 is_isal_missing() { [[ $(uname -m) == x86_64 ]] && ! links <<<"$isal_source"; }
 
@@ -63,11 +71,11 @@ find_missing() {
     missing=()
     local name
     if has_toolchain; then
-        for name in zlib xxhash openssl; do
+        for name in zlib xxhash openssl sqlite; do
             "has_$name" || missing+=("$name")
         done
     else
-        missing=(toolchain zlib xxhash openssl)
+        missing=(toolchain zlib xxhash openssl sqlite)
     fi
 }
 
@@ -77,6 +85,7 @@ describe() {
         zlib) echo "zlib: zlib.h and libz.a" ;;
         xxhash) echo "xxHash 0.8 or newer: xxhash.h and libxxhash.a" ;;
         openssl) echo "OpenSSL: openssl/evp.h and libcrypto.a" ;;
+        sqlite) echo "SQLite 3.24 or newer: sqlite3.h and libsqlite3.a" ;;
     esac
 }
 
@@ -98,6 +107,7 @@ debian_packages() {
             zlib) echo zlib1g-dev ;;
             xxhash) echo libxxhash-dev ;;
             openssl) echo libssl-dev ;;
+            sqlite) echo libsqlite3-dev ;;
         esac
     done
 }
@@ -112,12 +122,12 @@ explain() {
             echo "Install with: apt-get install ${packages[*]}"
         else
             echo "Packages that bring them:"
-            echo "  Fedora     gcc-c++ binutils-gold zlib-devel zlib-static xxhash-devel openssl-devel"
-            echo "  Arch       gcc binutils zlib xxhash openssl"
-            echo "  openSUSE   gcc-c++ binutils-gold zlib-devel-static xxhash-devel libopenssl-devel"
+            echo "  Fedora     gcc-c++ binutils-gold zlib-devel zlib-static xxhash-devel openssl-devel sqlite-devel"
+            echo "  Arch       gcc binutils zlib xxhash openssl sqlite"
+            echo "  openSUSE   gcc-c++ binutils-gold zlib-devel-static xxhash-devel libopenssl-devel sqlite3-devel"
             echo "  Alpine     not supported: its C library is musl, and this needs glibc"
-            echo "Not every distribution packages all static archives (libz.a, libxxhash.a, libcrypto.a). Where one is"
-            echo "missing still, build that library from its source and install it below /usr/local."
+            echo "Not every distribution packages all static archives (libz.a, libxxhash.a, libcrypto.a, libsqlite3.a). Where"
+            echo "one is missing still, build that library from its source and install it below /usr/local."
         fi
     } >&2
 }

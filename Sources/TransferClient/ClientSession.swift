@@ -106,7 +106,7 @@ actor ClientSession {
         if let ending { return ending }
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
-        send(.hello(Hello(agent: run.configuration.agent)))
+        send(.hello(Hello(agent: run.configuration.agent, run: run.number)))
         let reader = Task(executorPreference: run.loop) { await self.readLoop() }
         let writer = Task(executorPreference: run.loop) { await self.writeLoop() }
         await produceLoop()

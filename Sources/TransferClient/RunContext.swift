@@ -14,6 +14,12 @@ final class RunContext: Sendable {
     let lanes: Lanes
     let compressors: CompressorPool
 
+    /// Tells the server which connections are of this push.
+    let number: UInt64 = {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }()
+
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
         buffers: BufferPool, feed: UploadFeed

@@ -13,6 +13,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let storedPath = FieldTag(rawValue: 4)
     /// In `result`: milliseconds after which to try again, 4 bytes.
     static let retryAfter = FieldTag(rawValue: 5)
+    /// In `hello`: the push that the connection is part of, 8 bytes.
+    static let run = FieldTag(rawValue: 6)
     /// In `welcome`: seconds for which unfinished uploads are kept, 4 bytes.
     static let keeps = FieldTag(rawValue: 9)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.

@@ -6,18 +6,28 @@ package struct Hello: Equatable, Sendable {
     /// The program and its version, for logs.
     package var agent: String
 
-    package init(agent: String) {
+    /// The push that the connection is part of: the same number on all of its connections, and by chance on no other.
+    package var run: UInt64?
+
+    package init(agent: String, run: UInt64? = nil) {
         self.agent = agent
+        self.run = run
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         features = try reader.integer(UInt32.self)
-        agent = try reader.fields(known: [.agent]).text(.agent)
+        let fields = try reader.fields(known: [.agent, .run])
+        agent = fields.text(.agent)
+        run = try fields[.run].map { (bytes) throws(ProtocolFault) in
+            guard bytes.count == 8 else { throw .malformed("The run field must have 8 bytes.") }
+            return bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
         bytes.append(bigEndian: features)
         bytes.append(field: .agent, text: agent)
+        if let run { bytes.append(field: .run, Swift.withUnsafeBytes(of: run.bigEndian) { Array($0) }) }
     }
 }
 

@@ -3,13 +3,14 @@ public struct UploadID: Hashable, Sendable {
     /// Bytes of an id.
     package static let size = 16
 
-    let high: UInt64
-    let low: UInt64
+    /// Its first eight bytes and its last, as numbers in network byte order.
+    package let high: UInt64
+    package let low: UInt64
 
     /// No upload: in results that end a connection.
     package static let none = UploadID(high: 0, low: 0)
 
-    init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }

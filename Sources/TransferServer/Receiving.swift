@@ -1,3 +1,4 @@
+import TransferCatalog
 import TransferCodec
 import TransferProtocol
 import TransferStore
@@ -32,8 +33,10 @@ final class Receiving {
     /// The acknowledgement that this id already has: then nothing is stored, only compared.
     private var earlier: UploadResult?
 
-    private let context: ServerContext
+    let context: ServerContext
     private let connection: Int
+    /// The push that the connection is part of.
+    let run: UInt64?
     private let digester: ContentDigester
     private let inflation: Inflation
     private var path: RelativePath?
@@ -47,15 +50,17 @@ final class Receiving {
 
     /// - Parameters:
     ///   - connection: the number of the one it comes over.
+    ///   - run: the push that the connection is part of.
     ///   - digester: reset; the lane's, used by one upload at a time.
     init(
-        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, digester: ContentDigester,
-        inflation: Inflation
+        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, run: UInt64?,
+        digester: ContentDigester, inflation: Inflation
     ) {
         self.begin = begin
         self.started = started
         self.context = context
         self.connection = connection
+        self.run = run
         self.digester = digester
         self.inflation = inflation
     }
@@ -82,7 +87,7 @@ final class Receiving {
         let path = try checkedPath()
         self.path = path
         if let size = begin.uploadSize, size > limit { throw tooLarge }
-        earlier = context.recent[begin.id].flatMap(stillHolding)
+        earlier = try acknowledgement(path)
         if let earlier { return begin.expectsAccept || isQuestion ? earlier : nil }
         if begin.scope == .assembly, assembly == nil, !isQuestion { throw .missingParts }
         guard begin.expectsAccept || isQuestion || begin.conflict != .keepBoth else { return nil }
@@ -99,16 +104,6 @@ final class Receiving {
         } catch {
             throw StoreError(.invalidPath, error.message)
         }
-    }
-
-    /// The acknowledgement again, if its file is still there. It names the file unless that is where `begin` wants it.
-    private func stillHolding(_ entry: RecentResults.Entry) -> UploadResult? {
-        guard let stored = try? RelativePath(entry.path), context.store.holds(stored, size: entry.result.size) else {
-            return nil
-        }
-        var result = entry.result
-        result.storedPath = stored == path ? nil : stored.string
-        return result
     }
 
     private var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }
@@ -227,7 +222,7 @@ extension Receiving {
         let digest =
             begin.scope == .assembly ? end.digest : try checked(end, size: size, digest: digester.finish().digest)
         guard earlier.size == end.size, earlier.digest == digest else {
-            throw StoreError(.contentMismatch, "The upload id was used for other content.")
+            throw .otherContent
         }
         return earlier
     }

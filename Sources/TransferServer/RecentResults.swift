@@ -1,20 +1,17 @@
-import TransferSystem
+import TransferCatalog
 import TransferProtocol
+import TransferSystem
 
-/// Acknowledgements of the last uploads by id, so that a replay after a lost acknowledgement gets the same one again
-/// without storing anything. Older ones are recognised by their content under the name.
+/// The last uploads that were acknowledged, by id, so that a replay after a lost acknowledgement costs no look into the
+/// catalog, and gets an answer where there is none.
 final class RecentResults: Sendable {
-    /// An acknowledgement and the path that it is about, which a replay may not repeat.
-    struct Entry {
-        var result: UploadResult
-        let path: String
-    }
-
     private struct State {
-        var results: [UploadID: Entry] = [:]
-        /// Ids in the order of their results, as a ring.
-        var order: [UploadID] = []
+        /// In the order in which they came, as a ring.
+        var entries: [CatalogEntry] = []
+        /// Where in the ring each id is. Numbers, because a table moves what is in it when it grows.
+        var places: [UploadID: Int] = [:]
         var oldest = 0
+        var hasForgotten = false
     }
 
     /// A client replays at most its window of unacknowledged uploads; this holds that of several clients.
@@ -22,21 +19,29 @@ final class RecentResults: Sendable {
 
     private let state = Locked(State())
 
-    subscript(id: UploadID) -> Entry? {
-        state.withLock { $0.results[id] }
+    /// - Returns: what is known of the id, and whether nothing was forgotten so far.
+    func find(_ id: UploadID) -> (entry: CatalogEntry?, isComplete: Bool) {
+        state.withLock { state in (state.places[id].map { state.entries[$0] }, !state.hasForgotten) }
     }
 
-    func add(_ result: UploadResult, path: String) {
-        let entry = Entry(result: result, path: path)
+    func add(_ entries: [CatalogEntry]) {
         state.withLock { state in
-            guard state.results.updateValue(entry, forKey: result.id) == nil else { return }
-            guard state.order.count == Self.capacity else {
-                state.order.append(result.id)
-                return
-            }
-            state.results[state.order[state.oldest]] = nil
-            state.order[state.oldest] = result.id
-            state.oldest = (state.oldest + 1) % Self.capacity
+            for entry in entries { Self.add(entry, to: &state) }
+        }
+    }
+
+    private static func add(_ entry: CatalogEntry, to state: inout State) {
+        if let place = state.places[entry.id] {
+            state.entries[place] = entry
+        } else if state.entries.count < capacity {
+            state.places[entry.id] = state.entries.count
+            state.entries.append(entry)
+        } else {
+            state.hasForgotten = true
+            state.places[state.entries[state.oldest].id] = nil
+            state.places[entry.id] = state.oldest
+            state.entries[state.oldest] = entry
+            state.oldest = (state.oldest + 1) % capacity
         }
     }
 }

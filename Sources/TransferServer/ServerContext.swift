@@ -1,3 +1,4 @@
+import TransferCatalog
 import TransferIO
 import TransferProtocol
 import TransferStore
@@ -9,7 +10,7 @@ final class ServerContext: Sendable {
     let log: Log
     let pool: BlockingPool
     let buffers: BufferPool
-    let recent = RecentResults()
+    let known: KnownUploads
     let assemblies = Assemblies()
 
     /// Bytes read from a socket at once and handed to the pool at once: large enough that the hop costs nothing, small
@@ -23,7 +24,24 @@ final class ServerContext: Sendable {
         self.configuration = configuration
         self.store = store
         self.log = log
+        known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
+    }
+
+    /// A catalog that cannot be used is no reason not to start.
+    private static func openCatalog(
+        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log
+    ) -> Catalog {
+        let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
+        let catalog = Catalog(path: path, isDurable: store.durability == .commit) { damage in
+            log.write([.catalogDamaged(damage)])
+        }
+        do throws(CatalogError) {
+            log.write([.catalogOpened(uploads: try catalog.count())])
+        } catch {
+            log.write([.catalogFailed(error, unrecorded: 0)])
+        }
+        return catalog
     }
 }

@@ -226,6 +226,8 @@ extension ServerSession {
     }
 
     private func welcome(_ hello: Hello) {
+        // Before the first upload, so that no thread is in the lane yet.
+        lane.run = hello.run
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()

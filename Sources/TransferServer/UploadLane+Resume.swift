@@ -8,7 +8,7 @@ extension UploadLane {
     /// Answers with the blocks that are there, and `accept`; or with a result.
     func resume(_ begin: Begin) {
         let receiving = Receiving(
-            begin, started: monotonicNanoseconds(), context: context, connection: connection,
+            begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run,
             digester: digester(begin.digest), inflation: inflation)
         do throws(StoreError) {
             if let result = try receiving.admit(isQuestion: true) { return settle(receiving, result) }

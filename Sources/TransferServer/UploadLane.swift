@@ -1,3 +1,4 @@
+import TransferCatalog
 import TransferCodec
 import TransferProtocol
 import TransferStore
@@ -15,6 +16,9 @@ final class UploadLane: @unchecked Sendable {
         /// The upload has its result already; the rest of it is ignored.
         case rejected
     }
+
+    /// The push that the connection is part of, as its client named it; set before the first batch.
+    var run: UInt64?
 
     let context: ServerContext
     let connection: Int
@@ -97,7 +101,7 @@ final class UploadLane: @unchecked Sendable {
 
     private func start(_ begin: Begin) {
         let receiving = Receiving(
-            begin, started: monotonicNanoseconds(), context: context, connection: connection,
+            begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run,
             digester: digester(begin.digest), inflation: inflation)
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
@@ -123,13 +127,16 @@ final class UploadLane: @unchecked Sendable {
         }
     }
 
-    /// Publishes what the batch completed: one sync pass for all of it.
+    /// Publishes what the batch completed: one sync pass for all of it, one transaction, and then the results.
     private func publish() {
         guard !ready.isEmpty else { return }
         let outcomes = context.store.publish(ready.map(\.publication))
+        record(outcomes)
         for ((receiving, publication), outcome) in zip(ready, outcomes) {
             switch outcome {
-            case .success(let published): acknowledge(receiving, publication, published)
+            case .success(let published):
+                let isDurable = context.store.durability == .commit
+                settle(receiving, UploadResult(published, publication, isDurable: isDurable))
             case .failure(let error):
                 // Not `receiving.size`: by now the digester may count the bytes of a later upload.
                 settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
@@ -139,10 +146,20 @@ final class UploadLane: @unchecked Sendable {
         ready.removeAll(keepingCapacity: true)
     }
 
-    private func acknowledge(_ receiving: Receiving, _ publication: Publication, _ published: Published) {
-        let result = UploadResult(published, publication, isDurable: context.store.durability == .commit)
-        if result.code != .skipped { context.recent.add(result, path: result.storedPath ?? publication.path.string) }
-        settle(receiving, result)
+    private func record(_ outcomes: [Result<Published, StoreError>]) {
+        let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
+        let isDurable = context.store.durability == .commit
+        context.known.record(
+            zip(ready, outcomes).compactMap { upload, outcome in
+                guard case .success(let published) = outcome else { return nil }
+                var entry = CatalogEntry(published, upload.publication, isDurable: isDurable)
+                entry?.kind = upload.receiving.begin.kind
+                entry?.sender = peer
+                entry?.begun = utc - (now - upload.receiving.started)
+                entry?.committed = utc
+                entry?.run = run
+                return entry
+            })
     }
 
     private func reject(_ receiving: Receiving, _ error: StoreError) {
@@ -205,27 +222,5 @@ final class UploadLane: @unchecked Sendable {
         digesters[function] = digester
         digester.reset()
         return digester
-    }
-}
-
-extension UploadResult {
-    init(_ error: StoreError, _ id: UploadID, size: UInt64) {
-        self.init(
-            id: id, code: error.code, size: size, message: error.message,
-            retryAfter: error.code == .busy ? 1000 : nil)
-    }
-
-    /// - Parameter isDurable: whether what the store holds is.
-    init(_ published: Published, _ publication: Publication, isDurable: Bool) {
-        let (code, path): (ResultCode, RelativePath?) =
-            switch published {
-            case .committed(let path): (.committed, path)
-            case .alreadyStored(let path): (.alreadyStored, path)
-            case .skipped: (.skipped, nil)
-            }
-        self.init(
-            id: publication.id, code: code, isDurable: isDurable && path != nil, size: publication.size,
-            digest: path == nil ? nil : publication.digest,
-            storedPath: path == publication.path ? nil : path?.string)
     }
 }

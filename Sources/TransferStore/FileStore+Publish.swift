@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferProtocol
-import TransferSystem
+package import TransferSystem
 
 extension FileStore {
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
@@ -42,10 +42,35 @@ extension FileStore {
         }
     }
 
-    /// Whether a file of that size has the path: a cheap look at whether an earlier acknowledgement still holds.
-    package func holds(_ path: RelativePath, size: UInt64) -> Bool {
-        guard let status = try? tree.open(path.parent).status(String(path.name)) else { return false }
-        return status.st_mode & S_IFMT == S_IFREG && UInt64(status.st_size) == size
+    /// The file that has the path, without a look at its content.
+    ///
+    /// - Returns: nothing when there is none, or something that is no file.
+    package func identity(at path: RelativePath) -> FileIdentity? {
+        guard let status = try? tree.open(path.parent).status(String(path.name)), status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return FileIdentity(status)
+    }
+
+    /// Reads the file that has the path, and makes it as durable as the store is: nobody knows who wrote it.
+    ///
+    /// - Returns: nothing unless it has that content.
+    package func find(
+        _ path: RelativePath, size: UInt64, digest: Digest
+    ) throws(StoreError) -> FileIdentity? {
+        let directory: DirectoryHandle
+        do throws(SystemError) {
+            directory = try tree.open(path.parent)
+        } catch {
+            return nil
+        }
+        let failures = incoming.committer.failures
+        guard let file = try Slot(directory: directory, name: String(path.name)).find(size: size, digest: digest) else {
+            return nil
+        }
+        for case let error? in incoming.committer.commit([file.number, directory.number], since: failures) {
+            throw StoreError(error, doing: "make the content durable")
+        }
+        return file.identity
     }
 }
 

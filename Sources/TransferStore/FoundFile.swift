@@ -4,9 +4,13 @@ import TransferSystem
 final class FoundFile: Sendable {
     private let descriptor: Descriptor
 
+    /// From before its content was looked at, so that a change during that look is noticed later.
+    let identity: FileIdentity?
+
     var number: Int32 { descriptor.number }
 
     init(_ descriptor: consuming Descriptor) {
+        identity = try? FileIdentity(of: descriptor.number)
         self.descriptor = descriptor
     }
 }

@@ -1,4 +1,5 @@
 package import TransferProtocol
+package import TransferSystem
 
 /// An upload whose size and digest match what its client declared: ready to get its name.
 package struct Publication {
@@ -30,10 +31,10 @@ package struct Publication {
 
 /// How a publication ended.
 package enum Published: Equatable, Sendable {
-    /// Under this path, durably if the store is.
-    case committed(RelativePath)
+    /// Under this path, durably if the store is. The file is this one from now on, as far as that could be found out.
+    case committed(RelativePath, FileIdentity?)
     /// The same content was already there; as durable.
-    case alreadyStored(RelativePath)
+    case alreadyStored(RelativePath, FileIdentity?)
     /// The name is taken and the client asked to leave it.
     case skipped
 }

@@ -95,13 +95,13 @@ final class Publisher {
         var path = publication.path
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
-            if try take(slot, publication) { return .committed(path) }
+            if try take(slot, publication) { return .committed(path, publication.staged.identity) }
             if committer.hasFailed {
-                if try restore(slot, publication) { return .committed(path) }
+                if try restore(slot, publication) { return .committed(path, publication.staged.identity) }
             } else if let file = try slot.find(publication) {
                 keep(file, in: directory)
                 publication.staged.discard()
-                return .alreadyStored(path)
+                return .alreadyStored(path, file.identity)
             }
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
@@ -109,7 +109,7 @@ final class Publisher {
             case .fail: throw StoreError(.pathConflict, "\(path) is taken by other content.")
             case .overwrite:
                 try replace(slot, publication)
-                return .committed(path)
+                return .committed(path, publication.staged.identity)
             }
         }
         throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")

@@ -23,10 +23,15 @@ struct Slot {
     ///
     /// - Returns: nothing when there is something else or nothing.
     func find(_ publication: Publication) throws(StoreError) -> FoundFile? {
+        try find(size: publication.size, digest: publication.digest)
+    }
+
+    /// As above, for content that is only known by these.
+    func find(size: UInt64, digest expected: Digest) throws(StoreError) -> FoundFile? {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
             let status = try directory.status(name)
-            guard let status, status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_size) == publication.size,
-                let file = try open(), try digest(of: file, publication.digest.algorithm.function) == publication.digest
+            guard let status, status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_size) == size,
+                let file = try open(), try digest(of: file, expected.algorithm.function) == expected
             else { return nil }
             return file
         }

@@ -37,6 +37,8 @@ package final class StagedFile: @unchecked Sendable {
     var number: Int32 { descriptor.number }
 
     private var disk: Disk { incoming.directory.disk }
+    /// Once published, the stored file's: giving it its name changed it.
+    var identity: FileIdentity? { try? FileIdentity(of: number) }
 
     private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming) {
         self.descriptor = descriptor

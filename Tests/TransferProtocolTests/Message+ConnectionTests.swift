@@ -13,6 +13,19 @@ import Testing
         #expect(try Message.decode(.welcome, body: Message.welcome(welcome).body) == .welcome(welcome))
     }
 
+    @Test func helloNamesItsRun() throws {
+        let hello = Hello(agent: "", run: 0x01FF_0000_0000_0080)
+        let body: [UInt8] = [0, 0, 0, 0, 6, 0, 8, 1, 0xFF, 0, 0, 0, 0, 0, 0x80]
+        #expect(Message.hello(hello).body == body)
+        #expect(try Message.decode(.hello, body: body) == .hello(hello))
+    }
+
+    @Test(arguments: [0, 7, 9]) func aRunHasEightBytes(_ count: Int) {
+        let body: [UInt8] = [0, 0, 0, 0, 6, 0, UInt8(count)] + Array(repeating: 1, count: count)
+        let code = faultCode { () throws(ProtocolFault) in _ = try Message.decode(.hello, body: body) }
+        #expect(code == .malformedFrame)
+    }
+
     /// A field that another message knows is unknown here, not refused.
     @Test func fieldsOfOtherMessagesAreSkipped() throws {
         let serverName: [UInt8] = [2, 0, 1, 0x61]
@@ -20,7 +33,9 @@ import Testing
         #expect(try Message.decode(.goodbye, body: [0, 1] + serverName) == .goodbye(Goodbye(.committed)))
     }
 
-    @Test(arguments: [(.hello, [0, 0, 0, 0], 1), (.goodbye, [0, 1], 3)] as [(FunctionCode, [UInt8], UInt8)])
+    @Test(
+        arguments: [(.hello, [0, 0, 0, 0], 1), (.hello, [0, 0, 0, 0], 6), (.goodbye, [0, 1], 3)]
+            as [(FunctionCode, [UInt8], UInt8)])
     func noFieldComesTwice(_ function: FunctionCode, required: [UInt8], tag: UInt8) {
         let field: [UInt8] = [tag, 0, 1, 0x61]
         let code = faultCode { () throws(ProtocolFault) in

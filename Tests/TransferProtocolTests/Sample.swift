@@ -15,6 +15,7 @@ enum Sample {
     static let messages: [Message] = [
         .hello(Hello(agent: "")),
         .hello(Hello(agent: "transfer/1.0")),
+        .hello(Hello(agent: "x", run: 0x0102_0304_0506_0708)),
         .welcome(Welcome()),
         .welcome(
             Welcome(

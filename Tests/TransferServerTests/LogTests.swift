@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TransferProtocol
 import TransferTestSupport
@@ -8,18 +7,10 @@ import TransferTestSupport
 extension ServerTests {
     /// What the server writes about its work.
     @Suite struct LogTests {
-        /// The lines that a server wrote while the body ran.
         private func lines(
             _ format: Log.Format, _ level: LogEvent.Level, _ body: @escaping @Sendable (TestServer) throws -> Void
         ) async throws -> [String] {
-            let directory = try TemporaryDirectory()
-            let number = open(directory.path("log"), O_WRONLY | O_CREAT | O_APPEND, 0o600)
-            defer { close(number) }
-            let log = Log(descriptor: number, format: format, level: level)
-            try await serving({ $0.maximumUpload = 1000 }, log: log, in: directory, body)
-            let text = String(decoding: TestServer.read(directory.path("log")) ?? [], as: UTF8.self)
-            #expect(text.hasSuffix("\n"))
-            return text.split(separator: "\n").map(String.init)
+            try await logged(format, level, { $0.maximumUpload = 1000 }, in: TemporaryDirectory(), body)
         }
 
         /// A good upload with a bad name, one that fails, and a connection that breaks the protocol.

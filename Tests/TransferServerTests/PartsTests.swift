@@ -8,7 +8,7 @@ extension ServerTests {
     /// Uploads that arrive in parts.
     @Suite struct PartsTests {
         /// Three blocks, the last one not whole.
-        private static let content = SplitMix64.content(2 * Limits.blockSize + 12_345)
+        private static let content = SplitMix64.bytes(seed: 1, 2 * Limits.blockSize + 12_345)
         private static let ranges = [
             0..<Limits.blockSize, Limits.blockSize..<2 * Limits.blockSize, 2 * Limits.blockSize..<content.count,
         ]
@@ -182,12 +182,5 @@ extension ServerTests {
                 #expect(codes == [.staged, .busy])
             }
         }
-    }
-}
-
-extension SplitMix64 {
-    static func content(_ count: Int) -> [UInt8] {
-        var generator = SplitMix64(seed: 1)
-        return generator.bytes(count)
     }
 }

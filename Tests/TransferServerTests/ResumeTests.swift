@@ -8,7 +8,7 @@ extension ServerTests {
     /// What the server tells of uploads that were interrupted.
     @Suite struct ResumeTests {
         /// Four blocks, the last one not whole.
-        private static let content = SplitMix64.content(3 * Limits.blockSize + 12_345)
+        private static let content = SplitMix64.bytes(seed: 1, 3 * Limits.blockSize + 12_345)
 
         private static func range(_ blocks: Range<Int>) -> Range<Int> {
             blocks.lowerBound * Limits.blockSize..<min(content.count, blocks.upperBound * Limits.blockSize)

@@ -43,11 +43,24 @@ final class TestServer: Sendable {
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
         configuration.blockingThreads = 2
         change(&configuration)
+        try await Self.waitUntilReleased(directory.path("store/.transfer/lock"))
         server = try Server(configuration, log: log)
         guard let endpoint = try await server.start().first else {
             throw RawClient.Failure(description: "the server listens nowhere")
         }
         self.endpoint = endpoint
+    }
+
+    /// Waits for the last of a server that has stopped: its tasks may hold it a little longer than its connections.
+    private static func waitUntilReleased(_ lock: String) async throws {
+        let end = time(nil) + 20
+        let number = open(lock, O_RDWR)
+        guard number >= 0 else { return }
+        defer { close(number) }
+        while flock(number, LOCK_EX | LOCK_NB) != 0 {
+            guard time(nil) < end else { throw RawClient.Failure(description: "never: the directory is free") }
+            await Task.yield()
+        }
     }
 
     /// Lets the server stop by itself, from now on.
@@ -65,9 +78,11 @@ final class TestServer: Sendable {
     func client() throws -> RawClient { try RawClient(endpoint) }
 
     /// A client that has been welcomed.
-    func greetedClient() throws -> RawClient {
+    ///
+    /// - Parameter run: the push that it says it is part of.
+    func greetedClient(run: UInt64? = nil) throws -> RawClient {
         let client = try client()
-        client.send(Frames.hello)
+        client.send(.hello(Hello(agent: "test", run: run)))
         guard case .message(.welcome) = try client.next() else {
             throw RawClient.Failure(description: "the server did not welcome")
         }

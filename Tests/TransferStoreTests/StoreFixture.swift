@@ -94,7 +94,10 @@ struct StoreFixture {
         ])[0].get()
     }
 
-    func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] { store.publish(batch) }
+    /// Without the identities of the files, which no test can know beforehand.
+    func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+        store.publish(batch).map { $0.map(\.withoutIdentity) }
+    }
 
     /// The code with which an upload fails; nothing when it does not.
     func failure(
@@ -113,6 +116,19 @@ extension Published {
     static func committed(_ path: String) throws -> Published { .committed(try RelativePath(path)) }
 
     static func alreadyStored(_ path: String) throws -> Published { .alreadyStored(try RelativePath(path)) }
+
+    static func committed(_ path: RelativePath) -> Published { .committed(path, nil) }
+
+    static func alreadyStored(_ path: RelativePath) -> Published { .alreadyStored(path, nil) }
+
+    /// The same for every file.
+    var withoutIdentity: Published {
+        switch self {
+        case .committed(let path, _): .committed(path)
+        case .alreadyStored(let path, _): .alreadyStored(path)
+        case .skipped: .skipped
+        }
+    }
 }
 
 extension [UInt8] {

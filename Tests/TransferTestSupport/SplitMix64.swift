@@ -21,4 +21,10 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         while words.count * 8 < count { words.append(next()) }
         return words.withUnsafeBytes { Array($0.prefix(count)) }
     }
+
+    /// The first `count` bytes of the generator with that seed.
+    package static func bytes(seed: UInt64, _ count: Int) -> [UInt8] {
+        var generator = SplitMix64(seed: seed)
+        return generator.bytes(count)
+    }
 }

@@ -1,0 +1,12 @@
+#ifndef TRANSFER_CSQLITE_SHIM_H
+#define TRANSFER_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+// Closing then leaves the log as it is: what is moved aside because it is damaged is not written to any more. The
+// function takes a variable number of arguments, which Swift cannot call.
+static inline int csqlite_keep_log(sqlite3 *database) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
+#endif

@@ -1,0 +1,88 @@
+package import TransferProtocol
+import TransferSystem
+
+/// What the server remembers of uploads across its restarts: a database beside the stored files, which never depend on
+/// it. Synchronous and safe to call from any thread; called on the blocking pool.
+///
+/// It opens by itself, at once or whenever that becomes possible. One that is damaged is moved aside, and a new one begun.
+package final class Catalog: Sendable {
+    /// A catalog that was of no more use.
+    package struct Damage: Sendable {
+        package let error: CatalogError
+
+        /// Where it is now; nothing when it could not be moved and there is no catalog therefore.
+        package let movedTo: String?
+    }
+
+    /// The name of the database in the server's own folder.
+    package static let fileName = "catalog.sqlite"
+
+    /// Whether it knew nothing when it was opened, so that all it knows came since.
+    package let wasEmpty: Bool
+
+    private let connections: CatalogConnections
+
+    /// - Parameters:
+    ///   - path: of the database; its directory must exist.
+    ///   - isDurable: whether what it records has to survive a crash of the machine.
+    ///   - report: is told of damage, from any thread, and must not come back.
+    package convenience init(path: String, isDurable: Bool, report: @escaping @Sendable (Damage) -> Void) {
+        self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: CatalogCalls()), report))
+    }
+
+    init(_ connections: CatalogConnections) {
+        self.connections = connections
+        wasEmpty = (try? connections.open()) ?? false
+    }
+
+    /// Records uploads, all of them or none, over what it knew of their ids. When this returns they are as durable as it
+    /// is.
+    package func record(_ entries: [CatalogEntry]) throws(CatalogError) {
+        guard !entries.isEmpty else { return }
+        try connections.write { (writer) throws(CatalogError) in try writer.write(entries) }
+    }
+
+    /// Records an upload that has begun. One that has its acknowledgement stays as it is.
+    package func recordUnfinished(_ entry: CatalogEntry) throws(CatalogError) {
+        precondition(entry.state == .unfinished, "recorded as unfinished: \(entry.state)")
+        try connections.write { (writer) throws(CatalogError) in try writer.writeUnfinished(entry) }
+    }
+
+    /// Forgets uploads, all of them or none; ids that it doesn't know are no failure.
+    package func remove(_ ids: [UploadID]) throws(CatalogError) {
+        guard !ids.isEmpty else { return }
+        try connections.write { (writer) throws(CatalogError) in try writer.delete(ids) }
+    }
+
+    /// - Returns: nothing for an id that it doesn't know.
+    package func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
+        try connections.read { (reader) throws(CatalogError) in try reader.entry(for: id) }
+    }
+
+    /// Calls `body` with all that it knows, in the order in which it came to know it. What is recorded meanwhile may or may
+    /// not be among it; nobody waits for `body`.
+    ///
+    /// - Returns: the number of entries that could not be read.
+    @discardableResult
+    package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int {
+        var (last, unreadable): (Int64, Int) = (0, 0)
+        while true {
+            let rows = try connections.read { [last] (reader) throws(CatalogError) in try reader.rows(after: last) }
+            guard let end = rows.last?.number else { return unreadable }
+            last = end
+            for row in rows {
+                if let entry = row.entry { body(entry) } else { unreadable += 1 }
+            }
+        }
+    }
+
+    /// What it knows in each state. Reads all of it: 0.2 s of a core for a million uploads.
+    package func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] {
+        try connections.read { (reader) throws(CatalogError) in try reader.totals() }
+    }
+
+    /// How many uploads it knows, in any state: 10 ms of a core for a million.
+    package func count() throws(CatalogError) -> Int {
+        try connections.read { (reader) throws(CatalogError) in try reader.count() }
+    }
+}

@@ -1,0 +1,14 @@
+/// The calls of SQLite that can fail because of what they work on. Tests put failures in their place.
+struct CatalogCalls: Sendable {
+    /// Asked before each call: a result code other than SQLITE_OK is taken for what the call returned, and the call is not
+    /// made. Nothing asks nobody.
+    var failure: (@Sendable (Call) -> Int32)?
+
+    /// What is about to be called.
+    enum Call: Sendable {
+        case open
+        case prepare
+        case step
+        case commit
+    }
+}

@@ -1,0 +1,127 @@
+internal import TransferProtocol
+internal import TransferSystem
+
+/// How an entry stands in the table: the one place that knows the order of the columns.
+enum CatalogColumns {
+    /// For a SELECT, after the row's number.
+    static let names =
+        "id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path, sender, run, modified"
+
+    private static let count = 15
+
+    private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
+
+    /// Writes an entry over whatever has its id.
+    static let upsert =
+        "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
+        + names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+
+    /// Writes an entry unless its id has its acknowledgement.
+    static let upsertUnfinished = upsert + " WHERE state = \(CatalogEntry.State.unfinished.rawValue)"
+
+    /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
+    static func run(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
+        statement.bind(2, entry.state.rawValue)
+        statement.bind(3, entry.isDurable ? 1 : 0)
+        statement.bind(4, Int64(entry.kind.rawValue))
+        statement.bind(5, Int64(clamping: entry.size))
+        statement.bind(6, entry.begun)
+        statement.bind(7, entry.committed)
+        statement.bind(8, entry.digest.map { Int64($0.algorithm.rawValue) })
+        statement.bind(10, entry.identity.map { Int64(bitPattern: $0.inode) })
+        statement.bind(11, entry.identity?.changed)
+        statement.bind(14, entry.run.map { Int64(bitPattern: $0) })
+        statement.bind(15, entry.identity?.modified)
+        let failure = lend(entry) { id, digest, path, sender -> CatalogError? in
+            statement.bind(1, blob: id)
+            if let digest { statement.bind(9, blob: digest) } else { statement.bind(9, nil) }
+            statement.bind(12, text: path)
+            statement.bind(13, text: sender)
+            return statement.attempt()
+        }
+        if let failure { throw failure }
+    }
+
+    /// Lends what lies in memory already.
+    private static func lend<T>(
+        _ entry: CatalogEntry,
+        _ body: (
+            _ id: UnsafeRawBufferPointer, _ digest: UnsafeRawBufferPointer?, _ path: UnsafeBufferPointer<UInt8>,
+            _ sender: UnsafeBufferPointer<UInt8>
+        ) -> T
+    ) -> T {
+        var (path, sender) = (entry.path, entry.sender)
+        return entry.id.withBytes { id in
+            path.withUTF8 { path in
+                sender.withUTF8 { sender in
+                    guard let digest = entry.digest else { return body(id, nil, path, sender) }
+                    return digest.bytes.withUnsafeBytes { body(id, $0, path, sender) }
+                }
+            }
+        }
+    }
+
+    /// Reads the row that the statement is at.
+    ///
+    /// - Parameter first: the column of the id.
+    /// - Returns: nothing for a row that cannot be: its upload counts as not known.
+    static func read(_ row: Statement, from first: Int32) -> CatalogEntry? {
+        guard let id = UploadID(row.blob(first)), let state = CatalogEntry.State(rawValue: row.integer(first + 1)),
+            let size = UInt64(exactly: row.integer(first + 4)), let digest = digest(row, first + 7)
+        else { return nil }
+        return CatalogEntry(
+            id: id, state: state, path: row.text(first + 11),
+            kind: UInt8(exactly: row.integer(first + 3)).flatMap { ContentKind(rawValue: $0) } ?? .file, size: size,
+            digest: digest, isDurable: row.integer(first + 2) != 0, sender: row.text(first + 12),
+            begun: row.integer(first + 5), committed: row.optionalInteger(first + 6),
+            run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
+            identity: identity(row, first, size: size))
+    }
+
+    private static func identity(_ row: Statement, _ first: Int32, size: UInt64) -> FileIdentity? {
+        guard let inode = row.optionalInteger(first + 9), let changed = row.optionalInteger(first + 10),
+            let modified = row.optionalInteger(first + 14)
+        else { return nil }
+        return FileIdentity(inode: UInt64(bitPattern: inode), changed: changed, modified: modified, size: size)
+    }
+
+    /// - Returns: nothing for one that cannot be; nothing in something where there is none.
+    private static func digest(_ row: Statement, _ column: Int32) -> Digest?? {
+        guard !row.isNull(column) else { return .some(nil) }
+        let bytes = row.blob(column + 1)
+        guard let algorithm = UInt8(exactly: row.integer(column)).flatMap({ DigestAlgorithm(rawValue: $0) }),
+            bytes.count == algorithm.function.size
+        else { return nil }
+        return .some(Digest(algorithm, bytes))
+    }
+}
+
+extension Statement {
+    /// Runs it to its end.
+    ///
+    /// - Returns: why it could not. Closures that lend memory keep no typed errors.
+    fileprivate func attempt() -> CatalogError? {
+        do throws(CatalogError) {
+            try run()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension UploadID {
+    /// Lends the bytes in network byte order.
+    func withBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
+        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { body($0) }
+    }
+
+    fileprivate init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size else { return nil }
+        self = bytes.withUnsafeBytes { bytes in
+            UploadID(
+                high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+}

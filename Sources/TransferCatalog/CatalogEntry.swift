@@ -1,0 +1,79 @@
+package import TransferProtocol
+package import TransferSystem
+
+/// What the catalog knows of one upload.
+package struct CatalogEntry: Equatable, Sendable {
+    /// How far the upload is. The numbers are stored.
+    package enum State: Int64, CaseIterable, Sendable {
+        /// Begun, and neither acknowledged nor given up.
+        case unfinished = 0
+        /// Stored by this upload.
+        case committed = 1
+        /// Its content was there before it came.
+        case alreadyStored = 2
+    }
+
+    package var id: UploadID
+    package var state: State
+
+    /// Where its content is; where it was to be, for one that is unfinished.
+    package var path: String
+    package var kind: ContentKind
+
+    /// Bytes of content; 0 for one that is unfinished and of unknown size.
+    package var size: UInt64
+
+    /// Nothing as long as nobody has computed it.
+    package var digest: Digest?
+
+    /// Whether it was acknowledged as durable.
+    package var isDurable: Bool
+
+    /// What the server knows of the client: its address.
+    package var sender: String
+
+    /// UTC, in nanoseconds since 1970.
+    package var begun: Int64
+
+    /// UTC, in nanoseconds since 1970; nothing for one that is unfinished.
+    package var committed: Int64?
+
+    /// The push that it came in, as the client named it.
+    package var run: UInt64?
+
+    /// The stored file's when it was acknowledged.
+    package var identity: FileIdentity?
+
+    package init(
+        id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
+        isDurable: Bool = false, sender: String = "", begun: Int64, committed: Int64? = nil, run: UInt64? = nil,
+        identity: FileIdentity? = nil
+    ) {
+        self.id = id
+        self.state = state
+        self.path = path
+        self.kind = kind
+        self.size = size
+        self.digest = digest
+        self.isDurable = isDurable
+        self.sender = sender
+        self.begun = begun
+        self.committed = committed
+        self.run = run
+        self.identity = identity
+    }
+}
+
+extension CatalogEntry {
+    /// A stored file that the catalog knew nothing of, to refill a catalog that was lost. It gets an id of its own, which
+    /// no client has.
+    ///
+    /// - Parameters:
+    ///   - digest: as computed from what is there, if it was.
+    ///   - moment: when it was found; UTC, in nanoseconds since 1970.
+    package init(found path: RelativePath, digest: Digest?, identity: FileIdentity, at moment: Int64) {
+        self.init(
+            id: .random(), state: .committed, path: path.string, size: identity.size, digest: digest, begun: moment,
+            committed: moment, identity: identity)
+    }
+}

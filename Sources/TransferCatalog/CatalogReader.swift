@@ -1,0 +1,71 @@
+internal import TransferProtocol
+
+/// The connection that reads, so that nobody who looks an upload up waits for a sync.
+///
+/// `@unchecked Sendable`: only used with the lock of its `Catalog` held.
+final class CatalogReader: @unchecked Sendable {
+    let database: Database
+    private let select: Statement
+    private let page: Statement
+    private let sums: Statement
+    private let number: Statement
+
+    /// Rows read at once when all are wanted: few enough that nobody waits for the lock.
+    private static let pageSize = 512
+
+    /// Bytes of the unit that sizes are summed up in beside what is left over: sums of two columns that cannot overflow.
+    private static let unit: UInt64 = 1 << 20
+
+    /// - Parameter database: with today's tables.
+    init(_ database: Database) throws(CatalogError) {
+        self.database = database
+        try database.execute("PRAGMA query_only = ON")
+        select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
+        page = try Statement(
+            "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
+            in: database)
+        number = try Statement("SELECT count(*) FROM uploads", in: database)
+        sums = try Statement(
+            "SELECT state, count(*), total(size / \(Self.unit)), total(size % \(Self.unit)) FROM uploads GROUP BY state",
+            in: database)
+    }
+
+    func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
+        let words = [id.high.bigEndian, id.low.bigEndian]
+        return try words.span.bytes.withUnsafeBytes { (bytes) throws(CatalogError) in
+            select.bind(1, blob: bytes)
+            defer { select.reset() }
+            return try select.next() ? CatalogColumns.read(select, from: 0) : nil
+        }
+    }
+
+    /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.
+    func rows(after number: Int64) throws(CatalogError) -> [(number: Int64, entry: CatalogEntry?)] {
+        page.bind(1, number)
+        page.bind(2, Int64(Self.pageSize))
+        defer { page.reset() }
+        var rows: [(number: Int64, entry: CatalogEntry?)] = []
+        while try page.next() { rows.append((page.integer(0), CatalogColumns.read(page, from: 1))) }
+        return rows
+    }
+
+    func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] {
+        defer { sums.reset() }
+        var found: [CatalogEntry.State: CatalogTotals] = [:]
+        while try sums.next() {
+            guard let state = CatalogEntry.State(rawValue: sums.integer(0)) else { continue }
+            let (units, overflow) = Self.whole(sums.number(2)).multipliedReportingOverflow(by: Self.unit)
+            let (bytes, another) = units.addingReportingOverflow(Self.whole(sums.number(3)))
+            found[state] = CatalogTotals(
+                uploads: Int(clamping: sums.integer(1)), bytes: overflow || another ? .max : bytes)
+        }
+        return found
+    }
+
+    func count() throws(CatalogError) -> Int {
+        defer { number.reset() }
+        return try number.next() ? Int(clamping: number.integer(0)) : 0
+    }
+
+    private static func whole(_ number: Double) -> UInt64 { UInt64(exactly: number) ?? .max }
+}

@@ -1,0 +1,67 @@
+/// The tables, and how those of earlier versions become today's. The version is the file's `user_version`.
+enum CatalogSchema {
+    /// What each version adds to the one before it; the first makes an empty file version 1. Never change one that was
+    /// released: add another.
+    static let steps: [[String]] = [
+        [
+            // Columns that are numbers for us are numbers there; with its part in the index a row takes some 170 bytes.
+            """
+            CREATE TABLE uploads (
+                number INTEGER PRIMARY KEY,
+                id BLOB NOT NULL,
+                state INTEGER NOT NULL,
+                durable INTEGER NOT NULL,
+                kind INTEGER NOT NULL,
+                size INTEGER NOT NULL,
+                begun INTEGER NOT NULL,
+                committed INTEGER,
+                algorithm INTEGER,
+                digest BLOB,
+                inode INTEGER,
+                changed INTEGER,
+                path TEXT NOT NULL,
+                sender TEXT NOT NULL
+            )
+            """,
+            "CREATE UNIQUE INDEX uploads_by_id ON uploads (id)",
+        ],
+        [
+            // Which push an upload came in, and what tells a file that was written to within one tick of a slow clock.
+            "ALTER TABLE uploads ADD COLUMN run INTEGER",
+            "ALTER TABLE uploads ADD COLUMN modified INTEGER",
+        ],
+    ]
+
+    static var version: Int64 { Int64(steps.count) }
+
+    /// Brings the file to a version, in one transaction.
+    ///
+    /// - Parameter target: an older one only in tests.
+    /// - Throws: `unknownVersion` when the file has one that is not in `steps`.
+    static func migrate(_ database: Database, to target: Int64 = version) throws(CatalogError) {
+        if try check(database) == target { return }
+        try database.execute("BEGIN IMMEDIATE")
+        do throws(CatalogError) {
+            // Again, now that no other program can change it.
+            for step in try check(database)..<max(target, try check(database)) {
+                for statement in steps[Int(step)] { try database.execute(statement) }
+            }
+            try database.execute("PRAGMA user_version = \(target)")
+            try database.execute("COMMIT")
+        } catch {
+            if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// - Returns: the version that the file has.
+    private static func check(_ database: Database) throws(CatalogError) -> Int64 {
+        let found = try database.execute("PRAGMA user_version") ?? 0
+        guard (0...version).contains(found) else {
+            throw CatalogError(
+                .unknownVersion,
+                "The catalog has version \(found) and this program knows none above \(version): a newer one wrote it.")
+        }
+        return found
+    }
+}

@@ -1,0 +1,63 @@
+internal import CSQLite
+
+/// One connection to a database file, for one thread at a time.
+final class Database {
+    let handle: OpaquePointer
+    let calls: CatalogCalls
+
+    /// Milliseconds to wait for another program that is writing: longer than any transaction should take, shorter than a
+    /// client's patience.
+    private static let patience: Int32 = 5000
+
+    /// - Parameter path: an existing file's.
+    init(path: String, calls: CatalogCalls) throws(CatalogError) {
+        if let code = calls.failure?(.open), code != SQLITE_OK {
+            throw CatalogError(code: code, saying: String(cString: sqlite3_errstr(code)))
+        }
+        var made: OpaquePointer?
+        // Without a lock of its own: who calls has one. SQLite is compiled to take some names for URIs, but none that
+        // begins with a slash or a dot.
+        let name = path.hasPrefix("/") ? path : "./" + path
+        let code = sqlite3_open_v2(name, &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard let made else { throw CatalogError(code: SQLITE_NOMEM, saying: "out of memory") }
+        guard code == SQLITE_OK else {
+            let message = String(cString: sqlite3_errmsg(made))
+            sqlite3_close_v2(made)
+            throw CatalogError(code: code, saying: message)
+        }
+        handle = made
+        self.calls = calls
+        sqlite3_busy_timeout(handle, Self.patience)
+        sqlite3_extended_result_codes(handle, 1)
+    }
+
+    deinit {
+        // Statements hold their connection, so all are gone.
+        sqlite3_close_v2(handle)
+    }
+
+    /// Whether a transaction is open.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Closing leaves the file as it is from now on.
+    func leaveAlone() {
+        _ = csqlite_keep_log(handle)
+    }
+
+    /// Runs one statement that is not worth keeping.
+    ///
+    /// - Returns: the first number of the first row; nothing without a row.
+    @discardableResult
+    func execute(_ sql: String) throws(CatalogError) -> Int64? {
+        let statement = try Statement(sql, in: self)
+        defer { statement.reset() }
+        return try statement.next() ? statement.integer(0) : nil
+    }
+
+    /// What a result code means.
+    func error(_ code: Int32) -> CatalogError {
+        // What SQLite says of its last call, unless a test spoke for it.
+        let said = sqlite3_extended_errcode(handle) == code ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
+        return CatalogError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)")
+    }
+}

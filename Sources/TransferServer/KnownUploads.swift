@@ -1,0 +1,77 @@
+import TransferCatalog
+import TransferProtocol
+import TransferSystem
+
+/// The uploads that were acknowledged: the last ones in memory, all of them in the catalog. An upload does not fail
+/// because the catalog does; the log tells.
+final class KnownUploads: Sendable {
+    /// What the log was not told yet.
+    private struct Trouble {
+        /// Uploads that were acknowledged and not recorded since the log was last told that all is well.
+        var unrecorded = 0
+        /// Whether the log was told of a failure and of no end of it.
+        var isOpen = false
+        /// When the log may be told again, in nanoseconds of the monotonic clock.
+        var nextLine: Int64 = 0
+    }
+
+    /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
+    private static let logInterval: Int64 = 60_000_000_000
+
+    private let catalog: Catalog
+    private let recent = RecentResults()
+    private let log: Log
+    private let trouble = Locked(Trouble())
+
+    init(_ catalog: Catalog, log: Log) {
+        self.catalog = catalog
+        self.log = log
+    }
+
+    /// - Returns: nothing for an id that has no acknowledgement, or whose is forgotten.
+    func entry(for id: UploadID) -> CatalogEntry? {
+        let (entry, isComplete) = recent.find(id)
+        // A server that was begun with nothing and has forgotten nothing need not ask.
+        if entry != nil || (isComplete && catalog.wasEmpty) { return entry }
+        do throws(CatalogError) {
+            let entry = try catalog.entry(for: id)
+            return entry?.state == .unfinished ? nil : entry
+        } catch {
+            complain(error, unrecorded: 0)
+            return nil
+        }
+    }
+
+    /// Remembers uploads that are published, before they are acknowledged.
+    func record(_ entries: [CatalogEntry]) {
+        guard !entries.isEmpty else { return }
+        recent.add(entries)
+        do throws(CatalogError) {
+            try catalog.record(entries)
+            rejoice()
+        } catch {
+            complain(error, unrecorded: entries.count)
+        }
+    }
+
+    private func complain(_ error: CatalogError, unrecorded: Int) {
+        let now = monotonicNanoseconds()
+        let total = trouble.withLock { trouble -> Int? in
+            trouble.unrecorded += unrecorded
+            guard now >= trouble.nextLine else { return nil }
+            trouble.isOpen = true
+            trouble.nextLine = monotonicDeadline(after: Self.logInterval)
+            return trouble.unrecorded
+        }
+        if let total { log.write([.catalogFailed(error, unrecorded: total)]) }
+    }
+
+    private func rejoice() {
+        let total = trouble.withLock { trouble -> Int? in
+            guard trouble.isOpen else { return nil }
+            defer { trouble = Trouble(nextLine: trouble.nextLine) }
+            return trouble.unrecorded
+        }
+        if let total { log.write([.catalogWorks(unrecorded: total)]) }
+    }
+}

@@ -1,0 +1,46 @@
+import TransferCatalog
+import TransferProtocol
+
+extension LogEvent {
+    static func catalogOpened(uploads: Int) -> LogEvent {
+        LogEvent(
+            .info, "catalog", "the catalog knows \(uploads) uploads",
+            [("uploads", .unsigned(UInt64(clamping: uploads)))])
+    }
+
+    static func catalogDamaged(_ damage: Catalog.Damage) -> LogEvent {
+        LogEvent(
+            .error, "catalogDamaged", text(damage),
+            [
+                ("message", .string(damage.error.message)),
+                ("movedTo", damage.movedTo.map { .string($0) } ?? .null),
+            ])
+    }
+
+    private static func text(_ damage: Catalog.Damage) -> String {
+        guard let path = damage.movedTo else {
+            return "\(damage.error.message) It could not be moved out of the way, so uploads are not recorded; "
+                + "stored files are as they were. Move it away and start the server again."
+        }
+        return
+            "\(damage.error.message) It is now '\(path.escapedForDisplay)', and a new one was begun; stored files are "
+            + "as they were, and enter the new one when they are pushed again. Keep or delete the old one."
+    }
+
+    /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
+    static func catalogFailed(_ error: CatalogError, unrecorded: Int) -> LogEvent {
+        LogEvent(
+            .error, "catalogFailed",
+            "\(error.message.escapedForDisplay) Uploads are stored and acknowledged without it (\(unrecorded) so far); it "
+                + "is tried again with the next ones.",
+            [("message", .string(error.message)), ("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
+    }
+
+    /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
+    static func catalogWorks(unrecorded: Int) -> LogEvent {
+        LogEvent(
+            .info, "catalogWorks",
+            "the catalog works again; \(unrecorded) uploads that were acknowledged meanwhile are not in it",
+            [("unrecorded", .unsigned(UInt64(clamping: unrecorded)))])
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import Synchronization
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferCatalog
+
+/// A catalog in a new directory, and what it reports.
+final class CatalogFixture: Sendable {
+    let directory: TemporaryDirectory
+    let path: String
+    private let reports = Locked([Catalog.Damage]())
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path(Catalog.fileName)
+    }
+
+    var damages: [Catalog.Damage] { reports.withLock { $0 } }
+
+    /// Everything in the directory.
+    var names: Set<String> {
+        guard let stream = opendir(directory.path) else { return [] }
+        defer { closedir(stream) }
+        var names: Set<String> = []
+        while let entry = readdir(stream) {
+            names.insert(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+                })
+        }
+        return names.subtracting([".", ".."])
+    }
+
+    /// Opens it, for the first time or again.
+    func open(_ calls: CatalogCalls = CatalogCalls(), isDurable: Bool = true) -> Catalog {
+        let file = CatalogFile(path: path, isDurable: isDurable, calls: calls)
+        return Catalog(
+            CatalogConnections(file, retryInterval: 0) { damage in self.reports.withLock { $0.append(damage) } })
+    }
+
+    /// A connection of its own, as another program would have it.
+    func database() throws(CatalogError) -> Database { try Database(path: path, calls: CatalogCalls()) }
+
+    func write(_ bytes: [UInt8], at offset: Int = 0, truncating: Bool = true, to suffix: String = "") {
+        let number = Glibc.open(path + suffix, O_WRONLY | O_CREAT | (truncating ? O_TRUNC : 0), 0o600)
+        _ = bytes.withUnsafeBytes { pwrite(number, $0.baseAddress, $0.count, off_t(offset)) }
+        close(number)
+    }
+
+    func size(_ suffix: String = "") -> Int {
+        var status = stat()
+        return stat(path + suffix, &status) == 0 ? Int(status.st_size) : 0
+    }
+}
+
+extension CatalogEntry {
+    /// Something of everything.
+    static func sample(_ number: Int, id: UploadID = .random()) -> CatalogEntry {
+        CatalogEntry(
+            id: id, state: .committed, path: "folder/file-\(number) ü.txt", kind: .text, size: UInt64(number),
+            digest: Digest(.xxh128, Array(repeating: UInt8(truncatingIfNeeded: number), count: 16)), isDurable: true,
+            sender: "127.0.0.1:5000", begun: 1_700_000_000_123_456_789, committed: 1_700_000_001_000_000_001,
+            run: .max - UInt64(number),
+            identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(number)))
+    }
+}

@@ -1,0 +1,77 @@
+import CSQLite
+import Testing
+import TransferProtocol
+import TransferSystem
+
+@testable import TransferCatalog
+
+@Suite struct CatalogSchemaTests {
+    private let fixture: CatalogFixture
+
+    init() throws {
+        fixture = try CatalogFixture()
+    }
+
+    /// A file as the first version wrote it, with one upload in it.
+    private func makeFirstVersion(_ id: UploadID) throws {
+        fixture.write([])
+        let database = try fixture.database()
+        try CatalogSchema.migrate(database, to: 1)
+        #expect(try database.execute("PRAGMA user_version") == 1)
+        try database.execute(
+            """
+            INSERT INTO uploads (id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path,
+                sender)
+            VALUES (x'\(id)', 1, 1, 2, 5, 10, 20, 1, x'000102030405060708090a0b0c0d0e0f', 3, 4, 'a', 'b')
+            """)
+    }
+
+    @Test func anOlderVersionIsBroughtToTodays() throws {
+        let id = UploadID.random()
+        try makeFirstVersion(id)
+        let catalog = fixture.open()
+        let old = CatalogEntry(
+            id: id, state: .committed, path: "a", kind: .picture, size: 5, digest: Digest(.xxh128, Array(0..<16)),
+            isDurable: true, sender: "b", begun: 10, committed: 20)
+        #expect(try catalog.entry(for: id) == old)
+        try catalog.record([.sample(7, id: id)])
+        #expect(try catalog.entry(for: id) == .sample(7, id: id))
+        #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.version)
+        #expect(fixture.damages.isEmpty)
+    }
+
+    @Test func aMigrationThatFailsLeavesTheOldVersion() throws {
+        try makeFirstVersion(.random())
+        let calls = FailingCalls()
+        for number in 0... {
+            let database = try Database(path: fixture.path, calls: calls.calls)
+            calls.fail(number, as: SQLITE_FULL)
+            guard let error = migrationError(database) else { break }
+            #expect(error.reason == .full)
+            #expect(try fixture.database().execute("PRAGMA user_version") == 1, "call \(number)")
+        }
+        #expect(calls.count > 5)
+        #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.version)
+        #expect(try fixture.open().count() == 1)
+    }
+
+    private func migrationError(_ database: Database) -> CatalogError? {
+        do throws(CatalogError) {
+            try CatalogSchema.migrate(database)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [3, 1000, -1] as [Int64]) func unknownVersionsAreRefusedInPlainWords(_ version: Int64) throws {
+        try fixture.open().record([.sample(1)])
+        try fixture.database().execute("PRAGMA user_version = \(version)")
+        let file = CatalogFile(path: fixture.path, isDurable: true, calls: CatalogCalls())
+        let error = #expect(throws: CatalogError.self) { _ = try file.openWriter(validates: true) }
+        #expect(error?.reason == .unknownVersion)
+        #expect(error?.message.contains("version \(version)") ?? false)
+        #expect(error?.message.contains("2") ?? false)
+        #expect(CatalogSchema.version == 2)
+    }
+}

@@ -1,0 +1,167 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferCatalog
+
+@Suite struct CatalogTests {
+    private let fixture: CatalogFixture
+
+    init() throws {
+        fixture = try CatalogFixture()
+    }
+
+    private func all(_ catalog: Catalog) throws -> [CatalogEntry] {
+        var entries: [CatalogEntry] = []
+        let unreadable = try catalog.forEachEntry { entries.append($0) }
+        #expect(unreadable == 0)
+        return entries
+    }
+
+    @Test func keepsWhatItIsToldAcrossRestarts() throws {
+        var bare = CatalogEntry(id: .random(), state: .alreadyStored, path: "x", size: UInt64(Int64.max), begun: -1)
+        bare.digest = Digest(.sha256Tree, Array(0..<32))
+        let entries = [.sample(0), .sample(1), bare]
+        do {
+            let catalog = fixture.open()
+            #expect(catalog.wasEmpty)
+            try catalog.record(Array(entries.prefix(2)))
+            try catalog.record([bare])
+            for entry in entries { #expect(try catalog.entry(for: entry.id) == entry) }
+        }
+        let again = fixture.open()
+        #expect(!again.wasEmpty)
+        for entry in entries { #expect(try again.entry(for: entry.id) == entry) }
+        #expect(try again.entry(for: .random()) == nil)
+        #expect(try all(again) == entries)
+        #expect(try again.count() == 3)
+        #expect(fixture.damages.isEmpty)
+    }
+
+    @Test func onlyTheServersUserMayReadIt() throws {
+        let catalog = fixture.open()
+        try catalog.record([.sample(1)])
+        for name in fixture.names {
+            var status = stat()
+            #expect(stat(fixture.directory.path(name), &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600, "\(name)")
+        }
+        #expect(fixture.names.contains("catalog.sqlite-wal"))
+    }
+
+    @Test func theSameIdAgainReplacesItsEntry() throws {
+        let catalog = fixture.open()
+        let id = UploadID.random()
+        try catalog.record([.sample(1, id: id), .sample(2, id: id)])
+        #expect(try all(catalog) == [.sample(2, id: id)])
+        try catalog.record([.sample(3, id: id)])
+        #expect(try all(catalog) == [.sample(3, id: id)])
+    }
+
+    @Test func anUnfinishedUploadNeverReplacesAnAcknowledgement() throws {
+        let catalog = fixture.open()
+        let id = UploadID.random()
+        var unfinished = CatalogEntry(id: id, state: .unfinished, path: "a", size: 0, begun: 1)
+        try catalog.recordUnfinished(unfinished)
+        unfinished.size = 7
+        try catalog.recordUnfinished(unfinished)
+        #expect(try catalog.entry(for: id) == unfinished)
+        try catalog.record([.sample(1, id: id)])
+        try catalog.recordUnfinished(unfinished)
+        #expect(try catalog.entry(for: id) == .sample(1, id: id))
+    }
+
+    @Test func forgetsWhatIsRemoved() throws {
+        let catalog = fixture.open()
+        let entries = (0..<5).map { CatalogEntry.sample($0) }
+        try catalog.record(entries)
+        try catalog.remove([entries[1].id, .random(), entries[3].id])
+        #expect(try all(catalog) == [entries[0], entries[2], entries[4]])
+        try catalog.remove([])
+    }
+
+    @Test func readsThousandsInOrder() throws {
+        let catalog = fixture.open(isDurable: false)
+        let entries = (0..<3000).map { CatalogEntry.sample($0) }
+        for start in stride(from: 0, to: entries.count, by: 250) {
+            try catalog.record(Array(entries[start..<start + 250]))
+        }
+        #expect(try all(catalog) == entries)
+    }
+
+    /// Recording while somebody goes through all of it: neither waits for the other.
+    @Test func canBeWrittenWhileItIsRead() throws {
+        let catalog = fixture.open()
+        try catalog.record((0..<600).map { .sample($0) })
+        var seen = 0
+        try catalog.forEachEntry { _ in
+            if seen % 100 == 0 { #expect(throws: Never.self) { try catalog.record([.sample(seen)]) } }
+            seen += 1
+        }
+        #expect(seen >= 600)
+    }
+
+    @Test func sumsUpWithoutOverflow() throws {
+        let catalog = fixture.open()
+        #expect(try catalog.totals().isEmpty)
+        var huge = CatalogEntry.sample(1)
+        huge.size = (1 << 62) + 3
+        var another = CatalogEntry.sample(2)
+        another.size = 1 << 20
+        try catalog.record([huge, another])
+        try catalog.recordUnfinished(CatalogEntry(id: .random(), state: .unfinished, path: "a", size: 5, begun: 1))
+        #expect(
+            try catalog.totals() == [
+                .committed: CatalogTotals(uploads: 2, bytes: (1 << 62) + 3 + (1 << 20)),
+                .unfinished: CatalogTotals(uploads: 1, bytes: 5),
+            ])
+        try catalog.record(
+            (0..<8).map { _ in
+                var entry = huge
+                entry.id = .random()
+                return entry
+            })
+        #expect(try catalog.totals()[.committed] == CatalogTotals(uploads: 10, bytes: .max))
+    }
+
+    @Test func theLogStaysBounded() throws {
+        let catalog = fixture.open(isDurable: false)
+        var longest = 0
+        for start in stride(from: 0, to: 40_000, by: 500) {
+            try catalog.record((start..<start + 500).map { .sample($0) })
+            longest = max(longest, fixture.size("-wal"))
+        }
+        #expect(longest > 1 << 20)
+        #expect(longest < 16 << 20, "\(longest) bytes")
+    }
+
+    /// A row that another program has spoilt is one upload that is not known, and no reason to give up the others.
+    @Test(arguments: [
+        "id = x'00'", "state = 9", "size = -1", "algorithm = 77", "algorithm = 999", "digest = x'0011'",
+    ]) func rowsThatCannotBeAreNotKnown(_ change: String) throws {
+        let entries = [CatalogEntry.sample(1), .sample(2)]
+        let catalog = fixture.open()
+        try catalog.record(entries)
+        try fixture.database().execute("UPDATE uploads SET \(change) WHERE number = 1")
+        #expect(try catalog.entry(for: entries[0].id) == nil)
+        var found: [CatalogEntry] = []
+        #expect(try catalog.forEachEntry { found.append($0) } == 1)
+        #expect(found == [entries[1]])
+        try catalog.record([entries[0]])
+        #expect(try catalog.entry(for: entries[0].id) == entries[0])
+        #expect(fixture.damages.isEmpty)
+    }
+
+    @Test func foundFilesGetAnIdOfTheirOwn() throws {
+        let identity = FileIdentity(inode: 1, changed: 2, modified: 3, size: 4)
+        let path = try RelativePath("a/b")
+        let found = [1, 2].map { _ in CatalogEntry(found: path, digest: nil, identity: identity, at: 9) }
+        #expect(found[0].id != found[1].id)
+        let catalog = fixture.open()
+        try catalog.record(found)
+        #expect(try all(catalog) == found)
+        #expect(try catalog.totals() == [.committed: CatalogTotals(uploads: 2, bytes: 8)])
+    }
+}

@@ -1,0 +1,84 @@
+import CSQLite
+import Testing
+import TransferProtocol
+
+@testable import TransferCatalog
+
+/// Every call of SQLite made to fail in turn: nothing is half recorded, and the catalog works again afterwards.
+@Suite struct FailingCatalogTests {
+    private static let failures: [(code: Int32, reason: CatalogError.Reason)] = [
+        (SQLITE_FULL, .full), (SQLITE_IOERR, .failed), (SQLITE_IOERR | 4 << 8, .failed), (SQLITE_BUSY, .busy),
+        (SQLITE_NOMEM, .unavailable), (SQLITE_CANTOPEN, .unavailable),
+    ]
+
+    private func error(_ body: () throws(CatalogError) -> Void) -> CatalogError? {
+        do throws(CatalogError) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: 0..<failures.count, [1, 2]) func recordingIsAllOrNothing(_ failure: Int, times: Int) throws {
+        let (code, reason) = Self.failures[failure]
+        let fixture = try CatalogFixture()
+        let calls = FailingCalls()
+        let catalog = fixture.open(calls.calls, isDurable: false)
+        let before = CatalogEntry.sample(1)
+        try catalog.record([before])
+        for number in 0... {
+            let batch = (0..<3).map { CatalogEntry.sample($0) }
+            calls.fail(number, times: times, as: code)
+            guard let error = error({ () throws(CatalogError) in try catalog.record(batch) }) else { break }
+            calls.pass()
+            #expect(error.reason == reason, "call \(number)")
+            #expect(error.message.hasSuffix("."))
+            for entry in batch { #expect(try catalog.entry(for: entry.id) == nil, "call \(number)") }
+            try catalog.record([before])
+            #expect(try catalog.count() == 1, "call \(number)")
+        }
+        calls.pass()
+        #expect(try catalog.count() == 4)
+        #expect(fixture.damages.isEmpty)
+    }
+
+    @Test(arguments: 0..<failures.count) func readingSaysSo(_ failure: Int) throws {
+        let (code, reason) = Self.failures[failure]
+        let fixture = try CatalogFixture()
+        let calls = FailingCalls()
+        let catalog = fixture.open(calls.calls, isDurable: false)
+        let entry = CatalogEntry.sample(1)
+        try catalog.record([entry])
+        for number in 0... {
+            calls.fail(number, as: code)
+            var found: CatalogEntry?
+            let error = error { () throws(CatalogError) in
+                found = try catalog.entry(for: entry.id)
+                _ = try catalog.totals()
+                _ = try catalog.forEachEntry { _ in }
+            }
+            calls.pass()
+            #expect(error == nil ? found == entry : error?.reason == reason, "call \(number)")
+            #expect(try catalog.entry(for: entry.id) == entry)
+            if error == nil { break }
+        }
+    }
+
+    /// The server starts whatever fails, and the catalog comes when it can.
+    @Test(arguments: 0..<failures.count) func openingIsTriedAgain(_ failure: Int) throws {
+        for number in 0... {
+            let fixture = try CatalogFixture()
+            let calls = FailingCalls()
+            calls.fail(number, as: Self.failures[failure].code)
+            let catalog = fixture.open(calls.calls, isDurable: false)
+            let isOver = calls.count <= number
+            calls.pass()
+            try catalog.record([.sample(1)])
+            #expect(try catalog.count() == 1)
+            #expect(fixture.damages.isEmpty)
+            #expect(fixture.open().wasEmpty == false)
+            if isOver { break }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import TransferCodec
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+/// What tells a stored file from another, and whether it is still what it was.
+@Suite struct IdentityTests {
+    private func identity(_ path: String) throws -> FileIdentity {
+        var status = stat()
+        #expect(lstat(path, &status) == 0)
+        return FileIdentity(status)
+    }
+
+    private func digest(_ content: [UInt8]) -> Digest {
+        content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
+    }
+
+    /// Linked, renamed, replaced: always the file's as it is once it has its name.
+    @Test(arguments: [false, true]) func comesWithWhatWasPublished(asPart: Bool) throws {
+        let fixture = try StoreFixture()
+        for policy in [ConflictPolicy.keepBoth, .overwrite] {
+            let content: [UInt8] = policy == .overwrite ? .two : .one
+            let publication = try fixture.publication("a", content, policy, asPart: asPart)
+            let path = try RelativePath("a")
+            let expected = fixture.store.publish([publication])
+            #expect(expected == [.success(.committed(path, try identity(fixture.path("a"))))])
+            #expect(fixture.store.identity(at: path) == (try identity(fixture.path("a"))))
+        }
+        let again = try fixture.publication("a", .two, asPart: asPart)
+        let found = fixture.store.publish([again])
+        #expect(found == [.success(.alreadyStored(try RelativePath("a"), try identity(fixture.path("a"))))])
+    }
+
+    @Test func changesWithTheFile() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+        let before = try identity(fixture.path("a"))
+        #expect(try identity(fixture.path("a")) == before)
+        let number = open(fixture.path("a"), O_WRONLY)
+        defer { close(number) }
+        repeat { pwrite(number, "x", 1, 0) } while try FileIdentity(of: number) == before
+        #expect(try identity(fixture.path("a")) == FileIdentity(of: number))
+        #expect(throws: SystemError.self) { try FileIdentity(of: -1) }
+    }
+
+    @Test func findsContentByItsDigest() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("d/a", .one)
+        func find(_ path: String, _ content: [UInt8]) throws -> FileIdentity? {
+            try fixture.store.find(try RelativePath(path), size: UInt64(content.count), digest: digest(content))
+        }
+        #expect(try find("d/a", .one) == identity(fixture.path("d/a")))
+        for content in [[UInt8].two, .six, []] { #expect(try find("d/a", content) == nil) }
+        for path in ["a", "d", "e/a", "d/a/b"] { #expect(try find(path, .one) == nil) }
+    }
+
+    /// Nobody knows who wrote it, so it counts for nothing before it is synced.
+    @Test func whatIsFoundIsMadeDurable() throws {
+        let syncs = RecordedSyncs()
+        let disk = FileSystem(isMemory: false, syncsAsAWhole: false)
+        let fixture = try StoreFixture(fileSystem: disk, syncs: syncs)
+        try fixture.publish("d/a", .one)
+        let before = syncs.syncs.count
+        #expect(try fixture.store.find(try RelativePath("d/a"), size: 3, digest: digest(.one)) != nil)
+        #expect(syncs.syncs.count == before + 2)
+    }
+}
