@@ -22,6 +22,9 @@ package final class Catalog: Sendable {
 
     private let connections: CatalogConnections
 
+    /// What is to be recorded. Whoever comes first records it for all: a transaction costs a sync, whatever is in it.
+    private let waiting = Locked([CatalogBatch]())
+
     /// - Parameters:
     ///   - path: of the database; its directory must exist.
     ///   - isDurable: whether what it records has to survive a crash of the machine.
@@ -39,7 +42,16 @@ package final class Catalog: Sendable {
     /// is.
     package func record(_ entries: [CatalogEntry]) throws(CatalogError) {
         guard !entries.isEmpty else { return }
-        try connections.write { (writer) throws(CatalogError) in try writer.write(entries) }
+        let own = CatalogBatch(entries)
+        waiting.withLock { $0.append(own) }
+        // What failed waits no longer; the others try for themselves.
+        defer { waiting.withLock { $0.removeAll { $0 === own } } }
+        try connections.write { (writer) throws(CatalogError) in
+            let batches = waiting.withLock { $0 }
+            guard batches.contains(where: { $0 === own }) else { return }
+            try writer.write(batches)
+            waiting.withLock { $0.removeAll { batch in batches.contains { $0 === batch } } }
+        }
     }
 
     /// Records an upload that has begun. One that has its acknowledgement stays as it is.

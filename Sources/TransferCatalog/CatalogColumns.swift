@@ -32,31 +32,29 @@ enum CatalogColumns {
         statement.bind(11, entry.identity?.changed)
         statement.bind(14, entry.run.map { Int64(bitPattern: $0) })
         statement.bind(15, entry.identity?.modified)
-        let failure = lend(entry) { id, digest, path, sender -> CatalogError? in
+        try entry.id.withBytes { (id) throws(CatalogError) in
             statement.bind(1, blob: id)
-            if let digest { statement.bind(9, blob: digest) } else { statement.bind(9, nil) }
-            statement.bind(12, text: path)
-            statement.bind(13, text: sender)
-            return statement.attempt()
+            try runLendingDigest(statement, entry)
         }
-        if let failure { throw failure }
     }
 
-    /// Lends what lies in memory already.
-    private static func lend<T>(
-        _ entry: CatalogEntry,
-        _ body: (
-            _ id: UnsafeRawBufferPointer, _ digest: UnsafeRawBufferPointer?, _ path: UnsafeBufferPointer<UInt8>,
-            _ sender: UnsafeBufferPointer<UInt8>
-        ) -> T
-    ) -> T {
-        var (path, sender) = (entry.path, entry.sender)
-        return entry.id.withBytes { id in
-            path.withUTF8 { path in
-                sender.withUTF8 { sender in
-                    guard let digest = entry.digest else { return body(id, nil, path, sender) }
-                    return digest.bytes.withUnsafeBytes { body(id, $0, path, sender) }
-                }
+    private static func runLendingDigest(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
+        guard let digest = entry.digest else {
+            statement.bind(9, nil)
+            return try runLendingTexts(statement, entry)
+        }
+        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(CatalogError) in
+            statement.bind(9, blob: digest)
+            try runLendingTexts(statement, entry)
+        }
+    }
+
+    private static func runLendingTexts(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
+        try entry.path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+            statement.bind(12, text: path)
+            try entry.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(CatalogError) in
+                statement.bind(13, text: sender)
+                try statement.run()
             }
         }
     }
@@ -96,24 +94,10 @@ enum CatalogColumns {
     }
 }
 
-extension Statement {
-    /// Runs it to its end.
-    ///
-    /// - Returns: why it could not. Closures that lend memory keep no typed errors.
-    fileprivate func attempt() -> CatalogError? {
-        do throws(CatalogError) {
-            try run()
-            return nil
-        } catch {
-            return error
-        }
-    }
-}
-
 extension UploadID {
     /// Lends the bytes in network byte order.
-    func withBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
-        withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { body($0) }
+    func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws(CatalogError) -> T) throws(CatalogError) -> T {
+        try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 
     fileprivate init?(_ bytes: [UInt8]) {

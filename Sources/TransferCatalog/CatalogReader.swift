@@ -31,8 +31,7 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
-        let words = [id.high.bigEndian, id.low.bigEndian]
-        return try words.span.bytes.withUnsafeBytes { (bytes) throws(CatalogError) in
+        return try id.withBytes { (bytes) throws(CatalogError) in
             select.bind(1, blob: bytes)
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil

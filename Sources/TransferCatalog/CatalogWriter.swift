@@ -26,9 +26,11 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Writes all or none, over whatever has their ids.
-    func write(_ entries: [CatalogEntry]) throws(CatalogError) {
+    func write(_ batches: [CatalogBatch]) throws(CatalogError) {
         try transaction { () throws(CatalogError) in
-            for entry in entries { try CatalogColumns.run(upsert, entry) }
+            for batch in batches {
+                for entry in batch.entries { try CatalogColumns.run(upsert, entry) }
+            }
         }
     }
 
@@ -44,8 +46,7 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     private func delete(_ id: UploadID) throws(CatalogError) {
-        let words = [id.high.bigEndian, id.low.bigEndian]
-        try words.span.bytes.withUnsafeBytes { (bytes) throws(CatalogError) in
+        try id.withBytes { (bytes) throws(CatalogError) in
             delete.bind(1, blob: bytes)
             try delete.run()
         }

@@ -9,8 +9,12 @@ final class Database {
     /// client's patience.
     private static let patience: Int32 = 5000
 
+    /// Done once, whoever is first. It is only faster, so it may fail.
+    private static let isConfigured: Bool = csqlite_count_no_memory() == SQLITE_OK
+
     /// - Parameter path: an existing file's.
     init(path: String, calls: CatalogCalls) throws(CatalogError) {
+        _ = Self.isConfigured
         if let code = calls.failure?(.open), code != SQLITE_OK {
             throw CatalogError(code: code, saying: String(cString: sqlite3_errstr(code)))
         }

@@ -1,23 +1,28 @@
 import TransferCatalog
 import TransferProtocol
 import TransferStore
+import TransferSystem
 
 extension CatalogEntry {
-    /// What the store knows of an upload that it has published; the times are not among it.
+    /// An upload that was published.
     ///
-    /// - Parameter isDurable: whether what the store holds is.
+    /// - Parameters:
+    ///   - isDurable: whether what the store holds is.
+    ///   - begun: UTC, in nanoseconds since 1970; so is `committed`.
     /// - Returns: nothing when nothing is stored.
-    init?(_ published: Published, _ publication: Publication, isDurable: Bool) {
+    init?(
+        _ published: Published, _ publication: Publication, kind: ContentKind, isDurable: Bool, sender: String,
+        begun: Int64, committed: Int64, run: UInt64?
+    ) {
+        let (state, path, identity): (State, RelativePath, FileIdentity?)
         switch published {
-        case .committed(let path, let identity):
-            self.init(id: publication.id, state: .committed, path: path.string, size: publication.size, begun: 0)
-            self.identity = identity
-        case .alreadyStored(let path, let identity):
-            self.init(id: publication.id, state: .alreadyStored, path: path.string, size: publication.size, begun: 0)
-            self.identity = identity
+        case .committed(let stored, let file): (state, path, identity) = (.committed, stored, file)
+        case .alreadyStored(let found, let file): (state, path, identity) = (.alreadyStored, found, file)
         case .skipped: return nil
         }
-        digest = publication.digest
-        self.isDurable = isDurable
+        self.init(
+            id: publication.id, state: state, path: path.string, kind: kind, size: publication.size,
+            digest: publication.digest, isDurable: isDurable, sender: sender, begun: begun, committed: committed,
+            run: run, identity: identity)
     }
 }

@@ -5,12 +5,20 @@ import TransferSystem
 /// The last uploads that were acknowledged, by id, so that a replay after a lost acknowledgement costs no look into the
 /// catalog, and gets an answer where there is none.
 final class RecentResults: Sendable {
+    /// Where an entry is.
+    private struct Place: Equatable {
+        let batch: Int
+        let index: Int
+    }
+
     private struct State {
-        /// In the order in which they came, as a ring.
-        var entries: [CatalogEntry] = []
-        /// Where in the ring each id is. Numbers, because a table moves what is in it when it grows.
-        var places: [UploadID: Int] = [:]
+        /// By their numbers, which grow. As they came: copying their entries would cost more than all else here.
+        var batches: [Int: [CatalogEntry]] = [:]
         var oldest = 0
+        var next = 0
+        /// Entries in all of them, also those whose id came again.
+        var count = 0
+        var places: [UploadID: Place] = [:]
         var hasForgotten = false
     }
 
@@ -21,27 +29,31 @@ final class RecentResults: Sendable {
 
     /// - Returns: what is known of the id, and whether nothing was forgotten so far.
     func find(_ id: UploadID) -> (entry: CatalogEntry?, isComplete: Bool) {
-        state.withLock { state in (state.places[id].map { state.entries[$0] }, !state.hasForgotten) }
+        state.withLock { state in
+            let entry = state.places[id].flatMap { place in state.batches[place.batch]?[place.index] }
+            return (entry, !state.hasForgotten)
+        }
     }
 
     func add(_ entries: [CatalogEntry]) {
         state.withLock { state in
-            for entry in entries { Self.add(entry, to: &state) }
+            for index in entries.indices { state.places[entries[index].id] = Place(batch: state.next, index: index) }
+            state.batches[state.next] = entries
+            state.next += 1
+            state.count += entries.count
+            while state.count > Self.capacity { Self.forgetOldest(&state) }
         }
     }
 
-    private static func add(_ entry: CatalogEntry, to state: inout State) {
-        if let place = state.places[entry.id] {
-            state.entries[place] = entry
-        } else if state.entries.count < capacity {
-            state.places[entry.id] = state.entries.count
-            state.entries.append(entry)
-        } else {
-            state.hasForgotten = true
-            state.places[state.entries[state.oldest].id] = nil
-            state.places[entry.id] = state.oldest
-            state.entries[state.oldest] = entry
-            state.oldest = (state.oldest + 1) % capacity
+    private static func forgetOldest(_ state: inout State) {
+        state.hasForgotten = true
+        let entries = state.batches.removeValue(forKey: state.oldest) ?? []
+        for (index, entry) in entries.enumerated() {
+            let place = Place(batch: state.oldest, index: index)
+            // It may have come again.
+            if state.places[entry.id] == place { state.places[entry.id] = nil }
         }
+        state.count -= entries.count
+        state.oldest += 1
     }
 }

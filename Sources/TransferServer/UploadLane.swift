@@ -149,17 +149,17 @@ final class UploadLane: @unchecked Sendable {
     private func record(_ outcomes: [Result<Published, StoreError>]) {
         let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
         let isDurable = context.store.durability == .commit
-        context.known.record(
-            zip(ready, outcomes).compactMap { upload, outcome in
-                guard case .success(let published) = outcome else { return nil }
-                var entry = CatalogEntry(published, upload.publication, isDurable: isDurable)
-                entry?.kind = upload.receiving.begin.kind
-                entry?.sender = peer
-                entry?.begun = utc - (now - upload.receiving.started)
-                entry?.committed = utc
-                entry?.run = run
-                return entry
-            })
+        var entries: [CatalogEntry] = []
+        entries.reserveCapacity(ready.count)
+        for (index, outcome) in outcomes.enumerated() {
+            guard case .success(let published) = outcome else { continue }
+            let (receiving, publication) = ready[index]
+            let entry = CatalogEntry(
+                published, publication, kind: receiving.begin.kind, isDurable: isDurable, sender: peer,
+                begun: utc - (now - receiving.started), committed: utc, run: run)
+            if let entry { entries.append(entry) }
+        }
+        context.known.record(entries)
     }
 
     private func reject(_ receiving: Receiving, _ error: StoreError) {

@@ -103,6 +103,26 @@ import TransferTestSupport
         #expect(seen >= 600)
     }
 
+    /// Those who come while a transaction is under way share the next one, and each returns when its own is recorded.
+    @Test func manyThreadsRecordAtOnce() async throws {
+        let catalog = fixture.open(isDurable: false)
+        let batches = (0..<8).map { thread in
+            (0..<20).map { _ in (0..<5).map { CatalogEntry.sample(thread * 100 + $0) } }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for own in batches {
+                group.addTask {
+                    for batch in own {
+                        try catalog.record(batch)
+                        for entry in batch { #expect(try catalog.entry(for: entry.id) == entry) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try catalog.count() == 800)
+    }
+
     @Test func sumsUpWithoutOverflow() throws {
         let catalog = fixture.open()
         #expect(try catalog.totals().isEmpty)

@@ -13,7 +13,7 @@ import TransferProtocol
         let recent = RecentResults()
         let ids = (0..<RecentResults.capacity + 3).map { _ in UploadID.random() }
         let entries = ids.enumerated().map { entry($1, size: UInt64($0)) }
-        recent.add(Array(entries.prefix(RecentResults.capacity)))
+        for entry in entries.prefix(RecentResults.capacity) { recent.add([entry]) }
         #expect(recent.find(.random()).isComplete)
         recent.add(Array(entries.suffix(3)))
         #expect(!recent.find(.random()).isComplete)
@@ -29,5 +29,18 @@ import TransferProtocol
         recent.add([entry(id, size: 1), entry(id, size: 2)])
         #expect(recent.find(id).entry == entry(id, size: 2))
         #expect(recent.find(.random()).entry == nil)
+    }
+
+    /// Forgetting the first result of an id must not take the second with it.
+    @Test func anIdThatCameAgainIsAsYoungAsItsLastResult() {
+        let recent = RecentResults()
+        let id = UploadID.random()
+        recent.add([entry(id, size: 1)])
+        recent.add([entry(id, size: 2)])
+        recent.add((0..<RecentResults.capacity - 1).map { _ in entry(.random()) })
+        #expect(recent.find(id).entry == entry(id, size: 2))
+        #expect(!recent.find(id).isComplete)
+        recent.add([entry(.random())])
+        #expect(recent.find(id).entry == nil)
     }
 }
