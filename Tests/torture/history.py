@@ -210,7 +210,7 @@ def _single(push: Push, sources: Sources) -> Work:
     name = path.rpartition("/")[2]
     if push.form == "text":
         # As an argument: without NUL, and short.
-        data = data.hex().encode()[: 64 * content.KIB] or b"nothing"
+        data = data.hex().encode()[: 8 * content.KIB] or b"nothing"
         arguments = ["--text", data.decode(), "--name", name]
     else:
         arguments = ["-", "--name", name]

@@ -106,11 +106,8 @@ class Ledger:
         return self.pushed.get(path, set()).union(*(self.pushed[base] for base in self.bases(path)))
 
     def bases(self, path: str) -> list[str]:
-        """Where content was to be stored that may have come to be stored at `path`."""
-        base = names.original(path)
-        if base is None or base in self.pushed:
-            return [base] if base else []
-        return [pushed for pushed in self.pushed if names.is_shortened(base, pushed)]
+        """Where content was to be stored that may have come to be stored at `path`, its name being taken."""
+        return names.bases(path, self.pushed)
 
     def _duplicates(self, stored: dict[str, str]) -> Iterator[str]:
         seen: dict[tuple[str, str], str] = {}

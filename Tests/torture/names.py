@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Collection
 
 _LONGEST = 255
 
@@ -52,19 +53,22 @@ def directory(source: random.Random) -> str:
     return "".join(f"{source.choice(_STEMS[:3] + _STEMS[5:6] + _STEMS[16:20])}~/" for _ in range(depth))
 
 
-def original(path: str) -> str | None:
-    """The path whose taken name made a server choose `path`; nothing when no server chooses such a name."""
+def bases(path: str, pushed: Collection[str]) -> list[str]:
+    """The paths among `pushed` whose taken name may have made a server choose `path`."""
     parent, slash, last = path.rpartition("/")
     dot = last.rfind(".")
     stem, extension = (last[:dot], last[dot:]) if dot > 0 else (last, "")
-    found = re.fullmatch(r"(.+)-[1-9][0-9]{0,3}", stem, re.DOTALL)
-    return f"{parent}{slash}{found[1]}{extension}" if found else None
+    found = re.fullmatch(r"(.*)-[1-9][0-9]{0,3}", stem, re.DOTALL)
+    if found is None:
+        return []
+    start = f"{parent}{slash}{found[1]}"
+    if found[1] and start + extension in pushed:
+        return [start + extension]
+    return [other for other in pushed if _is_shortened(start, extension, other)]
 
 
-def is_shortened(base: str, path: str) -> bool:
-    """Whether `base` is `path` without the characters that had to make room for a number."""
+def _is_shortened(start: str, extension: str, path: str) -> bool:
+    """Whether characters of `path` between the two had to make room for a number."""
     if len(path.rpartition("/")[2].encode()) < _LONGEST - len("-9999"):
         return False
-    dot = base.rfind(".", base.rfind("/") + 2)
-    stem, extension = (base[:dot], base[dot:]) if dot > 0 else (base, "")
-    return path.startswith(stem) and path.endswith(extension) and "/" not in path[len(stem) :]
+    return path.startswith(start) and path.endswith(extension) and "/" not in path[len(start) :]

@@ -20,6 +20,9 @@ from pathlib import Path
 PATIENCE = 30.0
 _POLL = 0.001
 
+# Characters of an argument that are shown: paths are shorter.
+_SHOWN = 300
+
 # Ports below those that the system gives to clients: one of those could take the place of a server that was killed.
 _FIRST_PORT = 20_000
 _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -191,7 +194,8 @@ class Client:
 
     @property
     def shown(self) -> str:
-        return shlex.join(self.command)
+        """As it could be typed, but for long texts."""
+        return shlex.join(word if len(word) <= _SHOWN else f"{word[:_SHOWN]}..." for word in self.command)
 
     def wait_for(self, seconds: float, lines: int | None) -> bool:
         """Waits until it has said so many lines, or so long. Returns False when it ended before."""
