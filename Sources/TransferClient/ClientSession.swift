@@ -289,7 +289,8 @@ extension ClientSession {
                 }
             }
         } catch {
-            end(.fault(error))
+            // What was damaged on its way may arrive whole the next time.
+            end(error.code.isRetryable ? .lost(error.message) : .fault(error))
         }
         return consumed
     }

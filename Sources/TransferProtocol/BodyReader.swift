@@ -36,12 +36,17 @@ struct BodyReader {
         return Digest(algorithm, try array(algorithm.function.size))
     }
 
-    /// The optional fields that end most messages. Unknown ones are skipped unless their tag says that they matter.
+    /// The optional fields that end most messages. Unknown ones are skipped unless their tag says that they matter. A
+    /// check is compared.
+    ///
+    /// - Throws: `damagedFrame` when the check doesn't match; `malformedFrame`.
     mutating func fields(known: Set<FieldTag>) throws(ProtocolFault) -> [FieldTag: [UInt8]] {
         var fields: [FieldTag: [UInt8]] = [:]
         while offset < bytes.count {
+            let start = offset
             let tag = FieldTag(rawValue: try integer(UInt8.self))
             let value = try sizedArray()
+            if tag == .check { try compare(value, upTo: start) }
             guard known.contains(tag) else {
                 if tag.isCritical { throw .malformed("The message has the unknown critical field \(tag.rawValue).") }
                 continue
@@ -51,6 +56,14 @@ struct BodyReader {
             }
         }
         return fields
+    }
+
+    private func compare(_ check: [UInt8], upTo end: Int) throws(ProtocolFault) {
+        guard check.count == FrameCheck.size, offset == bytes.count else {
+            throw .malformed("The check of a message is not its end.")
+        }
+        let value = check.reduce(0) { $0 << 8 | UInt32($1) }
+        guard value == FrameCheck.value(UnsafeRawBufferPointer(rebasing: bytes[..<end])) else { throw .damaged }
     }
 
     /// Messages without optional fields end where their last field does.

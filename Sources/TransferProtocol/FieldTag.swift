@@ -13,6 +13,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let storedPath = FieldTag(rawValue: 4)
     /// In `result`: milliseconds after which to try again, 4 bytes.
     static let retryAfter = FieldTag(rawValue: 5)
+    /// At the end of `begin` and `result`: the check of everything before it in the body, 4 bytes.
+    static let check = FieldTag(rawValue: 10)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin`: the content is what the parts of this upload brought. No value.
