@@ -194,6 +194,7 @@ extension ClientSession {
             lastBegun = upload.id
             answer = .none
         }
+        for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
         guard !chunk.isEmpty, !isOver else { return }
@@ -302,7 +303,9 @@ extension ClientSession {
             if id == lastBegun { answer = .accepted }
             tellProducer()
         case .progress(let id, let bytes): progressed(id, bytes)
-        case .finished(let result): finished(result)
+        case .finished(let result):
+            try inFlight.check(result)
+            finished(result)
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true

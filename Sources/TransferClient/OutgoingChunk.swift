@@ -41,6 +41,9 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads whose `begin` is in here.
     var begun: [PendingUpload] = []
 
+    /// The digests of longer uploads whose `end` is in here.
+    var ended: [(id: UploadID, digest: Digest)] = []
+
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
 

@@ -32,6 +32,8 @@ final class PendingUpload: @unchecked Sendable {
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
+    /// Of the content, when all of it is in one chunk.
+    var digest: Digest?
     var attempts = 0
 
     init(_ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random()) {
