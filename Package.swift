@@ -71,7 +71,9 @@ let package = Package(
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
-        tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
+        tests(
+            "TransferClient",
+            uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer", "TransferStore"]),
         tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO", "TransferStore"]),
     ]
 )
