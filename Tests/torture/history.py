@@ -17,7 +17,7 @@ from .sources import Sources
 from .tally import Tally
 
 # Bytes that a server may have in memory. Its buffers are bounded; what the bound is depends on its threads.
-_MOST_MEMORY = 256 * content.MIB
+_MOST_MEMORY = 128 * content.MIB
 
 # Descriptors that an idle server may have opened for good since it started.
 _SPARE_DESCRIPTORS = 8

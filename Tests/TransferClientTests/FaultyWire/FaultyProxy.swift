@@ -14,8 +14,9 @@ final class FaultyProxy: Sendable {
 
     /// - Parameters:
     ///   - target: the server's port.
+    ///   - tally: counts the faults.
     ///   - plan: for the first, second, third connection; called by one thread.
-    init(to target: UInt16, plan: @escaping @Sendable (Int) -> Plan) {
+    init(to target: UInt16, tally: FaultTally = FaultTally(), plan: @escaping @Sendable (Int) -> Plan) {
         let (listener, port) = Wire.listen()
         self.listener = listener
         self.port = port
@@ -26,8 +27,8 @@ final class FaultyProxy: Sendable {
                 count += 1
                 guard let server = Wire.connect(target) else { continue }
                 let isReset = Flag()
-                onThread { FaultyPump(client, server, plan.up, isReset).run() }
-                onThread { FaultyPump(server, client, plan.down, isReset).run() }
+                onThread { FaultyPump(client, server, plan.up, isReset, tally).run() }
+                onThread { FaultyPump(server, client, plan.down, isReset, tally).run() }
             }
         }
     }

@@ -6,14 +6,16 @@ struct FaultyPump: ~Copyable {
     private let to: Wire
     private var plan: FaultPlan
     private let isReset: FaultyProxy.Flag
+    private let tally: FaultTally
     private var offset = 0
     private var isOver = false
 
-    init(_ from: Wire, _ to: Wire, _ plan: FaultPlan, _ isReset: FaultyProxy.Flag) {
+    init(_ from: Wire, _ to: Wire, _ plan: FaultPlan, _ isReset: FaultyProxy.Flag, _ tally: FaultTally) {
         self.from = from
         self.to = to
         self.plan = plan
         self.isReset = isReset
+        self.tally = tally
     }
 
     /// Pumps to the end of the connection.
@@ -37,6 +39,7 @@ struct FaultyPump: ~Copyable {
 
     /// - Returns: what is still to be passed.
     private mutating func apply(_ fault: WireFault, to bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        tally.add(fault)
         switch fault {
         case .pieces(let size, let count):
             var rest = bytes.prefix(count)

@@ -23,16 +23,19 @@ import TransferTestSupport
         let end = first + (Self.setting("TRANSFER_WIRE_SESSIONS") ?? Self.few)
         let sources = try TemporaryDirectory()
         let long = try WireSet.LongFile(in: sources)
+        let tally = FaultTally()
         for start in stride(from: first, to: end, by: Int(Self.perServer)) {
-            try await play(start..<min(end, start + Self.perServer), long)
+            try await play(start..<min(end, start + Self.perServer), long, tally)
         }
+        print("\(end - first) sessions over a faulty wire from seed \(first) on: \(tally.description)")
+        if end - first >= Self.perServer { #expect(tally.kinds == WireFault.kinds) }
     }
 
     private static func setting(_ name: String) -> UInt64? {
         getenv(name).flatMap { UInt64(String(cString: $0)) }
     }
 
-    private func play(_ seeds: Range<UInt64>, _ long: WireSet.LongFile) async throws {
+    private func play(_ seeds: Range<UInt64>, _ long: WireSet.LongFile, _ tally: FaultTally) async throws {
         let server = try await RunningServer(in: TemporaryDirectory()) { configuration in
             configuration.durability = .none
             configuration.timeouts.handshake = .milliseconds(300)
@@ -40,7 +43,7 @@ import TransferTestSupport
             configuration.timeouts.silence = .milliseconds(400)
             configuration.timeouts.idle = .milliseconds(600)
         }
-        let sessions = seeds.map { WireSession($0, server: server, long: long) }
+        let sessions = seeds.map { WireSession($0, server: server, long: long, tally: tally) }
         let problems = try await run(sessions)
         for problem in problems { Issue.record("\(problem)") }
         await server.stop()

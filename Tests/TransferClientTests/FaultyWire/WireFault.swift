@@ -55,6 +55,21 @@ struct FaultPlan {
 }
 
 extension WireFault {
+    static let kinds: Set = ["pieces", "pause", "blackHole", "close", "reset", "flip", "duplicate", "drop"]
+
+    var kind: String {
+        switch self {
+        case .pieces: "pieces"
+        case .pause: "pause"
+        case .blackHole: "blackHole"
+        case .close: "close"
+        case .reset: "reset"
+        case .flip: "flip"
+        case .duplicate: "duplicate"
+        case .drop: "drop"
+        }
+    }
+
     /// Longer than the time-outs of the sessions sometimes.
     private static let pauses: [ClosedRange<Int32>] = [1...10, 10...100, 100...700]
 

@@ -13,15 +13,19 @@ struct WireSession {
 
     let seed: UInt64
     private let server: RunningServer
+    private let tally: FaultTally
     private let files: WireSet
     private let configuration: ClientConfiguration
     private let faultyConnections: Int
 
-    /// - Parameter long: a file that travels in parts, for sessions that push one.
-    init(_ seed: UInt64, server: RunningServer, long: WireSet.LongFile) {
+    /// - Parameters:
+    ///   - long: a file that travels in parts, for sessions that push one.
+    ///   - tally: counts the faults.
+    init(_ seed: UInt64, server: RunningServer, long: WireSet.LongFile, tally: FaultTally) {
         var generator = SplitMix64(seed: seed)
         self.seed = seed
         self.server = server
+        self.tally = tally
         files = WireSet(using: &generator, long: long)
         faultyConnections = Int.random(in: 1...4, using: &generator)
         var configuration = ClientConfiguration()
@@ -47,7 +51,7 @@ struct WireSession {
     }
 
     private func pushOverFaultyWire() async throws -> [String] {
-        let proxy = FaultyProxy(to: server.port) { [seed, files, faultyConnections] number in
+        let proxy = FaultyProxy(to: server.port, tally: tally) { [seed, files, faultyConnections] number in
             guard number < faultyConnections else { return .init() }
             var generator = SplitMix64(seed: seed &* 0x1_0001 &+ UInt64(number))
             return .init(
