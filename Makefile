@@ -11,7 +11,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan bench bench-micro install uninstall format lint clean
+.PHONY: help bootstrap build run test test-tsan torture bench bench-micro install uninstall format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
@@ -29,13 +29,20 @@ run: build ## start a server, push a picture, a text and a directory to it, comp
 test: bootstrap ## run all tests
 	scripts/run-tests.sh
 	@if command -v python3 >/dev/null; then \
-		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks; \
+		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks && \
+		echo "== torture" && python3 -m unittest discover -s Tests/torture/tests -t Tests && \
+		PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer .build/debug/transfer; \
 	else \
-		echo "python3 is not there; the tests of the benchmarks were not run."; \
+		echo "python3 is not there; the tests of the benchmarks and the short torture were not run."; \
 	fi
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
-	scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
+	TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
+
+# ROUNDS (200), SEED and FIRST choose what happens, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
+torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
+	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(FIRST),--first $(FIRST)) $(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
 
 bench: build ## measure beside nc, rsync, scp and nginx; BENCH="--help" shows its options
 	PYTHONPATH=Benchmarks python3 -m bench $(BENCH)

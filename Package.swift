@@ -78,7 +78,9 @@ let package = Package(
         tests(
             "TransferServer",
             uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore", "TransferCatalog"]),
-        tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
+        tests(
+            "TransferClient",
+            uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer", "TransferStore"]),
         tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO", "TransferStore"]),
     ]
 )

@@ -3,6 +3,8 @@
 # processes, and the tests of one process share as many threads as there are cores.
 #
 # usage: run-tests.sh [OPTION...]    options are those of `swift build` and `swift test`
+#
+# TRANSFER_WIRE_SESSIONS: how many pushes over a faulty wire; TRANSFER_WIRE_SEED: the first one's seed.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -13,3 +15,7 @@ for target in Tests/*Tests; do
     echo "== $(basename "$target")"
     "$swift" test --skip-build "$@" --filter "^$(basename "$target")\\."
 done
+
+export TRANSFER_WIRE_SESSIONS=${TRANSFER_WIRE_SESSIONS:-1000}
+echo "== $TRANSFER_WIRE_SESSIONS sessions over a faulty wire"
+"$swift" test --skip-build "$@" --filter '^TransferClientTests\.FaultyWireTests'

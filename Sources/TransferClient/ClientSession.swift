@@ -213,6 +213,7 @@ extension ClientSession {
             answer = .none
         }
         for split in chunk.asked { ask(split) }
+        for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
         guard !chunk.isEmpty, !isOver else { return }
@@ -355,7 +356,8 @@ extension ClientSession {
                 }
             }
         } catch {
-            end(.fault(error))
+            // What was damaged on its way may arrive whole the next time.
+            end(error.code.isRetryable ? .lost(error.message) : .fault(error))
         }
         return consumed
     }
@@ -367,7 +369,9 @@ extension ClientSession {
             accepted(id)
         case .found(let have): found(have)
         case .progress(let id, let bytes): progressed(id, bytes)
-        case .finished(let result): finished(result)
+        case .finished(let result):
+            try inFlight.check(result)
+            finished(result)
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true
@@ -380,6 +384,7 @@ extension ClientSession {
 
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
+        run.lanes.connected()
         let longest = Interval.seconds(run.configuration.silenceTimeout / Self.heartbeatsInSilence)
         liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
         liveness.established(now: .now)

@@ -5,6 +5,8 @@ struct InFlight {
     private struct Entry {
         let number: Int
         let upload: PendingUpload
+        /// Of its content, when all of that was sent.
+        var digest: Digest?
         /// Why it was taken back, if it was.
         var failure: LocalFailure?
     }
@@ -15,8 +17,22 @@ struct InFlight {
     subscript(id: UploadID) -> PendingUpload? { entries[id]?.upload }
 
     mutating func add(_ upload: PendingUpload) {
-        entries[upload.id] = Entry(number: count, upload: upload)
+        entries[upload.id] = Entry(number: count, upload: upload, digest: upload.digest)
         count += 1
+    }
+
+    /// All of an upload's content was sent.
+    mutating func ended(_ id: UploadID, _ digest: Digest) {
+        entries[id]?.digest = digest
+    }
+
+    /// Looks whether an acknowledgement is one of what was sent.
+    ///
+    /// - Throws: `unexpectedFrame`.
+    func check(_ result: UploadResult) throws(ProtocolFault) {
+        guard [.committed, .alreadyStored, .staged].contains(result.code) else { return }
+        guard let digest = entries[result.id]?.digest, digest != result.digest else { return }
+        throw ProtocolFault(.unexpectedFrame, "The server acknowledged other content than was sent.")
     }
 
     /// Remembers what to report when the server confirms that the upload was taken back.

@@ -201,6 +201,7 @@ extension LaneProducer {
         }
         pending.kind = kind
         let digest = ContentDigester.digest(configuration.digest, content)
+        pending.digest = digest
         if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
         var end: [UInt8] = []
         Message.end(End(size: UInt64(size), digest: digest)).encode(into: &end)
@@ -233,9 +234,11 @@ extension LaneProducer {
         try reader.checkUnchanged()
         var begin = makeBegin(pending, reader)
         begin.scope = .assembly
+        let digest = split.digest
+        pending.digest = digest
         var frames: [UInt8] = []
         Message.begin(begin).encode(into: &frames)
-        Message.end(End(size: split.size, digest: split.digest)).encode(into: &frames)
+        Message.end(End(size: split.size, digest: digest)).encode(into: &frames)
         chunk.append(frames)
         chunk.begun.append(pending)
         return true

@@ -23,6 +23,9 @@ final class Lanes: @unchecked Sendable {
 
     private(set) var sessions: [ClientSession] = []
     private(set) var isOver = false
+
+    /// Whether the server has answered on any of them, the first one included.
+    private(set) var hasConnected = false
     private let limit: Int
     private var losses = 0
     private var isClosed = true
@@ -39,6 +42,11 @@ final class Lanes: @unchecked Sendable {
     /// The first lane is there.
     func open() {
         isClosed = false
+    }
+
+    /// The server has answered on one.
+    func connected() {
+        hasConnected = true
     }
 
     /// No more are wanted: the first lane is over.

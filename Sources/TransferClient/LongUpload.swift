@@ -69,5 +69,6 @@ final class LongUpload {
         var end: [UInt8] = []
         Message.end(End(size: digester.size, digest: digest)).encode(into: &end)
         chunk.append(end)
+        chunk.ended.append((pending.id, digest))
     }
 }

@@ -44,6 +44,9 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads that the server is asked about in here.
     var asked: [SplitUpload] = []
 
+    /// The digests of longer uploads whose `end` is in here.
+    var ended: [(id: UploadID, digest: Digest)] = []
+
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
 

@@ -41,6 +41,8 @@ final class PendingUpload: @unchecked Sendable {
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
+    /// Of the content, when all of it is in one chunk.
+    var digest: Digest?
     var attempts = 0
 
     /// - Parameter hasOwnID: whether the id stays, whatever the source is.

@@ -45,13 +45,11 @@ actor PushRun {
     }
 
     private func converseUntilDone() async -> Result<Void, PushFailure> {
-        var hasConnected = false
         // Runs from the first loss since the last progress: before, there was nothing to be patient about.
         var patience: MonotonicTime?
         while !isCancelled {
             let (ending, session) = await converse()
             self.session = nil
-            if await session?.hasConnected ?? false { hasConnected = true }
             switch ending {
             case .complete: return .success(())
             case .cancelled: return await cancelled(session)
@@ -60,7 +58,7 @@ actor PushRun {
                 let message = "The server broke the protocol: \(fault.message)"
                 return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
             case .lost(let reason):
-                guard hasConnected else { return .failure(unreachable(reason)) }
+                guard context.lanes.hasConnected else { return .failure(unreachable(reason)) }
                 guard !isCancelled else { return await cancelled(session) }
                 guard await hasMore() else { return .success(()) }
                 if await session?.hasProgressed ?? false {

@@ -36,11 +36,19 @@ struct BodyReader {
         return Digest(algorithm, try array(algorithm.function.size))
     }
 
-    /// The optional fields that end most messages. Unknown ones are skipped unless their tag says that they matter.
+    /// The optional fields that end most messages. Unknown ones are skipped unless their tag says that they matter. A
+    /// check is compared.
+    ///
+    /// - Throws: `damagedFrame` when the check doesn't match; `malformedFrame`.
     mutating func fields(known: Set<FieldTag>) throws(ProtocolFault) -> [FieldTag: [UInt8]] {
         var fields: [FieldTag: [UInt8]] = [:]
         while offset < bytes.count {
+            let start = offset
             let tag = FieldTag(rawValue: try integer(UInt8.self))
+            guard tag != .check else {
+                try compareCheck(of: start)
+                continue
+            }
             let value = try sizedArray()
             guard known.contains(tag) else {
                 if tag.isCritical { throw .malformed("The message has the unknown critical field \(tag.rawValue).") }
@@ -51,6 +59,17 @@ struct BodyReader {
             }
         }
         return fields
+    }
+
+    /// Reads the check behind its tag and compares it. Without an array for it: every small upload has two.
+    ///
+    /// - Parameter count: bytes of the body that it is about.
+    private mutating func compareCheck(of count: Int) throws(ProtocolFault) {
+        guard try integer(UInt16.self) == FrameCheck.size, bytes.count - offset == FrameCheck.size else {
+            throw .malformed("The check of a message is not its end.")
+        }
+        let value = try integer(UInt32.self)
+        guard value == FrameCheck.value(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { throw .damaged }
     }
 
     /// Messages without optional fields end where their last field does.

@@ -17,6 +17,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let run = FieldTag(rawValue: 6)
     /// In `welcome`: seconds for which unfinished uploads are kept, 4 bytes.
     static let keeps = FieldTag(rawValue: 9)
+    /// At the end of `begin` and `result`: the check of everything before it in the body, 4 bytes.
+    static let check = FieldTag(rawValue: 10)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.

@@ -41,6 +41,7 @@ package enum Message: Equatable, Sendable {
         let start = bytes.count
         FrameHeader(function, bodyLength: 0).encode(into: &bytes)
         encodeBody(into: &bytes)
+        if function.isChecked { bytes.appendCheck(from: start + FrameHeader.shortSize) }
         let length = bytes.count - start - FrameHeader.shortSize
         precondition(length <= Limits.controlBody, "a \(function) body of \(length) bytes")
         bytes.replace(bigEndian: UInt16(length), at: start + FrameHeader.shortSize - 2)

@@ -76,6 +76,8 @@ extension ResultCode {
     public static let unexpectedFrame = ResultCode(rawValue: 104)
     /// A compressed body that is not one whole zlib stream.
     public static let corruptCompression = ResultCode(rawValue: 105)
+    /// A frame whose check does not match: it was damaged on its way.
+    public static let damagedFrame = ResultCode(rawValue: 106)
 
     /// The server asks for credentials.
     public static let authenticationRequired = ResultCode(rawValue: 200)
@@ -134,6 +136,7 @@ extension ResultCode {
         (.malformedFrame, "malformedFrame"), (.unsupportedVersion, "unsupportedVersion"),
         (.unsupportedFunction, "unsupportedFunction"), (.frameTooLarge, "frameTooLarge"),
         (.unexpectedFrame, "unexpectedFrame"), (.corruptCompression, "corruptCompression"),
+        (.damagedFrame, "damagedFrame"),
         (.authenticationRequired, "authenticationRequired"), (.authenticationFailed, "authenticationFailed"),
         (.forbidden, "forbidden"), (.invalidPath, "invalidPath"), (.pathConflict, "pathConflict"),
         (.uploadTooLarge, "uploadTooLarge"), (.unsupportedDigest, "unsupportedDigest"), (.aborted, "aborted"),
@@ -148,7 +151,7 @@ extension ResultCode {
     private static let names = Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0.name) })
 
     private static let retryable: Set<ResultCode> = [
-        .corruptCompression, .digestMismatch, .incomplete, .busy, .shuttingDown, .timedOut,
+        .corruptCompression, .damagedFrame, .digestMismatch, .incomplete, .busy, .shuttingDown, .timedOut,
     ]
 }
 

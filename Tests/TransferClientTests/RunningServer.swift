@@ -12,8 +12,13 @@ struct RunningServer {
     let server: Server
     let port: UInt16
 
-    /// - Parameter port: 0 for any; the port of a server that was stopped, to stand in for it.
-    init(in directory: TemporaryDirectory, port: UInt16 = 0) async throws {
+    /// - Parameters:
+    ///   - port: 0 for any; the port of a server that was stopped, to stand in for it.
+    ///   - adjust: changes what the server does.
+    init(
+        in directory: TemporaryDirectory, port: UInt16 = 0,
+        _ adjust: (inout ServerConfiguration) -> Void = { _ in }
+    ) async throws {
         self.directory = directory
         let endpoint = Endpoint.internet(host: "127.0.0.1", port: port)
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: [endpoint])
@@ -22,6 +27,7 @@ struct RunningServer {
         // Clients' loops share the cores with all tests.
         configuration.timeouts.handshake = .seconds(600)
         configuration.timeouts.silence = .seconds(600)
+        adjust(&configuration)
         server = try Server(configuration, log: Log(descriptor: -1))
         guard case .internet(_, let port)? = try await server.start().first else { throw NotListening() }
         self.port = port

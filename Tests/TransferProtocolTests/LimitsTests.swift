@@ -8,7 +8,7 @@ import Testing
         let begin = Begin(
             id: Sample.id, path: String(repeating: "p", count: Limits.path + 1), size: .max, expectsAccept: true,
             modified: .init(seconds: 0, nanoseconds: 0), permissions: 0o777)
-        #expect(Message.begin(begin).body.count <= Limits.controlBody)
+        #expect(Message.begin(begin).checkedBody.count <= Limits.controlBody)
         let text = String(repeating: "t", count: 2 * Limits.text)
         #expect(Message.welcome(Welcome(agent: text, serverName: text)).body.count <= Limits.controlBody)
     }

@@ -10,7 +10,7 @@ import Testing
         let end = Message.end(End(size: 4096, digest: Sample.xxh128)).frame.count
         let result = UploadResult(id: Sample.id, code: .committed, isDurable: true, size: 4096, digest: Sample.xxh128)
         let overhead = begin + header + end + Message.result(result).frame.count
-        #expect(overhead == 77 + 7 + 32 + 51)
+        #expect(overhead == 84 + 7 + 32 + 58)
         #expect(overhead < 200)
     }
 }

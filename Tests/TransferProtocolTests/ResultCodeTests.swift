@@ -26,6 +26,7 @@ import TransferProtocol
         Row(102, "unsupportedFunction", .protocol, exit: 5), Row(103, "frameTooLarge", .protocol, exit: 5),
         Row(104, "unexpectedFrame", .protocol, exit: 5),
         Row(105, "corruptCompression", .protocol, retry: true, exit: 5),
+        Row(106, "damagedFrame", .protocol, retry: true, exit: 5),
         Row(200, "authenticationRequired", .access, exit: 4), Row(201, "authenticationFailed", .access, exit: 4),
         Row(202, "forbidden", .access, exit: 4),
         Row(300, "invalidPath", .request, exit: 1), Row(301, "pathConflict", .request, exit: 1),

@@ -62,7 +62,10 @@ extension Message {
     }
 
     /// The frame without its header.
-    var body: [UInt8] { Array(frame.dropFirst(FrameHeader.shortSize)) }
+    var checkedBody: [UInt8] { Array(frame.dropFirst(FrameHeader.shortSize)) }
+
+    /// The frame without its header and without the field that checks it: what a test can change.
+    var body: [UInt8] { checkedBody.dropLast(function.isChecked ? 3 + FrameCheck.size : 0) }
 
     static func decode(_ function: FunctionCode, body: [UInt8]) throws(ProtocolFault) -> Message {
         try decode(function, body: body.span.bytes)

@@ -39,7 +39,8 @@ import Testing
         let rows = document.tables(below: "### Optional fields").last?.dropFirst().map { Array($0.prefix(2)) }
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
-            (.retryAfter, "retryAfter"), (.run, "run"), (.keeps, "keeps"), (.part, "part"), (.assembly, "assembly"),
+            (.retryAfter, "retryAfter"), (.run, "run"), (.keeps, "keeps"), (.check, "check"), (.part, "part"),
+            (.assembly, "assembly"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
     }

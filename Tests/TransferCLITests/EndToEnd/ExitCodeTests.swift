@@ -73,9 +73,9 @@ import TransferTestSupport
             ["push", photo, "--text", "a", "--to", peer.address, "--retry-for", "0", "--json"], surroundings)
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
-        for id in try connection.uploads(2) {
+        for (id, end) in try connection.uploads(2) {
             try connection.send(.received(Received(id: id, bytes: .max)))
-            try connection.send(.result(UploadResult(id: id, code: .committed, size: .max)))
+            try connection.send(.result(UploadResult(id: id, code: .committed, size: .max, digest: end.digest)))
         }
         connection.close()
         #expect(try push.wait() == .exited(0), "\(push.errorText)")

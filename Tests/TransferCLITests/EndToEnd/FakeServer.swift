@@ -107,9 +107,10 @@ final class PeerConnection {
     }
 
     /// Waits for that many uploads to arrive.
-    func uploads(_ count: Int) throws -> [UploadID] {
+    func uploads(_ count: Int) throws -> [(id: UploadID, end: End)] {
         try (0..<count).map { _ in
-            try next { if case .begin(let begin) = $0 { begin.id } else { nil } }
+            let id = try next { if case .begin(let begin) = $0 { begin.id } else { nil } }
+            return (id, try next { if case .end(let end) = $0 { end } else { nil } })
         }
     }
 

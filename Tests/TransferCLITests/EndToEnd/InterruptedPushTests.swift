@@ -38,8 +38,9 @@ import TransferTestSupport
         let push = try Program(["push", "--to", peer.address, photo, "--text", "a"])
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
-        let ids = try connection.uploads(2)
-        try connection.send(.result(UploadResult(id: ids[0], code: .committed, isDurable: true, size: 51_452)))
+        let (id, end) = try connection.uploads(2)[0]
+        try connection.send(
+            .result(UploadResult(id: id, code: .committed, isDurable: true, size: end.size, digest: end.digest)))
         try push.waitForOutput("committed  ")
         push.signal(SIGINT)
         let finished = try Finished(push)

@@ -1,0 +1,55 @@
+import Testing
+import TransferClient
+import TransferProtocol
+import TransferTestSupport
+
+/// One bit of a frame that names a place is damaged on its way. Its content is whole, so only the frame's check tells.
+@Suite struct DamagedFrameTests {
+    private static let name = "abcdefgh"
+
+    /// Bytes of a message before its end.
+    private static func size(_ message: Message) -> Int {
+        var frame: [UInt8] = []
+        message.encode(into: &frame)
+        return frame.count
+    }
+
+    /// Every path that a flipped bit makes of this one is legal, but for the separator.
+    @Test(arguments: 0..<name.utf8.count, [0, 2] as [UInt8])
+    func aDamagedPathStoresNothingElsewhere(_ index: Int, bit: UInt8) async throws {
+        let hello = Self.size(.hello(Hello(agent: ClientConfiguration().agent)))
+        // The header, and what stands before the path in a `begin` with a size.
+        let place = hello + FrameHeader.shortSize + 30 + index
+        let up = FaultPlan([(place, .flip(bit: bit))])
+        try await push(.init(up: up)) { server, outcome in
+            #expect(server.tree == [Self.name])
+            #expect(outcome.connections == 2)
+        }
+    }
+
+    @Test func aDamagedAcknowledgementIsNotTaken() async throws {
+        let welcome = Self.size(.welcome(Welcome(agent: "")))
+        // The number of the result: `committed` becomes `skipped`.
+        let place = welcome + FrameHeader.shortSize + 17
+        try await push(.init(down: FaultPlan([(place, .flip(bit: 1))]))) { server, outcome in
+            #expect(server.tree == [Self.name])
+            #expect(outcome.connections == 2)
+        }
+    }
+
+    private func push(
+        _ plan: FaultyProxy.Plan, _ check: (RunningServer, Outcome) -> Void
+    ) async throws {
+        try await withServer { server in
+            let proxy = FaultyProxy(to: server.port) { $0 == 0 ? plan : .init() }
+            let content = Array("content".utf8)
+            let outcome = try await proxy.address.outcome([.bytes(content, name: Self.name)])
+            #expect(outcome.failure == nil)
+            #expect(outcome.codes.map(\.class) == [.success])
+            #expect(outcome.reports.first?.storedPath == Self.name)
+            #expect(server.stored(Self.name) == content)
+            check(server, outcome)
+            withExtendedLifetime(proxy) {}
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferServer
+import TransferStore
+import TransferTestSupport
+
+/// Sessions over wires that delay, cut, lose, repeat and damage what they carry.
+@Suite struct FaultyWireTests {
+    /// Sessions at a time; most of them wait.
+    private static let atOnce = 24
+
+    /// Sessions that share a server.
+    private static let perServer: UInt64 = 100
+
+    /// TRANSFER_WIRE_SESSIONS sessions, from the seed TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` plays 1,000 of them
+    /// in a process of their own: they would slow down the other tests of this one.
+    @Test(.enabled(if: sessions != nil, "TRANSFER_WIRE_SESSIONS says how many"))
+    func nothingIsAcknowledgedThatIsNotStored() async throws {
+        let first = Self.setting("TRANSFER_WIRE_SEED") ?? 1
+        let end = first + (Self.sessions ?? 0)
+        let sources = try TemporaryDirectory()
+        let long = try WireSet.LongFile(in: sources)
+        let tally = FaultTally()
+        for start in stride(from: first, to: end, by: Int(Self.perServer)) {
+            try await play(start..<min(end, start + Self.perServer), long, tally)
+        }
+        print("\(end - first) sessions over a faulty wire from seed \(first) on: \(tally.description)")
+        if end - first >= Self.perServer { #expect(tally.kinds == WireFault.kinds) }
+    }
+
+    private static let sessions = setting("TRANSFER_WIRE_SESSIONS")
+
+    private static func setting(_ name: String) -> UInt64? {
+        getenv(name).flatMap { UInt64(String(cString: $0)) }
+    }
+
+    private func play(_ seeds: Range<UInt64>, _ long: WireSet.LongFile, _ tally: FaultTally) async throws {
+        let server = try await RunningServer(in: TemporaryDirectory()) { configuration in
+            configuration.durability = .none
+            configuration.timeouts.handshake = .milliseconds(300)
+            configuration.timeouts.heartbeat = .milliseconds(100)
+            configuration.timeouts.silence = .milliseconds(400)
+            configuration.timeouts.idle = .milliseconds(600)
+        }
+        let sessions = seeds.map { WireSession($0, server: server, long: long, tally: tally) }
+        let problems = try await run(sessions)
+        for problem in problems { Issue.record("\(problem)") }
+        await server.stop()
+        #expect(server.tree == sessions.flatMap(\.paths).sorted(), "seeds \(seeds)")
+    }
+
+    private func run(_ sessions: [WireSession]) async throws -> [String] {
+        try await withThrowingTaskGroup { group in
+            var waiting = sessions[...]
+            for session in waiting.prefix(Self.atOnce) { group.addTask { try await session.run() } }
+            waiting = waiting.dropFirst(Self.atOnce)
+            var problems: [String] = []
+            while let found = try await group.next() {
+                problems += found
+                if let session = waiting.popFirst() { group.addTask { try await session.run() } }
+            }
+            return problems
+        }
+    }
+}

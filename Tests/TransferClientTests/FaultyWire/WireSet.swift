@@ -1,0 +1,129 @@
+import Glibc
+import TransferClient
+import TransferCodec
+import TransferProtocol
+import TransferTestSupport
+
+/// What a session over the faulty wire pushes.
+struct WireSet: Sendable {
+    /// A file of 33 MiB, the shortest that travels in parts; sessions share it.
+    struct LongFile: Sendable {
+        let path: String
+        let content: [UInt8]
+
+        static let size = 33 << 20
+
+        /// Writes it. No block is like another, and none compresses.
+        init(in directory: TemporaryDirectory) throws {
+            var generator = SplitMix64(seed: 33)
+            let block = generator.bytes(Limits.blockSize)
+            var content: [UInt8] = []
+            content.reserveCapacity(Self.size)
+            for number in 0..<9 {
+                content.append(UInt8(number))
+                content += block
+            }
+            content.removeLast(content.count - Self.size)
+            path = directory.path("long")
+            self.content = content
+            try Files.write(path, content)
+        }
+
+        /// Some bytes of it; every second time, such as compress well. Cheaper than making them anew.
+        func excerpt(_ size: Int, using generator: inout SplitMix64) -> [UInt8] {
+            let start = Int.random(in: 0..<Self.size - size, using: &generator)
+            guard Bool.random(using: &generator) else { return Array(content[start..<start + size]) }
+            var excerpt = Array(content[start..<start + min(64, size)])
+            while excerpt.count < size { excerpt += excerpt.prefix(size - excerpt.count) }
+            return excerpt
+        }
+    }
+
+    /// By name, which is also the report's source.
+    let contents: [String: [UInt8]]
+
+    private let long: LongFile?
+
+    /// One session of so many pushes the long file.
+    private static let longOneIn = 200
+
+    init(using generator: inout SplitMix64, long: LongFile) {
+        var contents: [String: [UInt8]] = [:]
+        let largest = [20, 300, 5000, 70_000].randomElement(using: &generator) ?? 20
+        for number in 0..<Int.random(in: 1...30, using: &generator) {
+            let size = Int.random(in: 0...largest, using: &generator)
+            let name = "\(["", "a/", "some folder/", "b/c/d/"].randomElement(using: &generator) ?? "")file\(number).bin"
+            contents[name] = long.excerpt(size, using: &generator)
+        }
+        // One block and more.
+        if Int.random(in: 0..<12, using: &generator) == 0 {
+            contents["block.bin"] = long.excerpt(
+                .random(in: 4_000_000...6_000_000, using: &generator), using: &generator)
+        }
+        let isLong = Int.random(in: 0..<Self.longOneIn, using: &generator) == 0
+        if isLong { contents["long"] = long.content }
+        self.contents = contents
+        self.long = isLong ? long : nil
+    }
+
+    var uploads: [Upload] {
+        contents.sorted { $0.key < $1.key }.map { name, content in
+            guard let long, name == "long" else { return .bytes(content, name: name) }
+            return .path(long.path, name: name)
+        }
+    }
+
+    /// Bytes that travel to the server, about.
+    var reachUp: Int { contents.values.reduce(0) { $0 + $1.count + 130 } }
+
+    /// Bytes that travel back, about.
+    var reachDown: Int { 60 + 60 * contents.count }
+}
+
+// MARK: What must hold
+
+extension WireSet {
+    /// What is wrong with the reports of a push, and with what they say is stored.
+    func problems(_ outcome: Outcome, in server: RunningServer) -> [String] {
+        // Where there was never a connection there is nothing to report.
+        if outcome.failure?.reason == .unreachable, outcome.connections == 0, outcome.reports.isEmpty { return [] }
+        let names = outcome.reports.map(name(of:)).sorted()
+        guard names == contents.keys.sorted() else { return ["\(names.count) reports of \(contents.count) uploads"] }
+        return outcome.reports.compactMap { problem($0, in: server) }
+    }
+
+    private func problem(_ report: UploadReport, in server: RunningServer) -> String? {
+        let name = name(of: report)
+        guard report.result.isSuccess else {
+            return ResultCode.all.contains { $0.code == report.result } ? nil : "\(name): \(report.result) is no result"
+        }
+        guard let content = contents[name], let path = report.storedPath else {
+            return "\(name): \(report.result) under no path"
+        }
+        guard report.digest == ContentDigester.digest(.xxh128, content) else { return "\(name): another digest" }
+        guard server.holds(content, at: path) else { return "\(name): \(report.result) as \(path), which it is not" }
+        return nil
+    }
+
+    private func name(of report: UploadReport) -> String { report.source == long?.path ? "long" : report.source }
+
+    /// What is wrong with what stands in a folder when everything was pushed.
+    func problems(in server: RunningServer, _ folder: String) -> [String] {
+        let found = Files.tree(server.directory.path("store/\(folder)"))
+        guard found == contents.keys.sorted() else {
+            let strange = Set(found).symmetricDifference(contents.keys).sorted()
+            return ["in the folder there are too many or missing: \(strange)"]
+        }
+        return found.filter { !server.holds(contents[$0] ?? [], at: "\(folder)/\($0)") }.map {
+            "\($0) has other content"
+        }
+    }
+}
+
+extension RunningServer {
+    /// Whether a stored file has that content. Without optimisation `==` would take its time over long ones.
+    fileprivate func holds(_ content: [UInt8], at path: String) -> Bool {
+        guard let stored = stored(path), stored.count == content.count else { return false }
+        return memcmp(stored, content, content.count) == 0
+    }
+}

@@ -1,0 +1,76 @@
+import Testing
+
+@testable import TransferProtocol
+
+@Suite struct FrameCheckTests {
+    /// The check value of the catalogue of parametrised CRC algorithms, and one of RFC 3720, appendix B.4.
+    @Test func valuesAreThoseOfTheStandard() {
+        #expect(value(Array("123456789".utf8)) == 0xE306_9283)
+        #expect(value([UInt8](repeating: 0, count: 32)) == 0x8A91_36AA)
+        #expect(value([]) == 0)
+    }
+
+    private func value(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { FrameCheck.value($0) } }
+
+    private static let checked = [
+        Message.begin(Sample.begin),
+        .result(UploadResult(id: Sample.id, code: .committed, size: 5, digest: Sample.xxh128, storedPath: "a/b")),
+    ]
+
+    /// Whatever bit changes on the way, the message never becomes another one.
+    @Test(arguments: checked) func noBitChangesUnnoticed(_ message: Message) {
+        for bit in 0..<message.checkedBody.count * 8 {
+            var body = message.checkedBody
+            body[bit / 8] ^= 1 << (bit % 8)
+            #expect(decoded(message.function, body).map { $0 == message } ?? true, "bit \(bit)")
+        }
+    }
+
+    @Test(arguments: checked) func aDamagedPathIsNoticed(_ message: Message) throws {
+        var body = message.checkedBody
+        let slash = try #require(body.lastIndex(of: UInt8(ascii: "/")))
+        body[slash + 1] ^= 1
+        #expect(throws: ProtocolFault.damaged) { try Message.decode(message.function, body: body) }
+    }
+
+    @Test func theCheckIsTheEnd() {
+        for message in Self.checked {
+            #expect(fault(message.function, message.checkedBody + [0x7F, 0, 0]) == .malformedFrame)
+        }
+    }
+
+    @Test func theCheckHasFourBytes() {
+        var body = Message.begin(Sample.begin).checkedBody.dropLast(FrameCheck.size + 2)
+        body += [0, 3, 1, 2, 3]
+        #expect(fault(.begin, Array(body)) == .malformedFrame)
+    }
+
+    @Test func whoSendsNoneIsUnderstood() {
+        for message in Self.checked {
+            #expect(decoded(message.function, message.body) == message)
+        }
+    }
+
+    /// Every message with optional fields may have one.
+    @Test func othersAreComparedToo() {
+        let body = Message.hello(Hello(agent: "x")).body
+        var checked = body
+        checked.appendCheck(from: 0)
+        #expect(decoded(.hello, checked) == .hello(Hello(agent: "x")))
+        checked[0] ^= 1
+        #expect(fault(.hello, checked) == .damagedFrame)
+    }
+
+    private func decoded(_ function: FunctionCode, _ body: [UInt8]) -> Message? {
+        try? Message.decode(function, body: body)
+    }
+
+    private func fault(_ function: FunctionCode, _ body: [UInt8]) -> ResultCode? {
+        do throws(ProtocolFault) {
+            _ = try Message.decode(function, body: body)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+}

@@ -1,0 +1,103 @@
+"""The command line: plays round after round and stops at the first broken promise."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import sys
+import time
+from types import FrameType
+
+from .history import History
+from .options import HISTORY, Options
+from .pace import Pace
+from .plan import Plan
+from .program import Broken
+from .tally import Tally
+
+# Seconds between two signs of life.
+_QUIET = 10.0
+
+
+class Torture:
+    """One run."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._tally = Tally()
+        self._pace = Pace()
+        self._history: History | None = None
+        self._commands: list[str] = []
+        self._shown = time.monotonic()
+
+    def run(self) -> int:
+        options = self._options
+        print(f"torture: seed {options.seed}, in {options.directory}", flush=True)
+        number = options.first
+        started = time.monotonic()
+        try:
+            for number in range(options.first, options.first + options.rounds):
+                self._play(number)
+            self._end()
+        except Broken as broken:
+            self._tell(number, broken)
+            return 1
+        finally:
+            if self._history is not None:
+                self._history.close()
+        print(f"torture: all promises kept: {self._tally.line}; {time.monotonic() - started:.0f} s")
+        return 0
+
+    def _play(self, number: int) -> None:
+        if number % HISTORY == 0:
+            self._end()
+        if self._history is None:
+            self._commands = []
+            directory = self._options.directory / f"seed-{self._options.seed}"
+            self._history = History(
+                self._options.transfer, directory, self._tally, self._pace, lambda text: self._commands.append(text)
+            )
+        source = random.Random(f"{self._options.seed}/{number}")
+        self._commands.append(f"# round {number}")
+        self._history.play(number, Plan.make(number, source), source)
+        if time.monotonic() - self._shown > _QUIET:
+            self._shown = time.monotonic()
+            print(f"torture: round {number}", flush=True)
+
+    def _end(self) -> None:
+        if self._history is None:
+            return
+        self._history.end()
+        self._history.close()
+        shutil.rmtree(self._history.directory)
+        self._history = None
+
+    def _tell(self, number: int, broken: Broken) -> None:
+        print(f"torture: seed {self._options.seed}, round {number}: {broken}", file=sys.stderr)
+        print(f"torture: repeat it with: {self._options.repeating(number)}", file=sys.stderr)
+        print("torture: what was done to the directory:", file=sys.stderr)
+        for command in self._commands:
+            print(f"    {command}", file=sys.stderr)
+        if self._history is None:
+            return
+        self._history.close()
+        if self._options.keeps:
+            print(f"torture: the directory is {self._history.directory}", file=sys.stderr)
+        else:
+            shutil.rmtree(self._history.directory, ignore_errors=True)
+            print("torture: KEEP=1 leaves the directory", file=sys.stderr)
+
+
+def _end_run(number: int, _: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
+def main() -> int:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end_run)
+    return Torture(Options.parse(sys.argv[1:])).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

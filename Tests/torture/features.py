@@ -1,0 +1,34 @@
+"""What the program at hand can do: the same harness tortures older and newer ones."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Features:
+    """What is asked of the program where it knows it."""
+
+    receipts: bool
+
+    @staticmethod
+    def of(transfer: Path) -> Features:
+        said = subprocess.run([transfer, "push", "--help"], capture_output=True, text=True, check=True).stdout
+        return Features(receipts="--receipts" in said)
+
+
+def check_receipts(transfer: Path, receipts: Path) -> str | None:
+    """Verifies the receipts of a push, but for a line that a killed client did not write to its end.
+
+    Returns what is wrong with them.
+    """
+    if not receipts.exists():
+        return None
+    data = receipts.read_bytes()
+    receipts.write_bytes(data[: data.rfind(b"\n") + 1])
+    if receipts.stat().st_size == 0:
+        return None
+    found = subprocess.run([transfer, "receipt", "verify", receipts], capture_output=True, text=True, check=False)
+    return None if found.returncode == 0 else f"receipts don't verify: {(found.stdout + found.stderr)[-500:]}"

@@ -1,0 +1,118 @@
+"""What was pushed, what was acknowledged, and whether what is stored agrees with both."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import content, names
+
+# The server's own folder.
+RESERVED = ".transfer"
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """One line of a client's answer."""
+
+    source: str
+    result: str
+    path: str | None
+
+    @property
+    def is_stored(self) -> bool:
+        return self.result in ("committed", "alreadyStored")
+
+
+def acknowledgements(output: bytes) -> list[Acknowledgement]:
+    """The lines of a client that may have been killed while it wrote the last one."""
+    whole = output[: output.rfind(b"\n") + 1]
+    objects = (json.loads(line) for line in whole.splitlines())
+    return [Acknowledgement(found["source"], found["result"], found.get("storedPath")) for found in objects]
+
+
+class Stored:
+    """What a server shows, read anew only where the file system says that something changed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._known: dict[str, tuple[tuple[int, ...], str]] = {}
+
+    def look(self, afresh: bool = False) -> dict[str, str]:
+        """The digest of every visible file by its path; `afresh` reads all of them."""
+        found = {}
+        for path in self._paths():
+            status = os.stat(self.directory / path)
+            mark = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._known.get(path)
+            digest = known[1] if known and known[0] == mark and not afresh else content.digest_of(self.directory / path)
+            self._known[path] = (mark, digest)
+            found[path] = digest
+        return found
+
+    def _paths(self) -> Iterator[str]:
+        for parent, directories, files in os.walk(self.directory):
+            if Path(parent) == self.directory:
+                directories[:] = [name for name in directories if name != RESERVED]
+            for file in files:
+                yield os.path.relpath(os.path.join(parent, file), self.directory)
+
+
+class Ledger:
+    """The history of one server directory."""
+
+    def __init__(self) -> None:
+        # The content that was ever pushed, by where it was to be stored.
+        self.pushed: dict[str, set[str]] = defaultdict(set)
+        # What was acknowledged last, by where it was said to be.
+        self.acknowledged: dict[str, str] = {}
+        # Where a push that was allowed to replace files may have done so before it was acknowledged.
+        self._replaceable: dict[str, set[str]] = defaultdict(set)
+
+    def push(self, path: str, digest: str, replaces: bool) -> None:
+        """A push of that content is about to begin."""
+        self.pushed[path].add(digest)
+        if replaces:
+            self._replaceable[path].add(digest)
+
+    def acknowledge(self, path: str, digest: str, replaces: bool) -> None:
+        """The server has said that the content is stored there."""
+        self.acknowledged[path] = digest
+        if replaces:
+            self._replaceable[path].clear()
+
+    def problems(self, stored: dict[str, str]) -> list[str]:
+        """One sentence for each broken promise."""
+        return [*self._lost(stored), *self._strangers(stored), *self._duplicates(stored)]
+
+    def _lost(self, stored: dict[str, str]) -> Iterator[str]:
+        for path, digest in self.acknowledged.items():
+            found = stored.get(path)
+            if found is None:
+                yield f"acknowledged and not there: {path!r}"
+            elif found != digest and found not in self._replaceable[path]:
+                yield f"acknowledged and of other content: {path!r}"
+
+    def _strangers(self, stored: dict[str, str]) -> Iterator[str]:
+        for path, digest in stored.items():
+            if digest not in self._candidates(path):
+                yield f"never pushed in this form, perhaps half-written: {path!r}"
+
+    def _candidates(self, path: str) -> set[str]:
+        return self.pushed.get(path, set()).union(*(self.pushed[base] for base in self.bases(path)))
+
+    def bases(self, path: str) -> list[str]:
+        """Where content was to be stored that may have come to be stored at `path`, its name being taken."""
+        return names.bases(path, self.pushed)
+
+    def _duplicates(self, stored: dict[str, str]) -> Iterator[str]:
+        seen: dict[tuple[str, str], str] = {}
+        for path, digest in sorted(stored.items()):
+            base = path if path in self.pushed else next(iter(self.bases(path)), path)
+            other = seen.setdefault((base, digest), path)
+            if other != path:
+                yield f"stored twice: {other!r} and {path!r}"

@@ -1,0 +1,63 @@
+"""What can be chosen on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+ROUNDS = 200
+
+# Rounds that share a directory, so that a history accumulates in it.
+HISTORY = 8
+
+
+@dataclass(frozen=True)
+class Options:
+    """The choices of one run."""
+
+    rounds: int
+    seed: int
+    first: int
+    directory: Path
+    keeps: bool
+    transfer: Path
+
+    def repeating(self, number: int) -> str:
+        """The command that repeats a round, with all rounds before it in the same directory."""
+        start = number - number % HISTORY
+        return f"make torture SEED={self.seed} FIRST={start} ROUNDS={number - start + 1} DIR={self.directory} KEEP=1"
+
+    @staticmethod
+    def parse(arguments: list[str]) -> Options:
+        """Reads the command line; ends the program when it is wrong."""
+        parser = _parser()
+        found = parser.parse_args(arguments)
+        if found.rounds < 1 or found.first < 0:
+            parser.error("--rounds must be at least 1, --first at least 0")
+        if not found.transfer.exists():
+            parser.error(f"{found.transfer} is not there; run 'make build' first")
+        # A directory is begun by its first round: what comes later depends on what is there.
+        first = found.first - found.first % HISTORY
+        seed = secrets.randbelow(1_000_000_000) if found.seed is None else found.seed
+        return Options(found.rounds, seed, first, found.dir.resolve(), found.keep, found.transfer.resolve())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="torture", description="Kills servers and clients in the middle of pushes and checks what is stored."
+    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"how many (default: {ROUNDS})")
+    parser.add_argument("--seed", type=int, metavar="N", help="repeat a run (default: a new one)")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first round (default: 0)")
+    parser.add_argument(
+        "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
+    )
+    parser.add_argument("--keep", action="store_true", help="leave the directory of a failed round")
+    parser.add_argument(
+        "--transfer", type=Path, default=PROJECT / ".build" / "release" / "transfer", help="the program to torture"
+    )
+    return parser

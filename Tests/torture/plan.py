@@ -1,0 +1,73 @@
+"""What a round does, decided by its seed alone."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Victim(Enum):
+    """Who is killed."""
+
+    CLIENT = "client"
+    SERVER = "server"
+    BOTH = "both"
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One death: when so much of the expected time has passed, or when that share of the uploads is acknowledged."""
+
+    victim: Victim
+    share: float
+    counts_lines: bool
+    # Whether the source changes before the command is repeated.
+    changes: bool
+
+
+@dataclass(frozen=True)
+class Push:
+    """One command and what happens to it. It is repeated after each kill, and at last nobody is killed."""
+
+    folder: str
+    # "directory", "files", "text" or "input"
+    form: str
+    flags: tuple[str, ...]
+    kills: tuple[Kill, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One round."""
+
+    pushes: tuple[Push, ...] = field(default_factory=tuple)
+
+    @staticmethod
+    def make(number: int, source: random.Random) -> Plan:
+        first = _push(number, source, kills=source.choice([1, 1, 1, 2, 2, 3]))
+        if source.random() < 0.75:
+            return Plan((first,))
+        # Other files into the same directory.
+        return Plan((first, _push(number, source, kills=source.choice([0, 1]))))
+
+
+def _push(number: int, source: random.Random, kills: int) -> Push:
+    form = source.choices(["directory", "files", "text", "input"], [6, 4, 1, 1])[0]
+    flags = ["--lanes", str(source.randint(1, 4))]
+    if source.random() < 0.35:
+        flags += ["--compress", source.choice(["zlib", "none"])]
+    if source.random() < 0.1:
+        flags += ["--digest", "sha256"]
+    if source.random() < 0.15:
+        flags += ["--on-conflict", "overwrite"]
+    folder = "shared" if source.random() < 0.5 else f"round {number}/{source.randrange(1000)}"
+    return Push(folder, form, tuple(flags), tuple(_kill(source) for _ in range(kills)))
+
+
+def _kill(source: random.Random) -> Kill:
+    victim = source.choices(list(Victim), [4, 4, 2])[0]
+    counts_lines = source.random() < 0.4
+    # Some come after the last acknowledgement.
+    share = source.random() if counts_lines else source.uniform(0, 1.1)
+    return Kill(victim, share, counts_lines, changes=source.random() < 0.2)

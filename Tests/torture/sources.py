@@ -1,0 +1,85 @@
+"""The files that a round pushes."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import content, names
+
+# Bytes of one set, so that a round stays short.
+_MOST = 24 * content.MIB
+
+# How many sets in a hundred have a file that travels in parts.
+_HUGE = 4
+
+
+@dataclass(frozen=True)
+class File:
+    """One file as it is now."""
+
+    size: int
+    digest: str
+
+
+class Sources:
+    """A directory of files, made from a seed."""
+
+    def __init__(self, directory: Path, source: random.Random, huge: bool | None = None) -> None:
+        self.directory = directory
+        self.files: dict[str, File] = {}
+        self._source = source
+        self._made = 0
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        self._huge = source.randrange(100) < _HUGE if huge is None else huge
+        count = source.choice([1, 2, 5, 10, 20, 40, 80])
+        for _ in range(count):
+            self._add()
+        if self._huge and self.longest < content.PARTS:
+            self._write(names.name(self._next(), source), source.randint(40 * content.MIB, 100 * content.MIB))
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.size for file in self.files.values())
+
+    @property
+    def longest(self) -> int:
+        return max((file.size for file in self.files.values()), default=0)
+
+    @property
+    def long_count(self) -> int:
+        """Files that a server receives under a name of their own."""
+        return sum(file.size > content.BLOCK for file in self.files.values())
+
+    def change(self) -> None:
+        """Changes some, adds one, and takes one away."""
+        paths = sorted(self.files)
+        for path in self._source.sample(paths, max(1, len(paths) // 3)):
+            same = self._source.random() < 0.5
+            self._write(path, self.files[path].size if same else content.size(self._source, huge=False))
+        if len(paths) > 2 and self._source.random() < 0.5:
+            path = self._source.choice(paths)
+            (self.directory / path).unlink()
+            del self.files[path]
+        self._add()
+
+    def _next(self) -> int:
+        self._made += 1
+        return self._made
+
+    def _add(self) -> None:
+        size = content.size(self._source, huge=False)
+        if self.bytes + size > _MOST:
+            size = self._source.randint(0, 8 * content.KIB)
+        path = names.directory(self._source) + names.name(self._next(), self._source)
+        self._write(path, size)
+
+    def _write(self, path: str, size: int) -> None:
+        data = content.make(size, self._source)
+        place = self.directory / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+        self.files[path] = File(size, content.digest(data))

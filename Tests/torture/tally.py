@@ -1,0 +1,37 @@
+"""What a run has seen, for its last line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Tally:
+    """Counts and extremes."""
+
+    rounds: int = 0
+    pushes: int = 0
+    acknowledged: int = 0
+    checked: int = 0
+    kills: Counter[str] = field(default_factory=Counter)
+    moments: Counter[str] = field(default_factory=Counter)
+    receipts: int = 0
+    memory: int = 0
+    descriptors: int = 0
+
+    def killed(self, victim: str, lines: int, of: int) -> None:
+        """Somebody was killed when so many of the lines were there."""
+        self.kills[victim] += 1
+        self.moments["before the first" if lines == 0 else "between" if lines < of else "after the last"] += 1
+
+    @property
+    def line(self) -> str:
+        kills = ", ".join(f"{count} of {victim}" for victim, count in sorted(self.kills.items()))
+        moments = ", ".join(f"{count} {when}" for when, count in sorted(self.moments.items()))
+        return (
+            f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
+            f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, "
+            f"{self.receipts} receipt files verified, server at most {self.memory >> 20} MiB "
+            f"and {self.descriptors} descriptors more when idle than at its start"
+        )

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from torture.program import Client, Server, free_port
+
+
+class ClientTests(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = Path(directory.name)
+
+    def client(self, program: str, stdin: bytes | None = None) -> Client:
+        return Client([sys.executable, "-c", program], self.path, stdin, self.path / "log")
+
+    def test_waits_for_lines(self) -> None:
+        client = self.client("import time\nprint('a', flush=True)\ntime.sleep(600)")
+        self.assertTrue(client.wait_for(0, lines=1))
+        client.mark()
+        client.kill()
+        run = client.finish()
+        self.assertEqual((run.output, run.status, run.lines_at_kill), (b"a\n", -9, 1))
+
+    def test_notices_the_end(self) -> None:
+        client = self.client("import sys\nprint(sys.stdin.read())\nprint('words', file=sys.stderr)", b"in")
+        self.assertFalse(client.wait_for(0, lines=5))
+        run = client.finish()
+        self.assertEqual((run.output, run.errors, run.status), (b"in\n", "words\n", 0))
+        self.assertIsNone(run.lines_at_kill)
+
+
+class ServerTests(unittest.TestCase):
+    def test_finds_the_words_of_a_crash(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            log = Path(directory) / "log"
+            server = Server(Path("transfer"), Path(directory), log, free_port(random.Random(1)))
+            log.write_text('{"level":"info","event":"listening"}\n')
+            self.assertEqual(server.strange_words(), [])
+            with log.open("a") as words:
+                words.write("Fatal error: Index out of range\n")
+                words.write('{"level":"error","event":"x"}\n')
+            self.assertEqual(len(server.strange_words()), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
