@@ -38,7 +38,8 @@ final class ServerContext: Sendable {
             log.write([.catalogDamaged(damage)])
         }
         do throws(CatalogError) {
-            log.write([.catalogOpened(uploads: try catalog.count())])
+            let uploads = try catalog.count()
+            if uploads > 0 { log.write([.catalogOpened(uploads: uploads)]) }
         } catch {
             log.write([.catalogFailed(error, unrecorded: 0)])
         }

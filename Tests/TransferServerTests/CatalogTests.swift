@@ -209,7 +209,7 @@ extension ServerTests {
                 #expect(server.tree == ["d", "d/x"])
             }
             #expect(lines.contains { $0.contains(" error The catalog is damaged: ") && $0.contains(".damaged-") })
-            #expect(lines.contains { $0.hasSuffix(" info the catalog knows 0 uploads") })
+            #expect(!lines.contains { $0.contains("the catalog knows") })
             let again = try await logged(in: directory) { [id] server in
                 let client = try server.greetedClient(run: Self.first)
                 client.send(Frames.begin("d/x", size: 2, id: id, expectsAccept: true))

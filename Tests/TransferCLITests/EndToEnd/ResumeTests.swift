@@ -15,7 +15,7 @@ import TransferTestSupport
             try writeFile(sources.path("big"), content)
             let server = try RunningServer()
             let push = try server.startPush([sources.path("big")] + flags)
-            try server.program.waitForError("begun big, \(size) bytes")
+            try server.waitForPart(ofAtLeast: 12 << 20)
             push.signal(SIGKILL)
             guard try push.wait() == .killed(by: SIGKILL), server.visibleFiles.isEmpty else { continue }
             let again = try server.push([sources.path("big"), "--json"] + flags)
@@ -35,7 +35,7 @@ import TransferTestSupport
         try writeFile(sources.path("big"), content)
         let server = try RunningServer()
         let push = try server.startPush([sources.path("big")])
-        try server.program.waitForError("begun big, ")
+        try server.waitForPart(ofAtLeast: 12 << 20)
         push.signal(SIGKILL)
         _ = try push.wait()
         content[77] ^= 1
@@ -46,3 +46,21 @@ import TransferTestSupport
         #expect(!server.program.errorText.contains("resumed"))
     }
 }
+
+extension RunningServer {
+    /// Waits until that many bytes of an upload are there, or the upload is.
+    fileprivate func waitForPart(ofAtLeast size: Int) throws {
+        let incoming = directory + "/.transfer/incoming"
+        let end = time(nil) + 60
+        while visibleFiles.isEmpty {
+            var status = stat()
+            for name in names(in: incoming) where stat("\(incoming)/\(name)", &status) == 0 {
+                if status.st_size >= size { return }
+            }
+            guard time(nil) < end else { throw Impatience() }
+            sched_yield()
+        }
+    }
+}
+
+private struct Impatience: Error {}

@@ -60,6 +60,9 @@ final class RunningServer {
     }
 
     /// The paths of all files that can be seen, relative to the directory and sorted.
+    /// What uploads have left in the server's own folder.
+    var leftovers: [String] { files(below: directory + "/.transfer/incoming") }
+
     var visibleFiles: [String] { files(below: directory).filter { !$0.hasPrefix(".transfer/") } }
 
     /// Bytes of a file that is stored.
