@@ -4,13 +4,34 @@ extension String {
     /// The path from the root, without components that say nothing. `..` and links stay: only the file system can tell where
     /// they lead.
     var absolutePath: String {
-        let isAbsolute = utf8.first == UInt8(ascii: "/")
-        let whole = isAbsolute ? self : WorkingDirectory.path + "/" + self
-        let components = whole.utf8.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
-        return components.reduce(into: "") { path, component in
-            path += "/"
-            path += String(Substring(component))
+        var path: [UInt8] = []
+        if utf8.first != UInt8(ascii: "/") { path.append(components: WorkingDirectory.path.utf8) }
+        path.append(components: utf8)
+        return String(decoding: path, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends the components of a path that say something, each behind a slash.
+    fileprivate mutating func append(components path: String.UTF8View) {
+        let slash = UInt8(ascii: "/")
+        reserveCapacity(count + path.count + 1)
+        var start = count
+        for byte in path {
+            if byte == slash {
+                endComponent(from: start)
+                start = count
+            } else {
+                if count == start { append(slash) }
+                append(byte)
+            }
         }
+        endComponent(from: start)
+    }
+
+    /// Takes a component back that is the directory itself.
+    private mutating func endComponent(from start: Int) {
+        if count == start + 2, self[start + 1] == UInt8(ascii: ".") { removeLast(2) }
     }
 }
 

@@ -15,24 +15,46 @@ final class KnownUploads: Sendable {
         var nextLine: Int64 = 0
     }
 
+    /// Ids learnt at once.
+    private static let loadStep = 1024
+
     /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
     private static let logInterval: Int64 = 60_000_000_000
 
     private let catalog: Catalog
     private let recent = RecentResults()
+    private let filter: UploadFilter
     private let log: Log
     private let trouble = Locked(Trouble())
 
     init(_ catalog: Catalog, log: Log) {
         self.catalog = catalog
         self.log = log
+        filter = UploadFilter(catalogCount: catalog.wasEmpty ? 0 : (try? catalog.count()) ?? 0)
+    }
+
+    /// Learns which ids the catalog knows; until then every one that isn't among the last is looked up.
+    func load() {
+        guard !catalog.wasEmpty else { return }
+        var ids: [UploadID] = []
+        do throws(CatalogError) {
+            try catalog.forEachEntry { entry in
+                ids.append(entry.id)
+                guard ids.count == Self.loadStep else { return }
+                filter.add(ids)
+                ids.removeAll(keepingCapacity: true)
+            }
+            filter.add(ids)
+            filter.loaded()
+        } catch {
+            complain(error, unrecorded: 0)
+        }
     }
 
     /// - Returns: nothing for an id that has no acknowledgement, or whose is forgotten.
     func entry(for id: UploadID) -> CatalogEntry? {
-        let (entry, isComplete) = recent.find(id)
-        // A server that was begun with nothing and has forgotten nothing need not ask.
-        if entry != nil || (isComplete && catalog.wasEmpty) { return entry }
+        if let entry = recent.find(id) { return entry }
+        guard filter.mayContain(id) else { return nil }
         do throws(CatalogError) {
             let entry = try catalog.entry(for: id)
             return entry?.state == .unfinished ? nil : entry
@@ -46,6 +68,7 @@ final class KnownUploads: Sendable {
     func record(_ entries: [CatalogEntry]) {
         guard !entries.isEmpty else { return }
         recent.add(entries)
+        filter.add(entries.lazy.map(\.id))
         do throws(CatalogError) {
             try catalog.record(entries)
             rejoice()

@@ -19,7 +19,6 @@ final class RecentResults: Sendable {
         /// Entries in all of them, also those whose id came again.
         var count = 0
         var places: [UploadID: Place] = [:]
-        var hasForgotten = false
     }
 
     /// A client replays at most its window of unacknowledged uploads; this holds that of several clients.
@@ -27,11 +26,10 @@ final class RecentResults: Sendable {
 
     private let state = Locked(State())
 
-    /// - Returns: what is known of the id, and whether nothing was forgotten so far.
-    func find(_ id: UploadID) -> (entry: CatalogEntry?, isComplete: Bool) {
+    /// - Returns: what is known of the id.
+    func find(_ id: UploadID) -> CatalogEntry? {
         state.withLock { state in
-            let entry = state.places[id].flatMap { place in state.batches[place.batch]?[place.index] }
-            return (entry, !state.hasForgotten)
+            state.places[id].flatMap { place in state.batches[place.batch]?[place.index] }
         }
     }
 
@@ -46,7 +44,6 @@ final class RecentResults: Sendable {
     }
 
     private static func forgetOldest(_ state: inout State) {
-        state.hasForgotten = true
         let entries = state.batches.removeValue(forKey: state.oldest) ?? []
         for (index, entry) in entries.enumerated() {
             let place = Place(batch: state.oldest, index: index)

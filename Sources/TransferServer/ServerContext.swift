@@ -27,6 +27,7 @@ final class ServerContext: Sendable {
         known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
+        pool.submit { [known] in known.load() }
     }
 
     /// A catalog that cannot be used is no reason not to start.
