@@ -38,19 +38,25 @@ let package = Package(
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
+        library("TransferReceipts", uses: ["TransferProtocol", "TransferSystem", "CLinux", "COpenSSL"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library(
             "TransferServer",
-            uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "TransferStore"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO",
+                "TransferStore",
+            ]),
         library(
             "TransferClient",
-            uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "CLinux"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO", "CLinux",
+            ]),
         .executableTarget(
             name: "TransferCLI",
             dependencies: [
-                "TransferServer", "TransferClient", "TransferProtocol", "TransferStore", "TransferSystem", "TransferIO",
-                "CLinux",
+                "TransferServer", "TransferClient", "TransferProtocol", "TransferCodec", "TransferReceipts",
+                "TransferStore", "TransferSystem", "TransferIO", "CLinux",
             ],
             swiftSettings: strict),
 
@@ -68,10 +74,17 @@ let package = Package(
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
+        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
-        tests("TransferServer", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore"]),
-        tests("TransferClient", uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer"]),
-        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO", "TransferStore"]),
+        tests(
+            "TransferServer",
+            uses: ["TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferStore"]),
+        tests(
+            "TransferClient",
+            uses: ["TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferServer"]),
+        tests(
+            "TransferCLI",
+            uses: ["TransferProtocol", "TransferClient", "TransferReceipts", "TransferIO", "TransferStore"]),
     ]
 )

@@ -7,6 +7,8 @@ struct InFlight {
         let upload: PendingUpload
         /// Why it was taken back, if it was.
         var failure: LocalFailure?
+        /// What its `end` declared, once that is on its way and if anybody wants to know.
+        var digest: Digest?
     }
 
     private var entries: [UploadID: Entry] = [:]
@@ -24,8 +26,12 @@ struct InFlight {
         entries[id]?.failure = failure
     }
 
-    mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: LocalFailure?)? {
-        entries.removeValue(forKey: id).map { ($0.upload, $0.failure) }
+    mutating func ended(_ id: UploadID, _ digest: Digest) {
+        entries[id]?.digest = digest
+    }
+
+    mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: LocalFailure?, digest: Digest?)? {
+        entries.removeValue(forKey: id).map { ($0.upload, $0.failure, $0.digest) }
     }
 
     mutating func takeAll() -> [PendingUpload] {

@@ -170,11 +170,13 @@ extension LaneProducer {
         pending.kind = kind
         let digest = ContentDigester.digest(configuration.digest, content)
         if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
+        let declared = End(size: UInt64(size), digest: digest)
         var end: [UInt8] = []
-        Message.end(End(size: UInt64(size), digest: digest)).encode(into: &end)
+        Message.end(declared).encode(into: &end)
         chunk.append(frame)
         if size > 0 { chunk.appendData(offset: header, length: size) }
         chunk.append(end)
+        chunk.note(declared, of: pending.id)
         chunk.begun.append(pending)
         return true
     }
@@ -203,8 +205,10 @@ extension LaneProducer {
         begin.scope = .assembly
         var frames: [UInt8] = []
         Message.begin(begin).encode(into: &frames)
-        Message.end(End(size: split.size, digest: split.digest)).encode(into: &frames)
+        let end = End(size: split.size, digest: split.digest)
+        Message.end(end).encode(into: &frames)
         chunk.append(frames)
+        chunk.note(end, of: pending.id)
         chunk.begun.append(pending)
         return true
     }

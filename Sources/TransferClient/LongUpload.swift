@@ -66,8 +66,10 @@ final class LongUpload {
             let last = blockDigests.isEmpty ? digest.bytes : lastBlock?.digest ?? []
             split.keep(blockDigests + last, from: range.lowerBound)
         }
+        let declared = End(size: digester.size, digest: digest)
         var end: [UInt8] = []
-        Message.end(End(size: digester.size, digest: digest)).encode(into: &end)
+        Message.end(declared).encode(into: &end)
         chunk.append(end)
+        chunk.note(declared, of: pending.id)
     }
 }

@@ -41,6 +41,12 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads whose `begin` is in here.
     var begun: [PendingUpload] = []
 
+    /// Uploads whose `end` is in here, with the digest it declares; kept only where `keepsDigests` says so.
+    private(set) var ended: [(id: UploadID, digest: Digest)] = []
+
+    /// Whether anybody wants to know what was sent.
+    private let keepsDigests: Bool
+
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
 
@@ -53,8 +59,9 @@ final class OutgoingChunk: @unchecked Sendable {
         let body: Range<Int>
     }
 
-    init(_ buffer: BlockBuffer) {
+    init(_ buffer: BlockBuffer, keepsDigests: Bool = false) {
         self.buffer = buffer
+        self.keepsDigests = keepsDigests
     }
 
     var isEmpty: Bool { count == 0 }
@@ -69,6 +76,11 @@ final class OutgoingChunk: @unchecked Sendable {
     func append(_ frame: [UInt8]) {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[count...]).copyBytes(from: frame)
         count += frame.count
+    }
+
+    /// Notes what an upload was closed with.
+    func note(_ end: End, of id: UploadID) {
+        if keepsDigests { ended.append((id, end.digest)) }
     }
 
     /// The bytes from `offset` behind what is filled.

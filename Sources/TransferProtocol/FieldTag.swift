@@ -13,6 +13,10 @@ struct FieldTag: RawRepresentable, Hashable {
     static let storedPath = FieldTag(rawValue: 4)
     /// In `result`: milliseconds after which to try again, 4 bytes.
     static let retryAfter = FieldTag(rawValue: 5)
+    /// In `welcome`: the public key that the server signs receipts with, 32 bytes.
+    static let serverKey = FieldTag(rawValue: 7)
+    /// In `result`: a signed receipt.
+    static let receipt = FieldTag(rawValue: 8)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin`: the content is what the parts of this upload brought. No value.

@@ -1,30 +1,31 @@
 /// The client's first frame.
 package struct Hello: Equatable, Sendable {
-    /// Bits for what the sender can do beyond this specification; none are defined yet.
-    package var features: UInt32 = 0
+    /// Bits for what the sender wants beyond the basics; those that aren't known are kept.
+    package var features: Features = []
 
     /// The program and its version, for logs.
     package var agent: String
 
-    package init(agent: String) {
+    package init(agent: String, features: Features = []) {
         self.agent = agent
+        self.features = features
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        features = try reader.integer(UInt32.self)
+        features = Features(rawValue: try reader.integer(UInt32.self))
         agent = try reader.fields(known: [.agent]).text(.agent)
     }
 
     func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: features)
+        bytes.append(bigEndian: features.rawValue)
         bytes.append(field: .agent, text: agent)
     }
 }
 
 /// The server's first frame: what it allows on this connection.
 package struct Welcome: Equatable, Sendable {
-    /// As in `Hello`.
-    package var features: UInt32 = 0
+    /// As in `Hello`; none are defined.
+    package var features: Features = []
 
     /// Bytes of the largest `data` body that the server takes.
     package var dataBody: UInt32
@@ -44,10 +45,16 @@ package struct Welcome: Equatable, Sendable {
     package var agent: String
     package var serverName: String
 
+    /// The public key that the server signs receipts with, `serverKeySize` bytes; nothing when it gives none.
+    package var serverKey: [UInt8]?
+
+    /// Bytes of a public key: Ed25519 (RFC 8032, section 5.1.5).
+    package static let serverKeySize = 32
+
     package init(
         dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
         uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
-        agent: String = "", serverName: String = ""
+        agent: String = "", serverName: String = "", serverKey: [UInt8]? = nil
     ) {
         self.dataBody = UInt32(dataBody)
         self.unacknowledgedUploads = UInt32(unacknowledgedUploads)
@@ -56,22 +63,27 @@ package struct Welcome: Equatable, Sendable {
         self.silence = silence
         self.agent = agent
         self.serverName = serverName
+        self.serverKey = serverKey
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        features = try reader.integer(UInt32.self)
+        features = Features(rawValue: try reader.integer(UInt32.self))
         dataBody = try reader.integer(UInt32.self)
         unacknowledgedUploads = try reader.integer(UInt32.self)
         uploadSize = try reader.integer(UInt64.self)
         heartbeat = try reader.integer(UInt32.self)
         silence = try reader.integer(UInt32.self)
-        let fields = try reader.fields(known: [.agent, .serverName])
+        let fields = try reader.fields(known: [.agent, .serverName, .serverKey])
         agent = fields.text(.agent)
         serverName = fields.text(.serverName)
+        serverKey = fields[.serverKey]
+        guard serverKey?.count ?? Self.serverKeySize == Self.serverKeySize else {
+            throw .malformed("The server key field must have \(Self.serverKeySize) bytes.")
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: features)
+        bytes.append(bigEndian: features.rawValue)
         bytes.append(bigEndian: dataBody)
         bytes.append(bigEndian: unacknowledgedUploads)
         bytes.append(bigEndian: uploadSize)
@@ -79,6 +91,7 @@ package struct Welcome: Equatable, Sendable {
         bytes.append(bigEndian: silence)
         bytes.append(field: .agent, text: agent)
         bytes.append(field: .serverName, text: serverName)
+        if let serverKey { bytes.append(field: .serverKey, serverKey) }
     }
 }
 

@@ -34,6 +34,7 @@ final class Receiving {
 
     private let context: ServerContext
     private let connection: Int
+    private let wantsReceipt: Bool
     private let digester: ContentDigester
     private let inflation: Inflation
     private var path: RelativePath?
@@ -47,15 +48,17 @@ final class Receiving {
 
     /// - Parameters:
     ///   - connection: the number of the one it comes over.
+    ///   - wantsReceipt: whether an acknowledgement without one isn't enough.
     ///   - digester: reset; the lane's, used by one upload at a time.
     init(
-        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, digester: ContentDigester,
-        inflation: Inflation
+        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, wantsReceipt: Bool,
+        digester: ContentDigester, inflation: Inflation
     ) {
         self.begin = begin
         self.started = started
         self.context = context
         self.connection = connection
+        self.wantsReceipt = wantsReceipt
         self.digester = digester
         self.inflation = inflation
     }
@@ -101,11 +104,14 @@ final class Receiving {
 
     /// The acknowledgement again, if its file is still there. It names the file unless that is where `begin` wants it.
     private func stillHolding(_ entry: RecentResults.Entry) -> UploadResult? {
+        // A receipt says more than a look at the file can vouch for: who didn't want one then sends the content again.
+        guard !wantsReceipt || entry.result.receipt != nil else { return nil }
         guard let stored = try? RelativePath(entry.path), context.store.holds(stored, size: entry.result.size) else {
             return nil
         }
         var result = entry.result
         result.storedPath = stored == path ? nil : stored.string
+        if !wantsReceipt { result.receipt = nil }
         return result
     }
 

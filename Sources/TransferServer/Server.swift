@@ -1,5 +1,6 @@
 package import TransferIO
 import TransferProtocol
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -23,7 +24,8 @@ package actor Server {
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
         do throws(StoreError) {
             let store = try FileStore(path: configuration.directory, durability: configuration.durability)
-            context = ServerContext(configuration: configuration, store: store, log: log)
+            context = ServerContext(
+                configuration: configuration, store: store, log: log, issuer: try Self.issuer(configuration, log))
             let dead = try store.deadParts()
             if dead.count > 0 { log.write([.deadParts(dead)]) }
         } catch {
@@ -37,6 +39,20 @@ package actor Server {
             loop = made[0]
         } catch {
             throw ServerError("Cannot start a thread: \(error).")
+        }
+    }
+
+    /// What signs receipts, with the identity in the server's own folder, which the store has locked.
+    private static func issuer(_ configuration: ServerConfiguration, _ log: Log) throws(StoreError) -> ReceiptIssuer? {
+        // A receipt is worth no more than the acknowledgement.
+        guard configuration.durability == .commit else { return nil }
+        do throws(ServerIdentity.Fault) {
+            let folder = "\(configuration.directory)/\(RelativePath.reservedName)"
+            let (identity, isNew) = try ServerIdentity.open(in: folder)
+            log.write([.identity(identity.key, isNew: isNew)])
+            return ReceiptIssuer(identity, numbers: ReceiptNumbers())
+        } catch {
+            throw StoreError(.storageFailed, error.message)
         }
     }
 

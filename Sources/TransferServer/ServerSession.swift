@@ -226,12 +226,14 @@ extension ServerSession {
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
+        if hello.features.contains(.receipts) { lane.giveReceipts() }
         let timeouts = context.configuration.timeouts
         send(
             .welcome(
                 Welcome(
                     uploadSize: context.configuration.maximumUpload, heartbeat: timeouts.heartbeat.wireMilliseconds,
-                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent)))
+                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
+                    serverKey: context.serverKey)))
     }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch) {

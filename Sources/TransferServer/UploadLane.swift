@@ -1,5 +1,6 @@
 import TransferCodec
 import TransferProtocol
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -28,6 +29,8 @@ final class UploadLane: @unchecked Sendable {
     private var outcome = LaneOutcome()
     private var events: [LogEvent] = []
     private var lastReport: Int64 = 0
+    /// There where the client wants receipts and the server gives them.
+    private var issuer: ReceiptIssuer?
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
@@ -40,6 +43,11 @@ final class UploadLane: @unchecked Sendable {
         self.context = context
         self.connection = connection
         self.peer = peer
+    }
+
+    /// The client wants a receipt with every acknowledgement. To be called before the first batch.
+    func giveReceipts() {
+        issuer = context.issuer
     }
 
     func process(_ batches: [LaneBatch]) -> LaneOutcome {
@@ -93,7 +101,7 @@ final class UploadLane: @unchecked Sendable {
     private func start(_ begin: Begin) {
         let receiving = Receiving(
             begin, started: monotonicNanoseconds(), context: context, connection: connection,
-            digester: digester(begin.digest), inflation: inflation)
+            wantsReceipt: issuer != nil, digester: digester(begin.digest), inflation: inflation)
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
             receiving.assembly = try assembly(begin)
@@ -122,21 +130,24 @@ final class UploadLane: @unchecked Sendable {
     private func publish() {
         guard !ready.isEmpty else { return }
         let outcomes = context.store.publish(ready.map(\.publication))
-        for ((receiving, publication), outcome) in zip(ready, outcomes) {
-            switch outcome {
-            case .success(let published): acknowledge(receiving, publication, published)
-            case .failure(let error):
-                // Not `receiving.size`: by now the digester may count the bytes of a later upload.
-                settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
+        var results = zip(ready, outcomes).map { result(of: $0.publication, $1) }
+        issuer?.addReceipts(to: &results, of: ready, sender: peer)
+        for ((receiving, publication), result) in zip(ready, results) {
+            if result.isAcknowledgement {
+                context.recent.add(result, path: result.storedPath ?? publication.path.string)
             }
+            settle(receiving, result)
         }
         ready.removeAll(keepingCapacity: true)
     }
 
-    private func acknowledge(_ receiving: Receiving, _ publication: Publication, _ published: Published) {
-        let result = UploadResult(published, publication, isDurable: context.store.durability == .commit)
-        if result.code != .skipped { context.recent.add(result, path: result.storedPath ?? publication.path.string) }
-        settle(receiving, result)
+    private func result(of publication: Publication, _ outcome: Result<Published, StoreError>) -> UploadResult {
+        switch outcome {
+        case .success(let published):
+            UploadResult(published, publication, isDurable: context.store.durability == .commit)
+        // Not `receiving.size`: by now the digester may count the bytes of a later upload.
+        case .failure(let error): UploadResult(error, publication.id, size: publication.size)
+        }
     }
 
     private func reject(_ receiving: Receiving, _ error: StoreError) {
