@@ -17,6 +17,12 @@ package struct BodyReader {
         UploadID(high: try integer(UInt64.self), low: try integer(UInt64.self))
     }
 
+    /// The next `count` bytes; valid as long as the body.
+    package mutating func bytes(_ count: Int) throws(ProtocolFault) -> UnsafeRawBufferPointer {
+        let start = try advance(count)
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
+    }
+
     /// The next `count` bytes, copied.
     package mutating func array(_ count: Int) throws(ProtocolFault) -> [UInt8] {
         let start = try advance(count)

@@ -84,7 +84,8 @@ public struct RelativePath: Hashable, Sendable {
 
     private static func isReserved(_ component: Substring.UTF8View) -> Bool {
         guard component.contains(where: { $0 >= 0x80 }) else {
-            return component.lazy.map(asciiLowercased).elementsEqual(reservedName.utf8)
+            return component.first == UInt8(ascii: ".")
+                && component.lazy.map(asciiLowercased).elementsEqual(reservedName.utf8)
         }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         return String(String.UnicodeScalarView(seen)).uppercased() == reservedName.uppercased()

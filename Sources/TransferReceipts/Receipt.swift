@@ -44,16 +44,15 @@ extension Receipt {
     /// The canonical text: one JSON object, its members in this order, without spaces. It is the leaf that the server
     /// signs with others, so not a byte of it may ever change.
     package var text: [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(Self.usualSize + path.string.utf8.count)
-        append(to: &text)
-        return text
+        let capacity =
+            Self.fixedSize + ByteWriter.longestJSON(of: path.string) + ByteWriter.longestJSON(of: sender)
+        return ByteWriter.bytes(capacity: capacity) { append(to: &$0) }
     }
 
-    /// Bytes of a text without its path, or little more.
-    private static let usualSize = 416
+    /// Bytes of a text without its path and sender are fewer than this.
+    private static let fixedSize = 512
 
-    func append(to text: inout [UInt8]) {
+    private func append(to text: inout ByteWriter) {
         text.append("{\"version\":1,\"number\":")
         text.append(decimal: number)
         text.append(",\"uploadID\":\"")
@@ -61,15 +60,15 @@ extension Receipt {
         text.append("\",\"path\":")
         text.append(jsonString: path.string)
         text.append(",\"kind\":\"")
-        text.append(contentsOf: kind.name.utf8)
+        text.append(kind.name)
         text.append("\",\"size\":")
         text.append(decimal: size)
         text.append(",\"digest\":\"")
-        text.append(contentsOf: digest.algorithm.name.utf8)
-        text.append(UInt8(ascii: ":"))
+        text.append(digest.algorithm.name)
+        text.append(":")
         text.append(hexadecimal: digest.bytes)
         text.append("\",\"result\":\"")
-        text.append(contentsOf: result.name.utf8)
+        text.append(result.name)
         text.append("\",\"sender\":")
         text.append(jsonString: sender)
         text.append(",\"time\":\"")

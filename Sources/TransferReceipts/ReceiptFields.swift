@@ -13,7 +13,7 @@ struct ReceiptFields {
     var result: ResultCode?
     var sender: String?
     var time: ReceiptTime?
-    var server: [UInt8] = []
+    var server: Bytes32?
     var index: UInt64 = 0
     var treeSize: UInt64 = 0
     var inclusion: [Bytes32?] = []
@@ -32,7 +32,7 @@ extension Receipt {
             digest.algorithm == digest.algorithm.function.algorithm(forSize: fields.size)
         else { throw .malformed("no digest for content of this size") }
         guard let sender = fields.sender, sender.utf8.count <= Limits.sender else { throw .malformed("no sender") }
-        guard let server = ServerKey(fields.server) else { throw .malformed("no key") }
+        guard let server = fields.server.map(ServerKey.init) else { throw .malformed("no key") }
         guard let text = fields.path, let path = try? RelativePath(text) else { throw .malformed("no path") }
         self.init(
             number: fields.number, uploadID: uploadID, path: path, kind: kind, size: fields.size, digest: digest,
@@ -42,7 +42,7 @@ extension Receipt {
 
 extension SignedReceipt {
     /// - Throws: `malformed` or `unknownVersion`.
-    init(_ fields: ReceiptFields) throws(ReceiptFault) {
+    convenience init(_ fields: ReceiptFields) throws(ReceiptFault) {
         let receipt = try Receipt(fields)
         guard (1...UInt64(Limits.receiptBatch)).contains(fields.treeSize), fields.index < fields.treeSize else {
             throw .malformed("no leaf of a tree")
@@ -53,7 +53,8 @@ extension SignedReceipt {
         }
         guard fields.signature.count == ServerKey.signatureSize else { throw .malformed("no signature") }
         self.init(
-            receipt: receipt, index: UInt32(fields.index), treeSize: UInt32(fields.treeSize), inclusion: inclusion,
+            receipt, text: receipt.text, index: UInt32(fields.index), treeSize: UInt32(fields.treeSize),
+            inclusion: inclusion,
             signature: fields.signature)
     }
 }

@@ -43,13 +43,14 @@ package final class ReceiptIssuer: Sendable {
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
         let receipts = receipts(uploads, sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self))
         let hasher = TreeHasher()
-        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
+        let texts = receipts.map(\.text)
+        let tree = MerkleTree(texts.map(hasher.leaf), hasher)
         let treeSize = UInt32(receipts.count)
         let signature = identity.sign(SignedReceipt.signedMessage(treeSize: treeSize, root: tree.root))
         return receipts.enumerated().map { index, receipt in
             SignedReceipt(
-                receipt: receipt, index: UInt32(index), treeSize: treeSize, inclusion: tree.inclusionPath(of: index),
-                signature: signature)
+                receipt, text: texts[index], index: UInt32(index), treeSize: treeSize,
+                inclusion: tree.inclusionPath(of: index), signature: signature)
         }
     }
 

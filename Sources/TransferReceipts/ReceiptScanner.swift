@@ -27,7 +27,7 @@ struct ReceiptScanner {
         fields.result = Receipt.results.first { $0.name == result }
         fields.sender = try string(after: ",\"sender\":")
         fields.time = ReceiptTime(try string(after: ",\"time\":"))
-        fields.server = [UInt8](hexadecimal: try string(after: ",\"server\":")) ?? []
+        fields.server = [UInt8](hexadecimal: try string(after: ",\"server\":")).flatMap { Bytes32($0) }
         try proof(&fields)
         return fields
     }

@@ -21,28 +21,26 @@ public struct ReceiptTime: Hashable, Sendable {
 extension ReceiptTime: CustomStringConvertible {
     /// As in RFC 3339, always with three digits behind the point: `2026-01-01T00:00:00.500Z`.
     public var description: String {
-        var text: [UInt8] = []
-        append(to: &text)
-        return String(decoding: text, as: UTF8.self)
+        String(decoding: ByteWriter.bytes(capacity: 24) { append(to: &$0) }, as: UTF8.self)
     }
 
-    func append(to text: inout [UInt8]) {
+    func append(to text: inout ByteWriter) {
         let (days, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         let (year, month, day) = Self.date(days)
         text.append(decimal: year, digits: 4)
-        text.append(UInt8(ascii: "-"))
+        text.append("-")
         text.append(decimal: month, digits: 2)
-        text.append(UInt8(ascii: "-"))
+        text.append("-")
         text.append(decimal: day, digits: 2)
-        text.append(UInt8(ascii: "T"))
+        text.append("T")
         text.append(decimal: rest / 3_600_000, digits: 2)
-        text.append(UInt8(ascii: ":"))
+        text.append(":")
         text.append(decimal: rest / 60_000 % 60, digits: 2)
-        text.append(UInt8(ascii: ":"))
+        text.append(":")
         text.append(decimal: rest / 1_000 % 60, digits: 2)
-        text.append(UInt8(ascii: "."))
+        text.append(".")
         text.append(decimal: rest % 1_000, digits: 3)
-        text.append(UInt8(ascii: "Z"))
+        text.append("Z")
     }
 
     /// The Gregorian date that many days after 1970-01-01. Years are counted from March, so that the day that comes and

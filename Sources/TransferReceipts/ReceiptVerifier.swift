@@ -19,7 +19,7 @@ package final class ReceiptVerifier {
     ///
     /// - Throws: `notSigned`.
     package func verify(_ signed: SignedReceipt) throws(ReceiptFault) {
-        let leaf = hasher.leaf(signed.receipt.text)
+        let leaf = hasher.leaf(signed.text)
         let proven = last.flatMap { $0.signed.sharesSignature(with: signed) ? $0 : nil }
         guard var walk = InclusionWalk(from: leaf, index: signed.index, treeSize: signed.treeSize) else {
             throw .notSigned

@@ -3,29 +3,33 @@ import TransferProtocol
 extension SignedReceipt {
     /// As it travels in a `result` frame; `docs/PROTOCOL.md` has the table.
     package var encoded: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(256 + receipt.path.string.utf8.count + Bytes32.count * inclusion.count)
-        bytes.append(Receipt.version)
-        bytes.append(bigEndian: receipt.number)
-        receipt.uploadID.encode(into: &bytes)
-        bytes.append(receipt.kind.rawValue)
-        bytes.append(bigEndian: receipt.result.rawValue)
-        bytes.append(bigEndian: receipt.size)
-        bytes.append(bigEndian: receipt.time.milliseconds)
-        receipt.server.raw.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        bytes.append(contentsOf: signature)
-        bytes.append(bigEndian: index)
-        bytes.append(bigEndian: treeSize)
-        bytes.append(digest: receipt.digest)
-        bytes.append(sized: receipt.path.string)
-        bytes.append(sized: receipt.sender)
-        bytes.append(UInt8(inclusion.count))
-        for hash in inclusion { hash.withUnsafeBytes { bytes.append(contentsOf: $0) } }
-        return bytes
+        let texts = receipt.path.string.utf8.count + receipt.sender.utf8.count
+        // What is always there takes 201 bytes at most.
+        return ByteWriter.bytes(capacity: 256 + texts + Bytes32.count * inclusion.count) { bytes in
+            bytes.append(byte: Receipt.version)
+            bytes.append(bigEndian: receipt.number, size: 8)
+            bytes.append(receipt.uploadID.bytes)
+            bytes.append(byte: receipt.kind.rawValue)
+            bytes.append(bigEndian: UInt64(receipt.result.rawValue), size: 2)
+            bytes.append(bigEndian: receipt.size, size: 8)
+            bytes.append(bigEndian: receipt.time.milliseconds, size: 8)
+            receipt.server.raw.withUnsafeBytes { bytes.append($0) }
+            bytes.append(signature)
+            bytes.append(bigEndian: UInt64(index), size: 4)
+            bytes.append(bigEndian: UInt64(treeSize), size: 4)
+            bytes.append(byte: receipt.digest.algorithm.rawValue)
+            bytes.append(receipt.digest.bytes)
+            for text in [receipt.path.string, receipt.sender] {
+                bytes.append(bigEndian: UInt64(text.utf8.count), size: 2)
+                bytes.append(text)
+            }
+            bytes.append(byte: UInt8(inclusion.count))
+            for hash in inclusion { hash.withUnsafeBytes { bytes.append($0) } }
+        }
     }
 
     /// Reads what `encoded` writes and nothing else. Nothing is verified.
-    package init(decoding bytes: [UInt8]) throws(ReceiptFault) {
+    package convenience init(decoding bytes: [UInt8]) throws(ReceiptFault) {
         let fields: ReceiptFields
         do throws(ProtocolFault) {
             fields = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
@@ -41,29 +45,31 @@ extension SignedReceipt {
 
 extension ReceiptFields {
     fileprivate init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        version = UInt64(try reader.integer(UInt8.self))
-        number = try reader.integer(UInt64.self)
+        version = try reader.number(1)
+        number = try reader.number(8)
         uploadID = try reader.uploadID()
-        kind = ContentKind(rawValue: try reader.integer(UInt8.self))
-        result = ResultCode(rawValue: try reader.integer(UInt16.self))
-        size = try reader.integer(UInt64.self)
-        time = ReceiptTime(milliseconds: try reader.integer(UInt64.self))
-        server = try reader.array(Bytes32.count)
+        kind = ContentKind(rawValue: UInt8(try reader.number(1)))
+        result = ResultCode(rawValue: UInt16(try reader.number(2)))
+        size = try reader.number(8)
+        time = ReceiptTime(milliseconds: try reader.number(8))
+        server = Bytes32(try reader.bytes(Bytes32.count))
         signature = try reader.array(ServerKey.signatureSize)
-        index = UInt64(try reader.integer(UInt32.self))
-        treeSize = UInt64(try reader.integer(UInt32.self))
+        index = try reader.number(4)
+        treeSize = try reader.number(4)
         digest = try reader.digest()
         path = String(validating: try reader.sizedArray(), as: UTF8.self)
         sender = String(validating: try reader.sizedArray(), as: UTF8.self)
-        for _ in 0..<(try reader.integer(UInt8.self)) { inclusion.append(Bytes32(try reader.array(Bytes32.count))) }
+        let count = Int(try reader.number(1))
+        inclusion.reserveCapacity(count)
+        for _ in 0..<count { inclusion.append(Bytes32(try reader.bytes(Bytes32.count))) }
         try reader.finish()
     }
 }
 
-extension [UInt8] {
-    /// Two bytes of length, then the text.
-    fileprivate mutating func append(sized text: String) {
-        append(bigEndian: UInt16(text.utf8.count))
-        append(contentsOf: text.utf8)
+extension BodyReader {
+    /// An integer of that many bytes. The reader's own `integer` is generic and a call into another module, which takes
+    /// longer than all the rest.
+    fileprivate mutating func number(_ size: Int) throws(ProtocolFault) -> UInt64 {
+        try bytes(size).reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -6,24 +6,24 @@ extension SignedReceipt {
 
     /// As `json`, in UTF-8.
     package var jsonBytes: [UInt8] {
-        var line: [UInt8] = []
-        line.reserveCapacity(640 + receipt.path.string.utf8.count + 68 * inclusion.count)
-        line.append("{\"receipt\":")
-        receipt.append(to: &line)
-        line.append(",\"index\":")
-        line.append(decimal: UInt64(index))
-        line.append(",\"treeSize\":")
-        line.append(decimal: UInt64(treeSize))
-        line.append(",\"inclusion\":[")
-        for (position, hash) in inclusion.enumerated() {
-            line.append(position == 0 ? "\"" : ",\"")
-            hash.withUnsafeBytes { line.append(hexadecimal: $0) }
-            line.append(UInt8(ascii: "\""))
+        // Of the proof, what is always there takes 227 bytes at most.
+        ByteWriter.bytes(capacity: text.count + 256 + 67 * inclusion.count) { line in
+            line.append("{\"receipt\":")
+            line.append(text)
+            line.append(",\"index\":")
+            line.append(decimal: UInt64(index))
+            line.append(",\"treeSize\":")
+            line.append(decimal: UInt64(treeSize))
+            line.append(",\"inclusion\":[")
+            for (position, hash) in inclusion.enumerated() {
+                line.append(position == 0 ? "\"" : ",\"")
+                hash.withUnsafeBytes { line.append(hexadecimal: $0) }
+                line.append("\"")
+            }
+            line.append("],\"signature\":\"")
+            line.append(hexadecimal: signature)
+            line.append("\"}")
         }
-        line.append("],\"signature\":\"")
-        line.append(hexadecimal: signature)
-        line.append("\"}")
-        return line
     }
 
     /// Bytes of the longest line: a path and a sender of nothing but control characters take six times their bytes.
@@ -31,7 +31,7 @@ extension SignedReceipt {
 
     /// Reads what `json` writes and nothing else: members in another order, spaces and other spellings are refused, so
     /// that every reader sees what was signed. Nothing is verified.
-    package init(json line: [UInt8]) throws(ReceiptFault) {
+    package convenience init(json line: [UInt8]) throws(ReceiptFault) {
         guard line.count <= Self.longestLine else { throw .malformed("a line of \(line.count) bytes") }
         var scanner = ReceiptScanner(line)
         let fields = try scanner.fields()

@@ -12,6 +12,8 @@ package actor Server {
     private let context: ServerContext
     private let loops: [EventLoop]
     private let permits: Permits
+    /// What to say of the identity when the server starts to listen.
+    private let identity: LogEvent?
     private var listeners: [ListeningSocket] = []
     private var sessions: [Int: ServerSession] = [:]
     private var sessionCount = 0
@@ -24,8 +26,9 @@ package actor Server {
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
         do throws(StoreError) {
             let store = try FileStore(path: configuration.directory, durability: configuration.durability)
-            context = ServerContext(
-                configuration: configuration, store: store, log: log, issuer: try Self.issuer(configuration, log))
+            let (issuer, identity) = try Self.issuer(configuration) ?? (nil, nil)
+            self.identity = identity
+            context = ServerContext(configuration: configuration, store: store, log: log, issuer: issuer)
             let dead = try store.deadParts()
             if dead.count > 0 { log.write([.deadParts(dead)]) }
         } catch {
@@ -43,14 +46,17 @@ package actor Server {
     }
 
     /// What signs receipts, with the identity in the server's own folder, which the store has locked.
-    private static func issuer(_ configuration: ServerConfiguration, _ log: Log) throws(StoreError) -> ReceiptIssuer? {
+    ///
+    /// - Returns: that, and what to log; nothing where acknowledgements don't promise enough.
+    private static func issuer(_ configuration: ServerConfiguration) throws(StoreError) -> (ReceiptIssuer?, LogEvent?)?
+    {
         // A receipt is worth no more than the acknowledgement.
         guard configuration.durability == .commit else { return nil }
         do throws(ServerIdentity.Fault) {
             let folder = "\(configuration.directory)/\(RelativePath.reservedName)"
             let (identity, isNew) = try ServerIdentity.open(in: folder)
-            log.write([.identity(identity.key, isNew: isNew)])
-            return ReceiptIssuer(identity, numbers: ReceiptNumbers())
+            let issuer = ReceiptIssuer(identity, numbers: ReceiptNumbers())
+            return (issuer, .identity(identity.key, isNew: isNew))
         } catch {
             throw StoreError(.storageFailed, error.message)
         }
@@ -76,6 +82,7 @@ package actor Server {
             throw error
         }
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
+        if let identity { context.log.write([identity]) }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         return bound
     }

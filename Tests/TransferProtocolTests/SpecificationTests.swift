@@ -23,6 +23,7 @@ import Testing
             ("pathComponent", UInt64(Limits.pathComponent)), ("pathDepth", UInt64(Limits.pathDepth)),
             ("text", UInt64(Limits.text)), ("uploadSize", Limits.uploadSize),
             ("unacknowledgedUploads", UInt64(Limits.unacknowledgedUploads)),
+            ("receiptBatch", UInt64(Limits.receiptBatch)), ("sender", UInt64(Limits.sender)),
         ]
         #expect(rows == limits.map { [$0, "\($1)"] })
     }
@@ -39,9 +40,15 @@ import Testing
         let rows = document.tables(below: "### Optional fields").last?.dropFirst().map { Array($0.prefix(2)) }
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
-            (.retryAfter, "retryAfter"), (.part, "part"), (.assembly, "assembly"),
+            (.retryAfter, "retryAfter"), (.serverKey, "serverKey"), (.receipt, "receipt"), (.part, "part"),
+            (.assembly, "assembly"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
+    }
+
+    @Test func features() {
+        let rows = document.tables(below: "### `hello`").last?.dropFirst().map { Array($0.prefix(2)) }
+        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"]])
     }
 
     @Test func kinds() {
@@ -81,7 +88,7 @@ import Testing
     /// Every field of a byte table begins where the one before it ends.
     @Test func byteTablesHaveNoGaps() {
         let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
-        #expect(tables.count == 12)
+        #expect(tables.count == 13)
         for table in tables {
             var end: Int? = 0
             for row in table.dropFirst() {

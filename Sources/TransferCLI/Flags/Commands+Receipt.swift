@@ -49,8 +49,8 @@ extension Commands {
         examples: [
             .init(caption: "Read receipts", line: "transfer receipt show receipts.jsonl"),
             .init(
-                caption: "List the paths and digests",
-                line: "transfer receipt show --json receipts.jsonl | jq -r '.receipt | .path, .digest'"),
+                caption: "Give the lines to another program",
+                line: "transfer receipt show --json receipts.jsonl | jq .receipt"),
         ],
         outcomes: [
             .init(.success, "every line is a receipt"),
