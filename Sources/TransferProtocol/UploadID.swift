@@ -3,8 +3,8 @@ public struct UploadID: Hashable, Sendable {
     /// Bytes of an id.
     package static let size = 16
 
-    let high: UInt64
-    let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
     /// No upload: in results that end a connection.
     package static let none = UploadID(high: 0, low: 0)

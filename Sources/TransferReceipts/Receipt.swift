@@ -56,7 +56,7 @@ extension Receipt {
         text.append("{\"version\":1,\"number\":")
         text.append(decimal: number)
         text.append(",\"uploadID\":\"")
-        text.append(hexadecimal: uploadID.bytes)
+        withUnsafeBytes(of: (uploadID.high.bigEndian, uploadID.low.bigEndian)) { text.append(hexadecimal: $0) }
         text.append("\",\"path\":")
         text.append(jsonString: path.string)
         text.append(",\"kind\":\"")
@@ -68,7 +68,7 @@ extension Receipt {
         text.append(":")
         text.append(hexadecimal: digest.bytes)
         text.append("\",\"result\":\"")
-        text.append(result.name)
+        text.append(result == .committed ? "committed" as StaticString : "alreadyStored")
         text.append("\",\"sender\":")
         text.append(jsonString: sender)
         text.append(",\"time\":\"")
@@ -76,13 +76,5 @@ extension Receipt {
         text.append("\",\"server\":\"")
         server.raw.withUnsafeBytes { text.append(hexadecimal: $0) }
         text.append("\"}")
-    }
-}
-
-extension UploadID {
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        encode(into: &bytes)
-        return bytes
     }
 }

@@ -4,13 +4,11 @@
 /// It belongs to one task at a time.
 package final class ReceiptVerifier {
     private let hasher = TreeHasher()
-    private var last: Proven?
-
-    /// A receipt that was found good, and every node on its way: before step `n` it was at `walk[n]`.
-    fileprivate struct Proven {
-        let signed: SignedReceipt
-        let walk: [InclusionWalk]
-    }
+    /// The last receipt that was found good, and how far it was before each step on its way and at the end of it.
+    private var last: SignedReceipt?
+    private var lastWalk: [InclusionWalk] = []
+    /// The same of the one that is being verified.
+    private var walked: [InclusionWalk] = []
 
     package init() {}
 
@@ -20,35 +18,36 @@ package final class ReceiptVerifier {
     /// - Throws: `notSigned`.
     package func verify(_ signed: SignedReceipt) throws(ReceiptFault) {
         let leaf = hasher.leaf(signed.text)
-        let proven = last.flatMap { $0.signed.sharesSignature(with: signed) ? $0 : nil }
         guard var walk = InclusionWalk(from: leaf, index: signed.index, treeSize: signed.treeSize) else {
             throw .notSigned
         }
-        var steps = [walk]
+        let fellow = last.flatMap { $0.sharesSignature(with: signed) ? $0 : nil }
+        walked.removeAll(keepingCapacity: true)
         for (number, sibling) in signed.inclusion.enumerated() {
-            if let rest = proven?.continuation(of: walk, signed.inclusion[number...]) {
-                last = Proven(signed: signed, walk: steps.dropLast() + rest)
+            if let fellow, let joint = joint(of: walk, signed.inclusion[number...], with: fellow) {
+                lastWalk.replaceSubrange(..<joint, with: walked)
+                last = signed
                 return
             }
+            walked.append(walk)
             guard walk.step(sibling, hasher) else { throw .notSigned }
-            steps.append(walk)
         }
         guard walk.isAtRoot else { throw .notSigned }
-        // Of one batch with the last good one, so its signature needs no second look.
-        if proven?.walk.last?.hash != walk.hash {
+        // The signature over the same root needs no second look.
+        if fellow == nil || lastWalk.last?.hash != walk.hash {
             let message = SignedReceipt.signedMessage(treeSize: signed.treeSize, root: walk.hash)
             guard signed.receipt.server.verifies(signed.signature, of: message) else { throw .notSigned }
         }
-        last = Proven(signed: signed, walk: steps)
+        walked.append(walk)
+        swap(&walked, &lastWalk)
+        last = signed
     }
-}
 
-extension ReceiptVerifier.Proven {
-    /// The rest of the way to the root, when that of the good one came through the same node and went on alike.
-    fileprivate func continuation(of step: InclusionWalk, _ path: ArraySlice<Bytes32>) -> ArraySlice<InclusionWalk>? {
-        let done = signed.inclusion.count - path.count
-        guard done >= 0, walk[done] == step, signed.inclusion[done...] == path else { return nil }
-        return walk[done...]
+    /// Where the way of a good receipt of the same batch came through the same node, if it went on alike from there.
+    private func joint(of walk: InclusionWalk, _ path: ArraySlice<Bytes32>, with fellow: SignedReceipt) -> Int? {
+        let done = fellow.inclusion.count - path.count
+        guard done >= 0, lastWalk[done] == walk, fellow.inclusion[done...] == path else { return nil }
+        return done
     }
 }
 

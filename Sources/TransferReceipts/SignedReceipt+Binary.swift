@@ -8,7 +8,8 @@ extension SignedReceipt {
         return ByteWriter.bytes(capacity: 256 + texts + Bytes32.count * inclusion.count) { bytes in
             bytes.append(byte: Receipt.version)
             bytes.append(bigEndian: receipt.number, size: 8)
-            bytes.append(receipt.uploadID.bytes)
+            bytes.append(bigEndian: receipt.uploadID.high, size: 8)
+            bytes.append(bigEndian: receipt.uploadID.low, size: 8)
             bytes.append(byte: receipt.kind.rawValue)
             bytes.append(bigEndian: UInt64(receipt.result.rawValue), size: 2)
             bytes.append(bigEndian: receipt.size, size: 8)

@@ -18,7 +18,7 @@ import TransferTestSupport
         try server.program.waitForError("in.bin")
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
-        #expect(files(below: server.directory) == [".transfer/lock"])
+        #expect(files(below: server.directory) == RunningServer.ownFiles)
     }
 
     @Test func beforeTheStreamGivesAnything() throws {
