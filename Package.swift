@@ -64,8 +64,8 @@ let package = Package(
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferIO", "TransferSystem",
-                "TransferTestSupport", "CAllocations",
+                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferReceipts",
+                "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
 
