@@ -39,22 +39,26 @@ let package = Package(
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
+        library("TransferReceipts", uses: ["TransferProtocol", "TransferSystem", "CLinux", "COpenSSL"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO", "TransferStore",
+                "TransferCatalog",
             ]),
         library(
             "TransferClient",
-            uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "TransferIO", "CLinux"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO", "CLinux",
+            ]),
         .executableTarget(
             name: "TransferCLI",
             dependencies: [
-                "TransferServer", "TransferClient", "TransferProtocol", "TransferStore", "TransferSystem", "TransferIO",
-                "CLinux",
+                "TransferServer", "TransferClient", "TransferProtocol", "TransferCodec", "TransferReceipts",
+                "TransferStore", "TransferSystem", "TransferIO", "CLinux",
             ],
             swiftSettings: strict),
 
@@ -62,8 +66,8 @@ let package = Package(
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferIO", "TransferSystem",
-                "TransferTestSupport", "CAllocations",
+                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferReceipts",
+                "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
 
@@ -72,15 +76,22 @@ let package = Package(
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
+        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
         tests(
             "TransferServer",
-            uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferStore", "TransferCatalog"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferStore", "TransferCatalog",
+            ]),
         tests(
             "TransferClient",
-            uses: ["TransferProtocol", "TransferCodec", "TransferIO", "TransferServer", "TransferStore"]),
-        tests("TransferCLI", uses: ["TransferProtocol", "TransferClient", "TransferIO", "TransferStore"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferServer", "TransferStore",
+            ]),
+        tests(
+            "TransferCLI",
+            uses: ["TransferProtocol", "TransferClient", "TransferReceipts", "TransferIO", "TransferStore"]),
     ]
 )

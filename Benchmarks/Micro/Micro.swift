@@ -28,6 +28,7 @@ struct Micro {
             write("\(figure)\n", to: STDOUT_FILENO)
         }
         write("\(DigestBenchmark().rateAfterCodec())\n", to: STDOUT_FILENO)
+        for figure in try ReceiptBenchmark().rates() { write("\(figure)\n", to: STDOUT_FILENO) }
         let counts = try FrameBenchmark().allocations() + (try await UploadBenchmark.allocations())
         for figure in counts { write("\(figure)\n", to: STDOUT_FILENO) }
         if updating {

@@ -39,6 +39,8 @@ struct Transfer {
         switch arguments.command.name {
         case Commands.serve.name: return try await ServeCommand(arguments).run()
         case Commands.push.name: return try await PushCommand(arguments).run()
+        case Commands.receiptVerify.name: return try VerifyReceiptsCommand(arguments).run()
+        case Commands.receiptShow.name: return try ShowReceiptsCommand(arguments).run()
         default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }
     }

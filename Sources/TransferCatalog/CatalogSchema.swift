@@ -30,6 +30,15 @@ enum CatalogSchema {
             "ALTER TABLE uploads ADD COLUMN run INTEGER",
             "ALTER TABLE uploads ADD COLUMN modified INTEGER",
         ],
+        [
+            // Apart, because few uploads have one, and it is larger than all the rest.
+            """
+            CREATE TABLE receipts (
+                upload INTEGER PRIMARY KEY REFERENCES uploads (number) ON DELETE CASCADE,
+                receipt BLOB NOT NULL
+            )
+            """
+        ],
     ]
 
     static var version: Int64 { Int64(steps.count) }

@@ -10,6 +10,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let upsert: Statement
     private let upsertUnfinished: Statement
     private let delete: Statement
+    private let upsertReceipt: Statement
 
     /// - Parameter database: with today's tables.
     init(_ database: Database) throws(CatalogError) {
@@ -18,6 +19,8 @@ final class CatalogWriter: @unchecked Sendable {
         commit = try Statement("COMMIT", in: database, kind: .commit)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         upsertUnfinished = try Statement(CatalogColumns.upsertUnfinished, in: database)
+        upsertReceipt = try Statement(
+            "INSERT OR REPLACE INTO receipts (upload, receipt) SELECT number, ?2 FROM uploads WHERE id = ?1", in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
     }
 
@@ -29,7 +32,20 @@ final class CatalogWriter: @unchecked Sendable {
     func write(_ batches: [CatalogBatch]) throws(CatalogError) {
         try transaction { () throws(CatalogError) in
             for batch in batches {
-                for entry in batch.entries { try CatalogColumns.run(upsert, entry) }
+                for entry in batch.entries {
+                    try CatalogColumns.run(upsert, entry)
+                    if let receipt = entry.receipt { try write(receipt, of: entry.id) }
+                }
+            }
+        }
+    }
+
+    private func write(_ receipt: [UInt8], of id: UploadID) throws(CatalogError) {
+        try id.withBytes { (id) throws(CatalogError) in
+            upsertReceipt.bind(1, blob: id)
+            try receipt.span.bytes.withUnsafeBytes { (receipt) throws(CatalogError) in
+                upsertReceipt.bind(2, blob: receipt)
+                try upsertReceipt.run()
             }
         }
     }

@@ -50,6 +50,10 @@ public struct ClientConfiguration: Sendable {
     /// The program and its version, as told to the server.
     public var agent = "transfer-client"
 
+    /// Whether each report has to have a signed receipt. A push to a server that gives none fails before anything is
+    /// sent.
+    public var wantsReceipts = false
+
     /// Whether files are counted ahead, for progress in per cent. Costs one more look at every directory.
     public var countsAhead = false
 

@@ -1,6 +1,7 @@
 import Glibc
 import TransferIO
 import TransferProtocol
+import TransferReceipts
 import TransferSystem
 
 /// One connection to the server: sends what the producer makes, a bounded number of chunks ahead, and turns the
@@ -14,6 +15,8 @@ actor ClientSession {
         case lost(String)
         /// The server ended it and trying again cannot help.
         case refused(UploadResult)
+        /// The server can't do what is wanted of it; a sentence.
+        case unsupported(String)
         /// The server broke the protocol.
         case fault(ProtocolFault)
         case cancelled
@@ -35,6 +38,9 @@ actor ClientSession {
     /// Uploads that the server is asked about at once: enough to hide the answer's way, and few enough that files are sent
     /// one after the other.
     private static let mostQuestions = 8
+
+    private static let noReceipts =
+        "The server gives no receipts: it is older, or was told not to make uploads durable. Nothing was sent."
 
     /// Bytes received at once; results are short.
     private static let receiveSize = 64 << 10
@@ -63,6 +69,7 @@ actor ClientSession {
     /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
     private var produced = 0
     private var worthwhile = Lanes.worthwhile.lowerBound
+    private var inspector: ReceiptInspector?
     private var isLeaving = false
     private var hasSendFailed = false
     private var heldUntil = MonotonicTime(nanoseconds: 0)
@@ -106,7 +113,8 @@ actor ClientSession {
         if let ending { return ending }
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
-        send(.hello(Hello(agent: run.configuration.agent, run: run.number)))
+        let features: Features = run.configuration.wantsReceipts ? .receipts : []
+        send(.hello(Hello(agent: run.configuration.agent, features: features, run: run.number)))
         let reader = Task(executorPreference: run.loop) { await self.readLoop() }
         let writer = Task(executorPreference: run.loop) { await self.writeLoop() }
         await produceLoop()
@@ -185,11 +193,15 @@ extension ClientSession {
 
     /// Empty ones to be filled. Two at once save a hop to the pool and back, where there is enough to send meanwhile.
     private func takeChunks() async -> [OutgoingChunk] {
-        let first = OutgoingChunk(await run.buffers.take())
+        let first = newChunk(await run.buffers.take())
         guard !queue.isEmpty, queue.chunkCount + 2 <= Self.chunksAhead, let second = run.buffers.takeNow() else {
             return [first]
         }
-        return [first, OutgoingChunk(second)]
+        return [first, newChunk(second)]
+    }
+
+    private func newChunk(_ buffer: BlockBuffer) -> OutgoingChunk {
+        OutgoingChunk(buffer)
     }
 
     private var mayFill: Bool {
@@ -197,7 +209,11 @@ extension ClientSession {
     }
 
     /// How many uploads may begin now. One that has begun goes on while others are held back.
-    private var allowance: Int { isLeaving || heldUntil > .now ? 0 : machine.allowance }
+    private var allowance: Int {
+        // Nothing is sent to a server that will give no receipt for it, and only `welcome` tells.
+        let mayBegin = !run.configuration.wantsReceipts || inspector != nil
+        return mayBegin && !isLeaving && heldUntil <= .now ? machine.allowance : 0
+    }
 
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
@@ -389,6 +405,12 @@ extension ClientSession {
         liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
         liveness.established(now: .now)
         armTimer()
+        if run.configuration.wantsReceipts {
+            guard let key = welcome.serverKey.flatMap({ ServerKey($0) }) else {
+                return end(.unsupported(Self.noReceipts))
+            }
+            inspector = ReceiptInspector(key)
+        }
         if isFirst { run.channel.send(.connected(server: run.server.description)) }
         tellProducer()
     }
@@ -414,7 +436,7 @@ extension ClientSession {
     }
 
     private func finished(_ result: UploadResult) {
-        guard let (upload, failure) = inFlight.remove(result.id) else { return }
+        guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         questions.removeValue(forKey: result.id)?.split.whole.asked = nil
         run.lanes.expectsKnown = result.code == .alreadyStored
         if result.id == lastBegun { answer = .settled }
@@ -427,10 +449,17 @@ extension ClientSession {
             if result.code == .staged {
                 if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
             } else {
-                run.channel.send(upload) { UploadReport($0, result) }
+                run.channel.send(upload) { report($0, result, digest) }
             }
         }
         tellProducer()
+    }
+
+    /// - Parameter digest: of the content as it was sent, if all of it was.
+    private func report(_ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?) -> UploadReport {
+        var report = UploadReport(upload, result)
+        if let inspector { report.takeReceipt(of: result, digest: digest, inspector) }
+        return report
     }
 
     /// A file whose parts the server doesn't have any more starts anew, with the same id.

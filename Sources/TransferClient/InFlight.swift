@@ -40,8 +40,9 @@ struct InFlight {
         entries[id]?.failure = failure
     }
 
-    mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: LocalFailure?)? {
-        entries.removeValue(forKey: id).map { ($0.upload, $0.failure) }
+    /// - Returns: the digest too, when all of the content was sent.
+    mutating func remove(_ id: UploadID) -> (upload: PendingUpload, failure: LocalFailure?, digest: Digest?)? {
+        entries.removeValue(forKey: id).map { ($0.upload, $0.failure, $0.digest) }
     }
 
     mutating func takeAll() -> [PendingUpload] {

@@ -203,8 +203,9 @@ extension LaneProducer {
         let digest = ContentDigester.digest(configuration.digest, content)
         pending.digest = digest
         if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
+        let declared = End(size: UInt64(size), digest: digest)
         var end: [UInt8] = []
-        Message.end(End(size: UInt64(size), digest: digest)).encode(into: &end)
+        Message.end(declared).encode(into: &end)
         chunk.append(frame)
         if size > 0 { chunk.appendData(offset: header, length: size) }
         chunk.append(end)

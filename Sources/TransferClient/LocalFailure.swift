@@ -19,6 +19,9 @@ struct LocalFailure: Error, Equatable {
         return LocalFailure(code: .sourceUnreadable, message: advice)
     }
 
+    static let connectionLost = LocalFailure(
+        code: .connectionLost, message: "Not acknowledged: the connection was lost.")
+
     static let changed = LocalFailure(
         code: .sourceChanged, message: "The file changed while it was read; push it again when it is at rest.")
 

@@ -51,6 +51,8 @@ public struct PushFailure: Error, Sendable, Equatable {
         case protocolFault
         /// The push was cancelled.
         case cancelled
+        /// The server can't do what was asked for.
+        case unsupported
     }
 
     /// What kind of failure.

@@ -54,6 +54,9 @@ actor PushRun {
             case .complete: return .success(())
             case .cancelled: return await cancelled(session)
             case .refused(let result): return await refused(result, session)
+            case .unsupported(let message):
+                let local = LocalFailure(code: .cancelled, message: "Not sent.")
+                return await giveUp(session, PushFailure(reason: .unsupported, message: message), local)
             case .fault(let fault):
                 let message = "The server broke the protocol: \(fault.message)"
                 return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
@@ -183,8 +186,9 @@ extension PushRun {
     }
 
     /// Reports everything that has no report yet, to the last file, so that nobody has to guess what is missing.
-    private func giveUp(_ session: ClientSession?, _ failure: PushFailure) async -> Result<Void, PushFailure> {
-        let local = LocalFailure(code: .connectionLost, message: "Not acknowledged: the connection was lost.")
+    private func giveUp(
+        _ session: ClientSession?, _ failure: PushFailure, _ local: LocalFailure = .connectionLost
+    ) async -> Result<Void, PushFailure> {
         await report(session, local)
         let feed = context.feed
         while let item = await context.pool.run({ feed.next() }) {

@@ -1,4 +1,5 @@
 public import TransferProtocol
+public import TransferReceipts
 
 /// How one upload ended.
 public struct UploadReport: Sendable, Equatable {
@@ -11,7 +12,7 @@ public struct UploadReport: Sendable, Equatable {
     /// The server's acknowledgement, or why it never came to one.
     public var result: ResultCode
 
-    /// Where the content is, relative to the server's directory; nothing unless the result is a success.
+    /// Where the content is, relative to the server's directory; nothing unless it is stored.
     public var storedPath: String?
 
     /// What it is.
@@ -25,6 +26,10 @@ public struct UploadReport: Sendable, Equatable {
 
     /// Whether the server had synced file and directory before it answered.
     public var isDurable = false
+
+    /// What the server signed; verified, and about this upload. There where receipts are wanted and the upload is stored;
+    /// if it should be and isn't, the result is `badReceipt`.
+    public var receipt: SignedReceipt?
 
     /// From the start of reading to the result.
     public var seconds = 0.0

@@ -1,34 +1,40 @@
 /// Reads the fields of a message body in order; every read is checked against what is left. Lives only inside the
 /// `withUnsafeBytes` that lends it the body.
-struct BodyReader {
+package struct BodyReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    init(_ bytes: UnsafeRawBufferPointer) {
+    package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(ProtocolFault) -> T {
+    package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) throws(ProtocolFault) -> T {
         let start = try advance(MemoryLayout<T>.size)
         return T(bigEndian: bytes.loadUnaligned(fromByteOffset: start, as: type))
     }
 
-    mutating func uploadID() throws(ProtocolFault) -> UploadID {
+    package mutating func uploadID() throws(ProtocolFault) -> UploadID {
         UploadID(high: try integer(UInt64.self), low: try integer(UInt64.self))
     }
 
+    /// The next `count` bytes; valid as long as the body.
+    package mutating func bytes(_ count: Int) throws(ProtocolFault) -> UnsafeRawBufferPointer {
+        let start = try advance(count)
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start + count])
+    }
+
     /// The next `count` bytes, copied.
-    mutating func array(_ count: Int) throws(ProtocolFault) -> [UInt8] {
+    package mutating func array(_ count: Int) throws(ProtocolFault) -> [UInt8] {
         let start = try advance(count)
         return Array(bytes[start..<start + count])
     }
 
     /// Two bytes of length, then that many.
-    mutating func sizedArray() throws(ProtocolFault) -> [UInt8] {
+    package mutating func sizedArray() throws(ProtocolFault) -> [UInt8] {
         try array(Int(try integer(UInt16.self)))
     }
 
-    mutating func digest() throws(ProtocolFault) -> Digest {
+    package mutating func digest() throws(ProtocolFault) -> Digest {
         let number = try integer(UInt8.self)
         guard let algorithm = DigestAlgorithm(rawValue: number) else {
             throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
@@ -73,7 +79,7 @@ struct BodyReader {
     }
 
     /// Messages without optional fields end where their last field does.
-    func finish() throws(ProtocolFault) {
+    package func finish() throws(ProtocolFault) {
         guard offset == bytes.count else {
             throw .malformed("The message has \(bytes.count - offset) bytes too many.")
         }

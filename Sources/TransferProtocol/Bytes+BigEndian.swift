@@ -6,7 +6,7 @@ extension RawSpan {
 }
 
 extension [UInt8] {
-    mutating func append<T: FixedWidthInteger>(bigEndian value: T) {
+    package mutating func append<T: FixedWidthInteger>(bigEndian value: T) {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 

@@ -19,6 +19,10 @@ struct FieldTag: RawRepresentable, Hashable {
     static let keeps = FieldTag(rawValue: 9)
     /// At the end of `begin` and `result`: the check of everything before it in the body, 4 bytes.
     static let check = FieldTag(rawValue: 10)
+    /// In `welcome`: the public key that the server signs receipts with, 32 bytes.
+    static let serverKey = FieldTag(rawValue: 7)
+    /// In `result`: a signed receipt.
+    static let receipt = FieldTag(rawValue: 8)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.

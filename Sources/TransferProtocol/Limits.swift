@@ -23,6 +23,13 @@ package enum Limits {
     /// Bytes of a human sentence or an agent's name.
     package static let text = 1024
 
+    /// Uploads that one signature covers at most: many times what one connection can have unacknowledged. Bounds the
+    /// inclusion path to 16 hashes.
+    package static let receiptBatch = 65_536
+
+    /// Bytes of the sender's name in a receipt: the longest address of a socket (unix(7)) and room for names.
+    package static let sender = 255
+
     /// Largest upload, in bytes: what a signed 64-bit file offset (off_t) can address.
     package static let uploadSize = UInt64(Int64.max)
 

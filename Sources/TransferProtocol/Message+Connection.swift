@@ -1,7 +1,7 @@
 /// The client's first frame.
 package struct Hello: Equatable, Sendable {
-    /// Bits for what the sender can do beyond this specification; none are defined yet.
-    package var features: UInt32 = 0
+    /// Bits for what the sender wants beyond the basics; those that aren't known are kept.
+    package var features: Features = []
 
     /// The program and its version, for logs.
     package var agent: String
@@ -9,13 +9,14 @@ package struct Hello: Equatable, Sendable {
     /// The push that the connection is part of: the same number on all of its connections, and by chance on no other.
     package var run: UInt64?
 
-    package init(agent: String, run: UInt64? = nil) {
+    package init(agent: String, features: Features = [], run: UInt64? = nil) {
         self.agent = agent
+        self.features = features
         self.run = run
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        features = try reader.integer(UInt32.self)
+        features = Features(rawValue: try reader.integer(UInt32.self))
         let fields = try reader.fields(known: [.agent, .run])
         agent = fields.text(.agent)
         run = try fields[.run].map { (bytes) throws(ProtocolFault) in
@@ -25,7 +26,7 @@ package struct Hello: Equatable, Sendable {
     }
 
     func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: features)
+        bytes.append(bigEndian: features.rawValue)
         bytes.append(field: .agent, text: agent)
         if let run { bytes.append(field: .run, Swift.withUnsafeBytes(of: run.bigEndian) { Array($0) }) }
     }
@@ -33,8 +34,8 @@ package struct Hello: Equatable, Sendable {
 
 /// The server's first frame: what it allows on this connection.
 package struct Welcome: Equatable, Sendable {
-    /// As in `Hello`.
-    package var features: UInt32 = 0
+    /// As in `Hello`; none are defined.
+    package var features: Features = []
 
     /// Bytes of the largest `data` body that the server takes.
     package var dataBody: UInt32
@@ -57,10 +58,16 @@ package struct Welcome: Equatable, Sendable {
     /// Seconds for which the server keeps what has arrived of an unfinished upload; nothing when it doesn't say.
     package var keeps: UInt32?
 
+    /// The public key that the server signs receipts with, `serverKeySize` bytes; nothing when it gives none.
+    package var serverKey: [UInt8]?
+
+    /// Bytes of a public key: Ed25519 (RFC 8032, section 5.1.5).
+    package static let serverKeySize = 32
+
     package init(
         dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
         uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
-        agent: String = "", serverName: String = "", keeps: UInt32? = nil
+        agent: String = "", serverName: String = "", keeps: UInt32? = nil, serverKey: [UInt8]? = nil
     ) {
         self.dataBody = UInt32(dataBody)
         self.unacknowledgedUploads = UInt32(unacknowledgedUploads)
@@ -70,23 +77,28 @@ package struct Welcome: Equatable, Sendable {
         self.agent = agent
         self.serverName = serverName
         self.keeps = keeps
+        self.serverKey = serverKey
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        features = try reader.integer(UInt32.self)
+        features = Features(rawValue: try reader.integer(UInt32.self))
         dataBody = try reader.integer(UInt32.self)
         unacknowledgedUploads = try reader.integer(UInt32.self)
         uploadSize = try reader.integer(UInt64.self)
         heartbeat = try reader.integer(UInt32.self)
         silence = try reader.integer(UInt32.self)
-        let fields = try reader.fields(known: [.agent, .serverName, .keeps])
+        let fields = try reader.fields(known: [.agent, .serverName, .keeps, .serverKey])
         agent = fields.text(.agent)
         serverName = fields.text(.serverName)
         keeps = try fields.number(.keeps)
+        serverKey = fields[.serverKey]
+        guard serverKey?.count ?? Self.serverKeySize == Self.serverKeySize else {
+            throw .malformed("The server key field must have \(Self.serverKeySize) bytes.")
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: features)
+        bytes.append(bigEndian: features.rawValue)
         bytes.append(bigEndian: dataBody)
         bytes.append(bigEndian: unacknowledgedUploads)
         bytes.append(bigEndian: uploadSize)
@@ -95,6 +107,7 @@ package struct Welcome: Equatable, Sendable {
         bytes.append(field: .agent, text: agent)
         bytes.append(field: .serverName, text: serverName)
         if let keeps { bytes.append(field: .keeps, number: keeps) }
+        if let serverKey { bytes.append(field: .serverKey, serverKey) }
     }
 }
 

@@ -71,7 +71,7 @@ package struct Received: Equatable, Sendable {
 }
 
 extension [UInt8] {
-    mutating func append(digest: Digest) {
+    package mutating func append(digest: Digest) {
         append(digest.algorithm.rawValue)
         append(contentsOf: digest.bytes)
     }

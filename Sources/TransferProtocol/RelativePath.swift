@@ -55,6 +55,7 @@ public struct RelativePath: Hashable, Sendable {
     }
 
     private static func check(_ path: String.UTF8View) throws(Fault) {
+        guard !isPlain(path) else { return }
         guard !path.isEmpty else { throw Fault(message: "The path is empty.") }
         guard path.count <= Limits.path else {
             throw Fault(message: "The path has \(path.count) bytes; the limit is \(Limits.path).")
@@ -71,6 +72,27 @@ public struct RelativePath: Hashable, Sendable {
         }
     }
 
+    /// Whether one look at each byte is enough to see that nothing is wrong, as with nearly all paths: ASCII, and no name
+    /// that begins with a dot.
+    private static func isPlain(_ path: String.UTF8View) -> Bool {
+        guard path.count <= Limits.path else { return false }
+        var (components, length) = (1, 0)
+        for byte in path {
+            switch byte {
+            case UInt8(ascii: "/"):
+                guard length > 0 else { return false }
+                components += 1
+                length = 0
+            case UInt8(ascii: ".") where length == 0: return false
+            case 1..<0x80:
+                length += 1
+                guard length <= Limits.pathComponent else { return false }
+            default: return false
+            }
+        }
+        return length > 0 && components <= Limits.pathDepth
+    }
+
     private static func check(component: Substring.UTF8View) throws(Fault) {
         guard !component.isEmpty else { throw Fault(message: "The path has an empty component.") }
         guard !component.elementsEqual(".".utf8), !component.elementsEqual("..".utf8) else {
@@ -84,7 +106,8 @@ public struct RelativePath: Hashable, Sendable {
 
     private static func isReserved(_ component: Substring.UTF8View) -> Bool {
         guard component.contains(where: { $0 >= 0x80 }) else {
-            return component.lazy.map(asciiLowercased).elementsEqual(reservedName.utf8)
+            return component.first == UInt8(ascii: ".")
+                && component.lazy.map(asciiLowercased).elementsEqual(reservedName.utf8)
         }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         return String(String.UnicodeScalarView(seen)).uppercased() == reservedName.uppercased()

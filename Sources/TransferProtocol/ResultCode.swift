@@ -129,6 +129,8 @@ extension ResultCode {
     public static let connectionLost = ResultCode(rawValue: 603)
     /// The push was stopped before this upload was acknowledged.
     public static let cancelled = ResultCode(rawValue: 604)
+    /// The content is stored, but the receipt that was asked for is missing or wrong.
+    public static let badReceipt = ResultCode(rawValue: 605)
 
     /// Every code with its name, in the order of `docs/PROTOCOL.md`.
     package static let all: [(code: ResultCode, name: String)] = [
@@ -146,6 +148,7 @@ extension ResultCode {
         (.storageFailed, "storageFailed"), (.busy, "busy"), (.shuttingDown, "shuttingDown"), (.timedOut, "timedOut"),
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
         (.sourceSkipped, "sourceSkipped"), (.connectionLost, "connectionLost"), (.cancelled, "cancelled"),
+        (.badReceipt, "badReceipt"),
     ]
 
     private static let names = Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0.name) })

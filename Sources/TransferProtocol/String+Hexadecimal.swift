@@ -1,6 +1,6 @@
 extension String {
     /// Two digits for each byte, lower case.
-    init(hexadecimal bytes: some Collection<UInt8>) {
+    package init(hexadecimal bytes: some Collection<UInt8>) {
         self.init(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
             var end = 0
             for byte in bytes {

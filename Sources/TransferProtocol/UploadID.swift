@@ -41,7 +41,7 @@ public struct UploadID: Hashable, Sendable {
         low = bytes.bigEndian(at: offset + 8, as: UInt64.self)
     }
 
-    func encode(into bytes: inout [UInt8]) {
+    package func encode(into bytes: inout [UInt8]) {
         bytes.append(bigEndian: high)
         bytes.append(bigEndian: low)
     }

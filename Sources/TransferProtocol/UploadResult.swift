@@ -21,9 +21,13 @@ package struct UploadResult: Equatable, Sendable {
     /// Milliseconds after which a retry has a chance.
     package var retryAfter: UInt32?
 
+    /// A signed receipt for an acknowledgement, where the client asked for one.
+    package var receipt: [UInt8]?
+
     package init(
         id: UploadID, code: ResultCode, isDurable: Bool = false, size: UInt64 = 0, digest: Digest? = nil,
-        storedPath: String? = nil, message: String = "", retryAfter: UInt32? = nil
+        storedPath: String? = nil, message: String = "", retryAfter: UInt32? = nil,
+        receipt: [UInt8]? = nil
     ) {
         self.id = id
         self.code = code
@@ -33,6 +37,7 @@ package struct UploadResult: Equatable, Sendable {
         self.storedPath = storedPath
         self.message = message
         self.retryAfter = retryAfter
+        self.receipt = receipt
     }
 
     /// Tells the peer what it did wrong; the connection closes after it.
@@ -49,6 +54,9 @@ extension UploadResult {
         static let all: Flags = [.durable, .digest]
     }
 
+    /// Made once: it would be an allocation for every result.
+    private static let tags: Set<FieldTag> = [.message, .storedPath, .retryAfter, .receipt]
+
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.uploadID()
         code = ResultCode(rawValue: try reader.integer(UInt16.self))
@@ -57,7 +65,7 @@ extension UploadResult {
         isDurable = flags.contains(.durable)
         size = try reader.integer(UInt64.self)
         digest = flags.contains(.digest) ? try reader.digest() : nil
-        let fields = try reader.fields(known: [.message, .storedPath, .retryAfter])
+        let fields = try reader.fields(known: Self.tags)
         message = fields.text(.message)
         storedPath = try fields[.storedPath].map { (bytes) throws(ProtocolFault) in
             guard let path = String(validating: bytes, as: UTF8.self) else {
@@ -66,6 +74,7 @@ extension UploadResult {
             return path
         }
         retryAfter = try fields.number(.retryAfter)
+        receipt = fields[.receipt]
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -80,5 +89,6 @@ extension UploadResult {
         bytes.append(field: .message, text: message)
         if let storedPath { bytes.append(field: .storedPath, storedPath.utf8) }
         if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
+        if let receipt { bytes.append(field: .receipt, receipt) }
     }
 }

@@ -1,4 +1,5 @@
 import TransferProtocol
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -64,6 +65,14 @@ enum LogValue: Sendable {
 extension LogEvent {
     static func listening(_ address: String) -> LogEvent {
         LogEvent(.info, "listening", "listening on \(address)", [("address", .string(address))])
+    }
+
+    static func identity(_ key: ServerKey, isNew: Bool) -> LogEvent {
+        LogEvent(
+            .info, "identity", (isNew ? "made a new identity, " : "receipts are signed by ") + key.fingerprint,
+            [
+                ("fingerprint", .string(key.fingerprint)), ("key", .string(key.hexadecimal)), ("new", .bool(isNew)),
+            ])
     }
 
     static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {

@@ -1,5 +1,6 @@
 package import TransferIO
 import TransferProtocol
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -11,6 +12,8 @@ package actor Server {
     private let context: ServerContext
     private let loops: [EventLoop]
     private let permits: Permits
+    /// What to say of the identity when the server starts to listen.
+    private let identity: LogEvent?
     private var listeners: [ListeningSocket] = []
     private var sessions: [Int: ServerSession] = [:]
     private var sessionCount = 0
@@ -23,7 +26,9 @@ package actor Server {
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
         do throws(StoreError) {
             let store = try FileStore(path: configuration.directory, durability: configuration.durability)
-            context = ServerContext(configuration: configuration, store: store, log: log)
+            let (issuer, identity) = try Self.issuer(configuration) ?? (nil, nil)
+            self.identity = identity
+            context = ServerContext(configuration: configuration, store: store, log: log, issuer: issuer)
             context.expire(leftovers: true)
         } catch {
             throw ServerError(error.message)
@@ -36,6 +41,23 @@ package actor Server {
             loop = made[0]
         } catch {
             throw ServerError("Cannot start a thread: \(error).")
+        }
+    }
+
+    /// What signs receipts, with the identity in the server's own folder, which the store has locked.
+    ///
+    /// - Returns: that, and what to log; nothing where acknowledgements don't promise enough.
+    private static func issuer(_ configuration: ServerConfiguration) throws(StoreError) -> (ReceiptIssuer?, LogEvent?)?
+    {
+        // A receipt is worth no more than the acknowledgement.
+        guard configuration.durability == .commit else { return nil }
+        do throws(ServerIdentity.Fault) {
+            let folder = "\(configuration.directory)/\(RelativePath.reservedName)"
+            let (identity, isNew) = try ServerIdentity.open(in: folder)
+            let issuer = ReceiptIssuer(identity, numbers: ReceiptNumbers())
+            return (issuer, .identity(identity.key, isNew: isNew))
+        } catch {
+            throw StoreError(.storageFailed, error.message)
         }
     }
 
@@ -59,6 +81,7 @@ package actor Server {
             throw error
         }
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
+        if let identity { context.log.write([identity]) }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         return bound

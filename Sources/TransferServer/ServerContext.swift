@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferIO
 import TransferProtocol
+import TransferReceipts
 import TransferStore
 
 /// What all sessions of a server share.
@@ -13,6 +14,12 @@ final class ServerContext: Sendable {
     let known: KnownUploads
     let assemblies = Assemblies()
 
+    /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.
+    let issuer: ReceiptIssuer?
+
+    /// What receipts are verified with.
+    var serverKey: [UInt8]? { issuer?.key.raw.bytes }
+
     /// Bytes read from a socket at once and handed to the pool at once: large enough that the hop costs nothing, small
     /// enough to stay in the cache between receiving and writing.
     static let bufferSize = 256 << 10
@@ -20,11 +27,12 @@ final class ServerContext: Sendable {
     /// Buffers for all sessions together; with 256 KiB each, 16 MiB.
     static let bufferCount = 64
 
-    init(configuration: ServerConfiguration, store: FileStore, log: Log) {
+    init(configuration: ServerConfiguration, store: FileStore, log: Log, issuer: ReceiptIssuer?) {
         self.configuration = configuration
         self.store = store
         self.log = log
         known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
+        self.issuer = issuer
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         pool.submit { [known] in known.load() }

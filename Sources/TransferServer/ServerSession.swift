@@ -231,13 +231,15 @@ extension ServerSession {
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
+        if hello.features.contains(.receipts) { lane.giveReceipts() }
         let timeouts = context.configuration.timeouts
         send(
             .welcome(
                 Welcome(
                     uploadSize: context.configuration.maximumUpload, heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
-                    keeps: UInt32(clamping: context.configuration.keepUnfinished.nanoseconds / 1_000_000_000))))
+                    keeps: UInt32(clamping: context.configuration.keepUnfinished.nanoseconds / 1_000_000_000),
+                    serverKey: context.serverKey)))
     }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {

@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferCodec
 import TransferProtocol
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -33,6 +34,8 @@ final class UploadLane: @unchecked Sendable {
     var outcome = LaneOutcome()
     var events: [LogEvent] = []
     private var lastReport: Int64 = 0
+    /// There where the client wants receipts and the server gives them.
+    private var issuer: ReceiptIssuer?
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
@@ -48,6 +51,11 @@ final class UploadLane: @unchecked Sendable {
         self.early = early
         self.connection = connection
         self.peer = peer
+    }
+
+    /// The client wants a receipt with every acknowledgement. To be called before the first batch.
+    func giveReceipts() {
+        issuer = context.issuer
     }
 
     func process(_ batches: [LaneBatch]) -> LaneOutcome {
@@ -112,7 +120,7 @@ final class UploadLane: @unchecked Sendable {
 
     private func admit(_ receiving: Receiving) throws(StoreError) {
         if let result = try receiving.admit() {
-            settle(receiving, result)
+            settle(receiving, withReceipt(result, receiving))
             state = .rejected
             return
         }
@@ -123,7 +131,8 @@ final class UploadLane: @unchecked Sendable {
     private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
         switch try receiving.finish(end) {
         case .publish(let publication): ready.append((receiving, publication))
-        case .staged(let result), .known(let result): settle(receiving, result)
+        case .staged(let result): settle(receiving, result)
+        case .known(let result): settle(receiving, withReceipt(result, receiving))
         }
     }
 
@@ -131,22 +140,24 @@ final class UploadLane: @unchecked Sendable {
     private func publish() {
         guard !ready.isEmpty else { return }
         let outcomes = context.store.publish(ready.map(\.publication))
-        record(outcomes)
-        for ((receiving, publication), outcome) in zip(ready, outcomes) {
-            switch outcome {
-            case .success(let published):
-                let isDurable = context.store.durability == .commit
-                settle(receiving, UploadResult(published, publication, isDurable: isDurable))
-            case .failure(let error):
-                // Not `receiving.size`: by now the digester may count the bytes of a later upload.
-                settle(receiving, UploadResult(error, receiving.begin.id, size: publication.size))
-            }
-        }
+        var results = zip(ready, outcomes).map { result(of: $0.publication, $1) }
+        issuer?.addReceipts(to: &results, of: ready, sender: peer)
+        record(outcomes, results)
+        for ((receiving, _), result) in zip(ready, results) { settle(receiving, result) }
         for (receiving, _) in ready { if let assembly = receiving.assembly { context.assemblies.remove(assembly) } }
         ready.removeAll(keepingCapacity: true)
     }
 
-    private func record(_ outcomes: [Result<Published, StoreError>]) {
+    private func result(of publication: Publication, _ outcome: Result<Published, StoreError>) -> UploadResult {
+        switch outcome {
+        case .success(let published):
+            UploadResult(published, publication, isDurable: context.store.durability == .commit)
+        // Not `receiving.size`: by now the digester may count the bytes of a later upload.
+        case .failure(let error): UploadResult(error, publication.id, size: publication.size)
+        }
+    }
+
+    private func record(_ outcomes: [Result<Published, StoreError>], _ results: [UploadResult]) {
         let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
         let isDurable = context.store.durability == .commit
         var entries: [CatalogEntry] = []
@@ -157,7 +168,9 @@ final class UploadLane: @unchecked Sendable {
             let entry = CatalogEntry(
                 published, publication, kind: receiving.begin.kind, isDurable: isDurable, sender: peer,
                 begun: utc - (now - receiving.started), committed: utc, run: run)
-            if let entry { entries.append(entry) }
+            guard var entry else { continue }
+            entry.receipt = results[index].receipt
+            entries.append(entry)
         }
         context.known.record(entries)
     }
@@ -166,6 +179,15 @@ final class UploadLane: @unchecked Sendable {
         receiving.discard()
         state = .rejected
         settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
+    }
+
+    /// For an acknowledgement that the upload has already: its receipt again, or one of now.
+    func withReceipt(_ result: UploadResult, _ receiving: Receiving) -> UploadResult {
+        var result = result
+        if issuer == nil { result.receipt = nil }
+        guard result.receipt == nil else { return result }
+        issuer?.addReceipt(to: &result, path: receiving.begin.path, kind: receiving.begin.kind, sender: peer)
+        return result
     }
 
     func settle(_ receiving: Receiving, _ result: UploadResult) {

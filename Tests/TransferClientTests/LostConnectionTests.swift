@@ -2,6 +2,7 @@ import Testing
 import TransferClient
 import TransferCodec
 import TransferProtocol
+import TransferReceipts
 import TransferTestSupport
 
 /// Connections that are cut at seeded places in both directions, and servers that go and come back.
@@ -23,7 +24,7 @@ import TransferTestSupport
                     down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
             }
             // The first connection must come about: the welcome passes.
-            let first = CuttingProxy.Cut(down: Int.random(in: 60...3000, using: &generator))
+            let first = CuttingProxy.Cut(down: Int.random(in: 95...3000, using: &generator))
             let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
             let uploads = contents.sorted { $0.key < $1.key }.map { Upload.bytes($0.value, name: $0.key) }
@@ -41,15 +42,19 @@ import TransferTestSupport
     }
 
     /// Only the acknowledgement is lost: the server stores nothing a second time, whatever stands under the name.
-    @Test func aLostAcknowledgementIsGivenAgain() async throws {
+    @Test(arguments: [false, true]) func aLostAcknowledgementIsGivenAgain(withReceipt: Bool) async throws {
         try await withServer { server in
             let address = try server.address
             _ = try await address.outcome([.text("other", name: "photo.png")])
             // The welcome passes, the results don't.
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 55), .init(down: 55)])
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 90), .init(down: 90)])
             defer { proxy.stop() }
-            let outcome = try await proxy.address.outcome([.text("mine", name: "photo.png")])
+            let outcome = try await proxy.address.outcome([.text("mine", name: "photo.png")]) {
+                $0.wantsReceipts = withReceipt
+            }
             #expect(outcome.failure == nil)
+            let receipt = outcome.reports.first?.receipt?.receipt
+            #expect(receipt?.path.string == (withReceipt ? "photo-1.png" : nil))
             #expect(outcome.codes.count == 1)
             #expect(outcome.reports.first?.storedPath == "photo-1.png")
             #expect(server.tree == ["photo-1.png", "photo.png"])
@@ -144,7 +149,7 @@ import TransferTestSupport
         try await withServer { server in
             let content = SplitMix64(seed: 2).with { $0.bytes(3 << 20) }
             // Behind the welcome, so that the connection has come about, and within the first result.
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 100), .init(down: 100)])
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(down: 135), .init(down: 135)])
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
                 .text("before", name: "before"), .stream(PieceSource([content]), name: "stream"),

@@ -32,6 +32,8 @@ import TransferTestSupport
         var configuration = ClientConfiguration.patient
         // The order of results is that of one lane.
         configuration.lanes = .fixed(1)
+        // The fake doesn't answer pings, and yielding takes as long as the tests beside this one want.
+        configuration.silenceTimeout = 300
         let client = try TransferClient(server: fake.address, configuration: configuration)
         let events = client.push((0..<10_000).lazy.map { Upload.text("", name: "\($0)") })
         // The push runs ahead of its reader meanwhile.

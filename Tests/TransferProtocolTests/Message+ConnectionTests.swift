@@ -5,11 +5,11 @@ import Testing
 @Suite struct MessageConnectionTests {
     @Test func featureBitsAreKept() throws {
         var hello = Hello(agent: "")
-        hello.features = 0x8000_0001
+        hello.features = Features(rawValue: 0x8000_0001)
         #expect(Message.hello(hello).body == [0x80, 0, 0, 1])
         #expect(try Message.decode(.hello, body: [0x80, 0, 0, 1]) == .hello(hello))
         var welcome = Welcome()
-        welcome.features = 0xFF
+        welcome.features = Features(rawValue: 0xFF)
         #expect(try Message.decode(.welcome, body: Message.welcome(welcome).body) == .welcome(welcome))
     }
 

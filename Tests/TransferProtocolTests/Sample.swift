@@ -14,13 +14,13 @@ enum Sample {
     /// At least one of every function code but `data`, with and without what is optional.
     static let messages: [Message] = [
         .hello(Hello(agent: "")),
-        .hello(Hello(agent: "transfer/1.0")),
+        .hello(Hello(agent: "transfer/1.0", features: .receipts)),
         .hello(Hello(agent: "x", run: 0x0102_0304_0506_0708)),
         .welcome(Welcome()),
         .welcome(
             Welcome(
                 dataBody: 65_536, unacknowledgedUploads: 7, uploadSize: 1 << 40, heartbeat: 1_000, silence: 3_000,
-                agent: "transfer/1.0", serverName: "attic", keeps: 604_800)),
+                agent: "transfer/1.0", serverName: "attic", keeps: 604_800, serverKey: Array(0x40..<0x60))),
         .ping(0),
         .pong(.max),
         .goodbye(Goodbye(.committed)),
@@ -48,6 +48,9 @@ enum Sample {
             UploadResult(
                 id: id, code: .alreadyStored, isDurable: true, size: 5_000_000,
                 digest: Digest(.xxh128Tree, xxh128.bytes), storedPath: "photos/photo-1.jpg")),
+        .result(
+            UploadResult(
+                id: id, code: .committed, isDurable: true, size: 1, digest: xxh128, receipt: Array(0x60..<0x90))),
         .result(UploadResult(id: id, code: .busy, message: "Full; come back.", retryAfter: 1_500)),
         .result(UploadResult(ProtocolFault(.frameTooLarge, "Too large."))),
     ]

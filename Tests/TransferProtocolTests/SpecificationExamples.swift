@@ -16,6 +16,24 @@ enum SpecificationExamples {
         0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
     ]
 
+    /// The example of `docs/RECEIPTS.md`, which other tests verify.
+    private static let receipt = bytes(
+        "01000647484620400100112233445566778899aabbccddeeff01000100000000000000050000019b76daa9f4d75a9801"
+            + "82b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a9845c0e7b8fbbbc3061692fb126f5c985b92d291"
+            + "5c8126f9fa811c6b8a6f2fe6fa9fa640d0d7b8a1bda8824804e6b916b4a73b69aaacbb624ed60682624a020000000001"
+            + "0000000301b5e9c1ad071b3e7fc779cfaa5e523818000f6e6f7465732f68656c6c6f2e747874000f3139322e302e322e"
+            + "373a3530303030027261f8d0902049d45ee0285270b3cd1fdc6fa69ba9a0582e417968b146bbc367490a3fb0cb03a981"
+            + "a16686a8c1abeb582451f59b902d3ab64788c3eb5fbaeb75")
+
+    /// The public key of RFC 8032, section 7.1, test 1.
+    private static let serverKey = bytes("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
+
+    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+        stride(from: 0, to: hexadecimal.utf8.count, by: 2).map { offset in
+            UInt8(hexadecimal.dropFirst(offset).prefix(2), radix: 16) ?? 0
+        }
+    }
+
     static var all: [(caption: String, conversation: Conversation)] {
         [
             ("`hello` from `example/1.0`:", Conversation { $0.append(.hello(Hello(agent: "example/1.0"))) }),
@@ -41,6 +59,16 @@ enum SpecificationExamples {
                     UploadResult(
                         id: id, code: .alreadyStored, isDurable: true, size: 5, digest: digest,
                         storedPath: "notes/hello-1.txt"))
+            ),
+            (
+                "`welcome` of a server that gives receipts:",
+                Conversation { $0.append(.welcome(Welcome(agent: "transfer/1.0", serverKey: serverKey))) }
+            ),
+            (
+                "`result` with the receipt of RECEIPTS.md, for a client that sent the feature `receipts`:",
+                result(
+                    UploadResult(
+                        id: id, code: .committed, isDurable: true, size: 5, digest: digest, receipt: receipt))
             ),
             (
                 "`data`, 1,000 times the letter `a` as a zlib stream of 17 bytes:",

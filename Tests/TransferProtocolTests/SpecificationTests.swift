@@ -23,6 +23,7 @@ import Testing
             ("pathComponent", UInt64(Limits.pathComponent)), ("pathDepth", UInt64(Limits.pathDepth)),
             ("text", UInt64(Limits.text)), ("uploadSize", Limits.uploadSize),
             ("unacknowledgedUploads", UInt64(Limits.unacknowledgedUploads)),
+            ("receiptBatch", UInt64(Limits.receiptBatch)), ("sender", UInt64(Limits.sender)),
         ]
         #expect(rows == limits.map { [$0, "\($1)"] })
     }
@@ -39,10 +40,16 @@ import Testing
         let rows = document.tables(below: "### Optional fields").last?.dropFirst().map { Array($0.prefix(2)) }
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
-            (.retryAfter, "retryAfter"), (.run, "run"), (.keeps, "keeps"), (.check, "check"), (.part, "part"),
+            (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
+            (.keeps, "keeps"), (.check, "check"), (.part, "part"),
             (.assembly, "assembly"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
+    }
+
+    @Test func features() {
+        let rows = document.tables(below: "### `hello`").last?.dropFirst().map { Array($0.prefix(2)) }
+        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"]])
     }
 
     @Test func kinds() {

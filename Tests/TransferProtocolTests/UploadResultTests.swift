@@ -37,7 +37,7 @@ import Testing
         #expect(result.message == "hi")
     }
 
-    @Test(arguments: [3, 4, 5] as [UInt8]) func noFieldComesTwice(_ tag: UInt8) {
+    @Test(arguments: [3, 4, 5, 8] as [UInt8]) func noFieldComesTwice(_ tag: UInt8) {
         let field: [UInt8] = [tag, 0, 4, 0x61, 0x61, 0x61, 0x61]
         #expect(fault(body() + field) == nil)
         #expect(fault(body() + field + field) == .malformedFrame)
@@ -55,7 +55,7 @@ import Testing
         let result = UploadResult(
             id: Sample.id, code: .committed, isDurable: true, size: .max, digest: Sample.sha256,
             storedPath: String(repeating: "p", count: Limits.path), message: String(repeating: "m", count: Limits.text),
-            retryAfter: .max)
+            retryAfter: .max, receipt: [UInt8](repeating: 8, count: 1024 + Limits.path + Limits.sender))
         #expect(try decode(Message.result(result).body) == result)
     }
 

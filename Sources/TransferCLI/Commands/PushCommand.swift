@@ -15,6 +15,7 @@ struct PushCommand {
     private let input: StandardInput
     private let configuration: ClientConfiguration
     private let output: PushOutput
+    private let receipts: ReceiptFile?
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -36,11 +37,15 @@ struct PushCommand {
         configuration.retryFor = try arguments.duration("retry-for")
         configuration.agent = "transfer/\(transferVersion)"
         configuration.countsAhead = output.showsProgress
+        receipts = try arguments.string("receipts").map { (path) throws(UsageError) in
+            try Self.receipts(path, arguments)
+        }
+        configuration.wantsReceipts = receipts != nil
         self.configuration = configuration
     }
 
     func run() async -> ExitCode {
-        let reporter = PushReporter(output, operands: operands)
+        let reporter = PushReporter(output, operands: operands, receipts: receipts)
         let refreshing = output.showsProgress ? Task { await refresh(reporter) } : nil
         defer { refreshing?.cancel() }
         do throws(PushFailure) {
@@ -61,6 +66,14 @@ struct PushCommand {
         while !Task.isCancelled {
             await reporter.refresh()
             try? await Task.sleep(for: Self.refreshInterval)
+        }
+    }
+
+    private static func receipts(_ path: String, _ arguments: ParsedArguments) throws(UsageError) -> ReceiptFile {
+        do throws(SystemError) {
+            return try ReceiptFile(path)
+        } catch {
+            throw arguments.error("cannot open '\(path.escapedForDisplay)' for receipts: \(error.reason)")
         }
     }
 

@@ -16,9 +16,13 @@ actor PushReporter {
     /// What the command line names: to skip it, unlike something inside a directory, is to fail.
     private let operands: Set<String>
 
-    init(_ output: PushOutput, operands: Set<String>) {
+    private let receipts: ReceiptFile?
+
+    /// - Parameter receipts: where to keep those that come with the reports.
+    init(_ output: PushOutput, operands: Set<String>, receipts: ReceiptFile? = nil) {
         self.output = output
         self.operands = operands
+        self.receipts = receipts
         line = output.showsProgress ? LiveLine() : nil
     }
 
@@ -49,12 +53,18 @@ actor PushReporter {
         } else if failure == nil {
             talk("there was no file to push")
         }
+        if let lostReceipts = receipts?.close() {
+            StandardStream.error.write("transfer: cannot keep the receipts: \(lostReceipts.reason)\n")
+            return .uploadsFailed
+        }
         guard let lostOutput else { return exitCode(failure) }
         StandardStream.error.write("transfer: cannot write the results to standard output: \(lostOutput.reason)\n")
         return .uploadsFailed
     }
 
     private func show(_ report: UploadReport) {
+        // Kept before it is shown: who reads of an upload finds its receipt.
+        if let receipt = report.receipt { receipts?.append(receipt) }
         switch report.result {
         case .skipped: skipped += 1
         case .sourceSkipped where !operands.contains(report.source): skipped += 1
@@ -100,7 +110,7 @@ actor PushReporter {
         switch failure?.reason {
         case .unreachable: return .unreachable
         case .refused: return .accessRefused
-        case .protocolFault: return .fault
+        case .protocolFault, .unsupported: return .fault
         case .cancelled: return .uploadsFailed
         case nil: break
         }

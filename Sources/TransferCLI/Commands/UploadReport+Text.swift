@@ -6,7 +6,7 @@ extension UploadReport {
     var line: String {
         let path = storedPath.map { $0 == source ? $0 : "\(source) -> \($0)" } ?? source
         var text = "\(result)  \(path.escapedForDisplay)"
-        if let digest {
+        if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))  \(digest)"
         } else if !message.isEmpty {
             text += ": \(message.escapedForDisplay)"

@@ -61,6 +61,11 @@ extension Commands {
 
     private static let pushOutput = [
         Flag(name: "json", help: "Print one JSON object a line for every upload."),
+        Flag(
+            name: "receipts", placeholder: "FILE", help: "Append a signed receipt for every stored upload to FILE.",
+            details:
+                "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
+                + "anything is sent if the server gives no receipts."),
         Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."),
     ]
 
@@ -73,6 +78,9 @@ extension Commands {
         .init(
             caption: "Keep the results for a script to read",
             line: "transfer push --json --quiet *.jpg > results.jsonl"),
+        .init(
+            caption: "Keep signed receipts, and check them later",
+            line: "transfer push --receipts receipts.jsonl holiday/"),
         .init(
             caption: "Send to a folder on another machine",
             line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),

@@ -17,7 +17,27 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)])
 
-    static let all = [serve, push, help]
+    static let all = [serve, push, receiptVerify, receiptShow, help]
+
+    /// Takes the name of a command, one word or two, off the front of the arguments.
+    ///
+    /// - Parameter arguments: one at least.
+    /// - Throws: `UsageError` with a suggestion.
+    static func taken(from arguments: inout ArraySlice<String>) throws(UsageError) -> Command {
+        let first = arguments.first ?? ""
+        let family = all.filter { $0.name.hasPrefix(first + " ") }
+        guard !family.isEmpty else {
+            arguments = arguments.dropFirst()
+            return try named(first)
+        }
+        let second = arguments.dropFirst().first ?? ""
+        guard let command = family.first(where: { $0.name == "\(first) \(second)" }) else {
+            let names = family.map { "'\($0.name)'" }.joined(separator: " or ")
+            throw UsageError("'\(first)' needs another word: \(names)")
+        }
+        arguments = arguments.dropFirst(2)
+        return command
+    }
 
     /// The command of that name.
     ///

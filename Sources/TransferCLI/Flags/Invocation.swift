@@ -15,21 +15,28 @@ enum Invocation: Sendable {
             self = try Self.programFlags(arguments)
             return
         }
-        let command = try Commands.named(word)
-        let parsed = try ArgumentParser.parse(
-            Array(arguments.dropFirst()), command: command, environment: environment(command))
+        var rest = arguments[...]
+        let command = try Commands.taken(from: &rest)
+        let parsed = try ArgumentParser.parse(Array(rest), command: command, environment: environment(command))
         if parsed.isSet("help") {
             self = .help(command)
         } else if command == Commands.help {
-            self = try .help(parsed.operands.first.map(Commands.named))
+            self = try .help(Self.named(parsed.operands))
         } else {
             self = .run(parsed)
         }
     }
 
+    /// - Returns: nothing when no command is named.
+    private static func named(_ operands: [String]) throws(UsageError) -> Command? {
+        guard !operands.isEmpty else { return nil }
+        var rest = operands[...]
+        return try Commands.taken(from: &rest)
+    }
+
     private static func programFlags(_ arguments: [String]) throws(UsageError) -> Invocation {
         let parsed = try ArgumentParser.parse(arguments, command: Commands.program, environment: [:])
-        if parsed.isSet("help") { return try .help(parsed.operands.first.map(Commands.named)) }
+        if parsed.isSet("help") { return try .help(named(parsed.operands)) }
         if parsed.isSet("version") { return .version }
         throw UsageError("the command must come first")
     }

@@ -20,7 +20,8 @@ import TransferTestSupport
             "serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0", "--log-format", "json", "--durability", mode,
         ])
         let log = try server.waitForError("\"event\":\"listening\"") { $0.hasSuffix("\n") }
-        let address = try #require(JSONObject(log.split(separator: "\n")[0])["address"])
+        let listening = try #require(log.split(separator: "\n").last)
+        let address = try #require(JSONObject(listening)["address"])
         #expect(try Finished(["push", photo, "--to", address]).end == .exited(0))
         let stored = try server.waitForError("\"event\":\"stored\"") { $0.hasSuffix("\n") }
         let line = try #require(stored.split(separator: "\n").last)

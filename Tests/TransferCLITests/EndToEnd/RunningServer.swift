@@ -13,6 +13,9 @@ final class RunningServer {
 
     let home: TemporaryDirectory
 
+    /// What is in the directory of a server that has stored nothing.
+    static let ownFiles = [".transfer/identity.pem", ".transfer/lock"]
+
     /// Starts it and waits until it listens.
     ///
     /// - Parameters:

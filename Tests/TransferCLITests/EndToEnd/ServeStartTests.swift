@@ -70,7 +70,7 @@ import TransferTestSupport
         let server = try Program(
             ["serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0", "--log-format", "json"])
         let log = try server.waitForError("\"event\":\"listening\"") { $0.hasSuffix("\n") }
-        let object = try JSONObject(log.split(separator: "\n")[0])
+        let object = try JSONObject(#require(log.split(separator: "\n").last))
         #expect(object.keys == ["time", "level", "event", "address"])
         let address = try #require(object["address"])
         #expect(try Finished(["push", photo, "--to", address]).end == .exited(0))
@@ -78,7 +78,7 @@ import TransferTestSupport
         let finished = try Finished(server)
         #expect(finished.end == .exited(0) && finished.output == "")
         let events = try finished.errors.split(separator: "\n").map { try JSONObject($0)["event"] }
-        #expect(events == ["listening", "stored", "stopping", "stopped"])
+        #expect(events == ["identity", "listening", "stored", "stopping", "stopped"])
     }
 
     @Test func refusesWhatIsTooLarge() throws {

@@ -1,0 +1,36 @@
+import TransferProtocol
+import TransferReceipts
+
+/// Giving receipts for a batch of small uploads, and what the client does with them.
+struct ReceiptBenchmark {
+    private static let batch = 256
+
+    private let issuer = ReceiptIssuer(ServerIdentity(), numbers: ReceiptNumbers())
+
+    func rates() throws -> [Figure] {
+        let uploads = try (0..<Self.batch).map { try upload($0) }
+        let encoded = issuer.issue(uploads, sender: "127.0.0.1:50000").map(\.encoded)
+        let other = issuer.issue(uploads, sender: "127.0.0.1:50001").map(\.encoded)
+        let size = Double(Self.batch) / 1e3
+        let issued = Rate.perSecond(size) {
+            for receipt in issuer.issue(uploads, sender: "127.0.0.1:50000") { keep(receipt.encoded) }
+        }
+        let verifier = ReceiptVerifier()
+        var batches = [encoded, other]
+        let verified = try Rate.perSecond(size) {
+            // The same batch twice would be known already.
+            batches.swapAt(0, 1)
+            for bytes in batches[0] { try verifier.verify(SignedReceipt(decoding: bytes)) }
+        }
+        return [
+            Figure(name: "receipts given, \(Self.batch) at a time", value: issued, unit: "thousand/s"),
+            Figure(name: "receipts decoded and verified", value: verified, unit: "thousand/s"),
+        ]
+    }
+
+    private func upload(_ number: Int) throws -> ReceiptIssuer.Acknowledged {
+        ReceiptIssuer.Acknowledged(
+            uploadID: .random(), path: try RelativePath("photos/2026/photo-\(number).jpg"), kind: .picture, size: 4096,
+            digest: Digest(.xxh128, [UInt8](repeating: 1, count: 16)), result: .committed)
+    }
+}

@@ -1,0 +1,59 @@
+private import CLinux
+private import Glibc
+private import TransferCodec
+private import TransferProtocol
+internal import TransferReceipts
+internal import TransferSystem
+
+/// Stored files that receipts are compared with: a directory that their paths lie below, or one file that they are all
+/// about.
+struct ReceiptedContent {
+    private let path: String
+    private let isDirectory: Bool
+
+    /// Bytes read at once.
+    private static let readSize = 1 << 20
+
+    init(_ path: String) throws(SystemError) {
+        var status = stat()
+        try system("stat '\(path.escapedForDisplay)'") { stat(path, &status) }
+        self.path = path
+        isDirectory = status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// - Returns: what is wrong with the content that the receipt is about, as a phrase; nothing when it is the same.
+    func difference(from receipt: Receipt) -> String? {
+        let file = isDirectory ? "\(path)/\(receipt.path.string)" : path
+        do throws(SystemError) {
+            // What a name leads to was not stored under it, and opening a FIFO would wait.
+            let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (isDirectory ? clinux_o_nofollow : 0)
+            let descriptor = Descriptor(try system("open") { clinux_openat(AT_FDCWD, file, flags, 0) })
+            let number = descriptor.number
+            var status = stat()
+            try system("fstat") { fstat(number, &status) }
+            guard status.st_mode & S_IFMT == S_IFREG else { return "it is not a file" }
+            guard UInt64(status.st_size) == receipt.size else {
+                return "it has \(status.st_size) bytes; the receipt says \(receipt.size)"
+            }
+            let digest = try Self.digest(of: descriptor, receipt.digest.algorithm.function)
+            return digest == receipt.digest
+                ? nil : "it has other content: \(digest); the receipt says \(receipt.digest)"
+        } catch {
+            return error.errno == ENOENT ? "it is not there" : "it cannot be read: \(error.reason)"
+        }
+    }
+
+    private static func digest(
+        of file: borrowing Descriptor, _ function: DigestFunction
+    ) throws(SystemError) -> Digest {
+        let number = file.number
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 64)
+        defer { buffer.deallocate() }
+        let digester = ContentDigester(function)
+        while true {
+            let count = try system("read") { read(number, buffer.baseAddress, buffer.count) }
+            guard count > 0 else { return digester.finish().digest }
+            digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/// What a side can do, or wants, beyond the basics.
+package struct Features: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// In `hello`: the client wants a receipt with every acknowledgement.
+    package static let receipts = Features(rawValue: 1)
+}

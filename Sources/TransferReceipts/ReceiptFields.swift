@@ -1,0 +1,60 @@
+import TransferProtocol
+
+/// The parts of a signed receipt as they were read, before anybody has looked whether they make sense. What is nothing
+/// could not be understood.
+struct ReceiptFields {
+    var version: UInt64 = 0
+    var number: UInt64 = 0
+    var uploadID: UploadID?
+    var path: String?
+    var kind: ContentKind?
+    var size: UInt64 = 0
+    var digest: Digest?
+    var result: ResultCode?
+    var sender: String?
+    var time: ReceiptTime?
+    var server: Bytes32?
+    var index: UInt64 = 0
+    var treeSize: UInt64 = 0
+    var inclusion: [Bytes32?] = []
+    var signature: [UInt8] = []
+}
+
+extension Receipt {
+    /// - Throws: `malformed` or `unknownVersion`.
+    fileprivate init(_ fields: ReceiptFields) throws(ReceiptFault) {
+        guard fields.version == UInt64(Self.version) else { throw .unknownVersion }
+        guard let uploadID = fields.uploadID, uploadID != .none else { throw .malformed("no upload id") }
+        guard let kind = fields.kind else { throw .malformed("an unknown kind") }
+        guard let result = fields.result, Self.results.contains(result) else { throw .malformed("no success") }
+        guard let time = fields.time else { throw .malformed("no time") }
+        guard let digest = fields.digest,
+            digest.algorithm == digest.algorithm.function.algorithm(forSize: fields.size)
+        else { throw .malformed("no digest for content of this size") }
+        guard let sender = fields.sender, sender.utf8.count <= Limits.sender else { throw .malformed("no sender") }
+        guard let server = fields.server.map(ServerKey.init) else { throw .malformed("no key") }
+        guard let text = fields.path, let path = try? RelativePath(text) else { throw .malformed("no path") }
+        self.init(
+            number: fields.number, uploadID: uploadID, path: path, kind: kind, size: fields.size, digest: digest,
+            result: result, sender: sender, time: time, server: server)
+    }
+}
+
+extension SignedReceipt {
+    /// - Throws: `malformed` or `unknownVersion`.
+    convenience init(_ fields: ReceiptFields) throws(ReceiptFault) {
+        let receipt = try Receipt(fields)
+        guard (1...UInt64(Limits.receiptBatch)).contains(fields.treeSize), fields.index < fields.treeSize else {
+            throw .malformed("no leaf of a tree")
+        }
+        let inclusion = fields.inclusion.compactMap(\.self)
+        guard inclusion.count == fields.inclusion.count, inclusion.count <= Self.longestInclusion else {
+            throw .malformed("no inclusion path")
+        }
+        guard fields.signature.count == ServerKey.signatureSize else { throw .malformed("no signature") }
+        self.init(
+            receipt, text: receipt.text, index: UInt32(fields.index), treeSize: UInt32(fields.treeSize),
+            inclusion: inclusion,
+            signature: fields.signature)
+    }
+}

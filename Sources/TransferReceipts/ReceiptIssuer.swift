@@ -1,0 +1,67 @@
+package import TransferProtocol
+
+/// Gives receipts: all of a batch with one signature. Safe to call from any thread.
+package final class ReceiptIssuer: Sendable {
+    /// An upload that is on stable storage, as its receipt will name it.
+    package struct Acknowledged: Sendable {
+        package let uploadID: UploadID
+        package let path: RelativePath
+        package let kind: ContentKind
+        package let size: UInt64
+        package let digest: Digest
+        /// `committed` or `alreadyStored`.
+        package let result: ResultCode
+
+        package init(
+            uploadID: UploadID, path: RelativePath, kind: ContentKind, size: UInt64, digest: Digest, result: ResultCode
+        ) {
+            self.uploadID = uploadID
+            self.path = path
+            self.kind = kind
+            self.size = size
+            self.digest = digest
+            self.result = result
+        }
+    }
+
+    private let identity: ServerIdentity
+    private let numbers: ReceiptNumbers
+
+    package init(_ identity: ServerIdentity, numbers: ReceiptNumbers) {
+        self.identity = identity
+        self.numbers = numbers
+    }
+
+    /// Whose receipts these are.
+    package var key: ServerKey { identity.key }
+
+    /// - Parameters:
+    ///   - uploads: 1 to `Limits.receiptBatch`, all durable.
+    ///   - sender: of all of them; cut to its limit.
+    /// - Returns: a receipt for each, in order.
+    package func issue(_ uploads: [Acknowledged], sender: String) -> [SignedReceipt] {
+        precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
+        let receipts = receipts(uploads, sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self))
+        let hasher = TreeHasher()
+        let texts = receipts.map(\.text)
+        let tree = MerkleTree(texts.map(hasher.leaf), hasher)
+        let treeSize = UInt32(receipts.count)
+        let signature = identity.sign(SignedReceipt.signedMessage(treeSize: treeSize, root: tree.root))
+        return receipts.enumerated().map { index, receipt in
+            SignedReceipt(
+                receipt, text: texts[index], index: UInt32(index), treeSize: treeSize,
+                inclusion: tree.inclusionPath(of: index), signature: signature)
+        }
+    }
+
+    private func receipts(_ uploads: [Acknowledged], sender: String) -> [Receipt] {
+        let first = numbers.take(uploads.count)
+        let time = ReceiptTime(clamping: ReceiptClock.microseconds() / 1_000)
+        return uploads.enumerated().map { offset, upload in
+            Receipt(
+                number: first + UInt64(offset), uploadID: upload.uploadID, path: upload.path, kind: upload.kind,
+                size: upload.size, digest: upload.digest, result: upload.result, sender: sender, time: time,
+                server: identity.key)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import TransferProtocol
+
+/// Takes the line of a receipt apart. It goes along a line that has exactly the expected form and stops at anything else.
+struct ReceiptScanner {
+    private let line: [UInt8]
+    private var offset = 0
+
+    init(_ line: [UInt8]) {
+        self.line = line
+    }
+
+    /// Reads all of the line.
+    mutating func fields() throws(ReceiptFault) -> ReceiptFields {
+        var fields = ReceiptFields()
+        try expect("{\"receipt\":{\"version\":")
+        fields.version = try integer()
+        guard fields.version == UInt64(Receipt.version) else { throw .unknownVersion }
+        try expect(",\"number\":")
+        fields.number = try integer()
+        fields.uploadID = UploadID(hexadecimal: try string(after: ",\"uploadID\":"))
+        fields.path = try string(after: ",\"path\":")
+        fields.kind = ContentKind(name: try string(after: ",\"kind\":"))
+        try expect(",\"size\":")
+        fields.size = try integer()
+        fields.digest = Digest(name: try string(after: ",\"digest\":"))
+        let result = try string(after: ",\"result\":")
+        fields.result = Receipt.results.first { $0.name == result }
+        fields.sender = try string(after: ",\"sender\":")
+        fields.time = ReceiptTime(try string(after: ",\"time\":"))
+        fields.server = [UInt8](hexadecimal: try string(after: ",\"server\":")).flatMap { Bytes32($0) }
+        try proof(&fields)
+        return fields
+    }
+
+    private mutating func proof(_ fields: inout ReceiptFields) throws(ReceiptFault) {
+        try expect("},\"index\":")
+        fields.index = try integer()
+        try expect(",\"treeSize\":")
+        fields.treeSize = try integer()
+        try expect(",\"inclusion\":[")
+        while peek != UInt8(ascii: "]") {
+            if !fields.inclusion.isEmpty { try expect(",") }
+            fields.inclusion.append([UInt8](hexadecimal: try string()).flatMap { Bytes32($0) })
+        }
+        fields.signature = [UInt8](hexadecimal: try string(after: "],\"signature\":")) ?? []
+        try expect("}")
+        guard offset == line.count else { throw unexpected }
+    }
+
+    private var peek: UInt8? { offset < line.count ? line[offset] : nil }
+
+    private var unexpected: ReceiptFault { .malformed("something unexpected at byte \(offset + 1)") }
+
+    private mutating func expect(_ text: String) throws(ReceiptFault) {
+        guard line[offset...].starts(with: text.utf8) else { throw unexpected }
+        offset += text.utf8.count
+    }
+
+    private mutating func integer() throws(ReceiptFault) -> UInt64 {
+        let digits = line[offset...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard let number = UInt64(String(decoding: digits, as: UTF8.self)) else { throw unexpected }
+        offset += digits.count
+        return number
+    }
+
+    private mutating func string(after text: String) throws(ReceiptFault) -> String {
+        try expect(text)
+        return try string()
+    }
+
+    private mutating func string() throws(ReceiptFault) -> String {
+        try expect("\"")
+        var content: [UInt8] = []
+        while let byte = peek, byte != UInt8(ascii: "\"") {
+            offset += 1
+            if byte == UInt8(ascii: "\\") {
+                content.append(contentsOf: String(try escaped()).utf8)
+            } else {
+                content.append(byte)
+            }
+        }
+        try expect("\"")
+        guard let text = String(validating: content, as: UTF8.self) else { throw .malformed("text that is not UTF-8") }
+        return text
+    }
+
+    private mutating func escaped() throws(ReceiptFault) -> Character {
+        guard let byte = peek else { throw unexpected }
+        offset += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return Character(UnicodeScalar(byte))
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "f"): return "\u{C}"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "u"):
+            let digits = String(decoding: line[offset...].prefix(4), as: UTF8.self)
+            // Halves of a pair are no scalars; nothing that is escaped needs pairs.
+            guard digits.utf8.count == 4, let scalar = UInt32(digits, radix: 16).flatMap(UnicodeScalar.init) else {
+                throw unexpected
+            }
+            offset += 4
+            return Character(scalar)
+        default: throw unexpected
+        }
+    }
+}
+
+extension Digest {
+    /// Reads what `description` writes; nothing for any other text.
+    fileprivate init?(name text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 2,
+            let algorithm = DigestAlgorithm.allCases.first(where: { $0.name.utf8.elementsEqual(parts[0]) }),
+            let bytes = [UInt8](hexadecimal: Substring(parts[1])), bytes.count == algorithm.function.size
+        else { return nil }
+        self.init(algorithm, bytes)
+    }
+}

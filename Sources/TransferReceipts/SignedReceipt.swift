@@ -1,0 +1,60 @@
+/// A receipt with the proof that the server gave it.
+///
+/// A server signs many receipts at once: they are the leaves of a Merkle tree (RFC 9162, section 2.1), and the signature
+/// is over the tree's size and root. Each receipt carries what it needs to get from its text to that root.
+///
+/// A class, so that handing one on costs no more than a count.
+public final class SignedReceipt: Sendable {
+    /// What the server says.
+    public let receipt: Receipt
+
+    /// The receipt as it was signed.
+    package let text: [UInt8]
+
+    /// Which leaf of the tree it is.
+    package let index: UInt32
+
+    /// Leaves of the tree.
+    package let treeSize: UInt32
+
+    /// The hashes beside the way to the root, from the bottom.
+    package let inclusion: [Bytes32]
+
+    /// Ed25519, 64 bytes.
+    package let signature: [UInt8]
+
+    /// - Parameter text: the receipt's.
+    init(
+        _ receipt: Receipt, text: [UInt8], index: UInt32, treeSize: UInt32, inclusion: [Bytes32], signature: [UInt8]
+    ) {
+        self.receipt = receipt
+        self.text = text
+        self.index = index
+        self.treeSize = treeSize
+        self.inclusion = inclusion
+        self.signature = signature
+    }
+
+    /// Bytes of an inclusion path's length: a tree of 65,536 leaves is 16 high.
+    static let longestInclusion = 16
+
+    /// What is signed: three lines that nothing else that is signed with this key begins like.
+    package static func signedMessage(treeSize: UInt32, root: Bytes32) -> [UInt8] {
+        // A number has up to ten digits, a hash 64.
+        ByteWriter.bytes(capacity: 128) { message in
+            message.append("transfer receipts 1\n")
+            message.append(decimal: UInt64(treeSize))
+            message.append("\n")
+            root.withUnsafeBytes { message.append(hexadecimal: $0) }
+            message.append("\n")
+        }
+    }
+}
+
+extension SignedReceipt: Equatable {
+    /// Whether they say and prove the same.
+    public static func == (a: SignedReceipt, b: SignedReceipt) -> Bool {
+        a.text == b.text && a.index == b.index && a.treeSize == b.treeSize && a.inclusion == b.inclusion
+            && a.signature == b.signature
+    }
+}

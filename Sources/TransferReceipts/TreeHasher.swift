@@ -1,0 +1,68 @@
+internal import COpenSSL
+
+/// The hashes of a Merkle tree (RFC 9162, section 2.1.1), over SHA-256: the first byte tells leaves from nodes, so that
+/// neither can pass for the other.
+///
+/// It belongs to one task at a time and allocates nothing for a hash.
+package final class TreeHasher {
+    private let context: OpaquePointer
+
+    /// Looked up once for the process; never changed or freed afterwards, and OpenSSL lets threads share it
+    /// (EVP_MD_fetch(3)), hence the `unsafe`.
+    nonisolated(unsafe) private static let method: OpaquePointer = {
+        guard let method = EVP_MD_fetch(nil, "SHA256", nil) else { preconditionFailure("OpenSSL has no SHA-256") }
+        return method
+    }()
+
+    package init() {
+        guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
+        self.context = context
+    }
+
+    deinit {
+        EVP_MD_CTX_free(context)
+    }
+
+    /// SHA-256(0x00 ‖ content).
+    package func leaf(_ content: [UInt8]) -> Bytes32 {
+        start()
+        withUnsafeBytes(of: UInt8(0)) { update($0) }
+        content.withUnsafeBytes { update($0) }
+        return finish()
+    }
+
+    /// SHA-256(0x01 ‖ left ‖ right).
+    package func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
+        start()
+        withUnsafeBytes(of: UInt8(1)) { update($0) }
+        left.withUnsafeBytes { update($0) }
+        right.withUnsafeBytes { update($0) }
+        return finish()
+    }
+
+    /// SHA-256 of the bytes themselves, as fingerprints have it.
+    func plain(_ content: [UInt8]) -> Bytes32 {
+        start()
+        content.withUnsafeBytes { update($0) }
+        return finish()
+    }
+
+    private func start() {
+        let status = EVP_DigestInit_ex2(context, Self.method, nil)
+        precondition(status == 1, "EVP_DigestInit_ex2 failed")
+    }
+
+    private func update(_ bytes: UnsafeRawBufferPointer) {
+        let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+        precondition(status == 1, "EVP_DigestUpdate failed")
+    }
+
+    private func finish() -> Bytes32 {
+        var hash = Bytes32()
+        let status = hash.withUnsafeMutableBytes {
+            EVP_DigestFinal_ex(context, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
+        }
+        precondition(status == 1, "EVP_DigestFinal_ex failed")
+        return hash
+    }
+}

@@ -1,0 +1,61 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// Checks receipts of the real program with the lines that `docs/RECEIPTS.md` tells people to type.
+@Suite(.ownThreads) struct ByHandTests {
+    @Test func theLinesInTheDocumentVerifyReceipts() throws {
+        guard let missing = try Self.missingTool() else { return try check() }
+        print("Receipts were not checked by hand: there is no \(missing).")
+    }
+
+    private func check() throws {
+        let pushed = try Pushed()
+        let script = try Self.script()
+        #expect(script.contains("pkeyutl -verify"))
+        let fingerprint = pushed.fingerprint.split(separator: ":").last ?? ""
+        for line in try pushed.lines {
+            let (end, output) = try Self.run(script, on: line, in: pushed.home)
+            #expect(end == .exited(0), "\(output)")
+            #expect(output.contains("Signature Verified Successfully") && output.contains(fingerprint))
+        }
+        let line = try #require(pushed.lines.first)
+        for (before, after) in [("\"version\":1,", "\"version\":2,"), ("\"index\":", "\"index\":1"), ("\"a", "\"b")] {
+            let parts = line.split(separator: before, maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { continue }
+            let (end, _) = try Self.run(script, on: parts.joined(separator: after)[...], in: pushed.home)
+            #expect(end != .exited(0), "\(before) became \(after)")
+        }
+    }
+
+    /// All blocks below the heading, one after the other.
+    private static func script() throws -> String {
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let document = try String(decoding: readFile("/\(root)/docs/RECEIPTS.md"), as: UTF8.self)
+        let section = document.split(separator: "\n## By hand\n").last ?? ""
+        return section.split(separator: "```bash\n").dropFirst().map { $0.split(separator: "```")[0] }.joined()
+    }
+
+    private static func run(
+        _ script: String, on line: Substring, in home: TemporaryDirectory
+    ) throws -> (Program.End, String) {
+        try writeFile(home.path("receipts.jsonl"), "\(line)\n".utf8)
+        var surroundings = Surroundings()
+        surroundings.executable = "/bin/bash"
+        surroundings.directory = home.path
+        let program = try Program(["-euo", "pipefail", "-c", script], surroundings)
+        let end = try program.wait()
+        return (end, program.outputText + program.errorText)
+    }
+
+    /// What of the recipe's tools isn't here; an OpenSSL before 3.0 cannot verify Ed25519 signatures of files.
+    private static func missingTool() throws -> String? {
+        guard access("/bin/bash", X_OK) == 0 else { return "bash" }
+        guard access("/usr/bin/openssl", X_OK) == 0 || access("/bin/openssl", X_OK) == 0 else { return "openssl" }
+        var surroundings = Surroundings()
+        surroundings.executable = "/bin/bash"
+        let program = try Program(["-c", "openssl version"], surroundings)
+        _ = try program.wait()
+        return program.outputText.hasPrefix("OpenSSL 3") ? nil : "OpenSSL 3"
+    }
+}
