@@ -17,8 +17,9 @@ struct FieldTag: RawRepresentable, Hashable {
     static let run = FieldTag(rawValue: 6)
     /// In `welcome`: seconds for which unfinished uploads are kept, 4 bytes.
     static let keeps = FieldTag(rawValue: 9)
-    /// At the end of `begin` and `result`: the check of everything before it in the body, 4 bytes.
-    static let check = FieldTag(rawValue: 10)
+    /// At the end of `begin` and `result`: the check of everything before it in the body, 4 bytes. No
+    /// bit that changes makes another known tag of this number.
+    static let check = FieldTag(rawValue: 117)
     /// In `welcome`: the public key that the server signs receipts with, 32 bytes.
     static let serverKey = FieldTag(rawValue: 7)
     /// In `result`: a signed receipt.

@@ -106,7 +106,7 @@ import TransferTestSupport
         #expect(report.message.hasPrefix("Stored, but") && report.message.contains(words), "\(report.message)")
     }
 
-    /// The server says of other content that it is stored, and signs that.
+    /// The server says that what was sent is stored, and signs that something else is.
     @Test func aDigestThatWasNotSentIsNoticed() async throws {
         let identity = ServerIdentity()
         let other = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
@@ -117,7 +117,7 @@ import TransferTestSupport
             peer.send(
                 .result(
                     UploadResult(
-                        id: begin.id, code: .committed, isDurable: true, size: end.size, digest: other,
+                        id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest,
                         receipt: offer.signed().encoded)))
             peer.drain()
         }
