@@ -7,6 +7,9 @@ final class CatalogWriter: @unchecked Sendable {
     let database: Database
     private let begin: Statement
     private let commit: Statement
+    private let arrive: Statement
+    private let arrivals: Statement
+    private let dropArrivals: Statement
     private let upsert: Statement
     private let upsertUnfinished: Statement
     private let delete: Statement
@@ -16,6 +19,9 @@ final class CatalogWriter: @unchecked Sendable {
         self.database = database
         begin = try Statement("BEGIN IMMEDIATE", in: database)
         commit = try Statement("COMMIT", in: database, kind: .commit)
+        arrive = try Statement("INSERT INTO arrivals (entries) VALUES (?1)", in: database)
+        arrivals = try Statement("SELECT entries FROM arrivals ORDER BY number", in: database)
+        dropArrivals = try Statement("DELETE FROM arrivals", in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         upsertUnfinished = try Statement(CatalogColumns.upsertUnfinished, in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
@@ -25,12 +31,29 @@ final class CatalogWriter: @unchecked Sendable {
         try database.execute("SELECT 1 FROM uploads LIMIT 1") == nil
     }
 
-    /// Writes all or none, over whatever has their ids.
-    func write(_ batches: [CatalogBatch]) throws(CatalogError) {
+    /// Writes all or none down as they came.
+    func append(_ batches: [CatalogBatch]) throws(CatalogError) {
         try transaction { () throws(CatalogError) in
             for batch in batches {
-                for entry in batch.entries { try CatalogColumns.run(upsert, entry) }
+                let bytes = batch.bytes
+                try bytes.span.bytes.withUnsafeBytes { (bytes) throws(CatalogError) in
+                    arrive.bind(1, blob: bytes)
+                    try arrive.run()
+                }
             }
+        }
+    }
+
+    /// Moves what arrived to the table of uploads, over whatever has the same ids.
+    func settle() throws(CatalogError) {
+        guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") != nil else { return }
+        try transaction { () throws(CatalogError) in
+            defer { arrivals.reset() }
+            while try arrivals.next() {
+                for entry in arrivals.withBlob(0, CatalogRecord.decode) { try CatalogColumns.run(upsert, entry) }
+            }
+            arrivals.reset()
+            try dropArrivals.run()
         }
     }
 

@@ -61,6 +61,7 @@ package actor Server {
         }
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
+        await context.pool.run { [context] in context.logCatalog() }
         return bound
     }
 
@@ -191,6 +192,7 @@ extension Server {
         permits.release()
         ended.fire()
         giveUpParts()
+        if sessions.isEmpty { context.pool.submit { [context] in context.known.settle() } }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.

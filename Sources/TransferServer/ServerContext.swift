@@ -34,14 +34,17 @@ final class ServerContext: Sendable {
         _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log
     ) -> Catalog {
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
-        let catalog = Catalog(path: path, isDurable: store.durability == .commit) { damage in
+        return Catalog(path: path, isDurable: store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
+    }
+
+    /// Says what the catalog knows, or why it cannot be used.
+    func logCatalog() {
         do throws(CatalogError) {
-            log.write([.catalogOpened(uploads: try catalog.count())])
+            log.write([.catalogOpened(uploads: try known.count())])
         } catch {
             log.write([.catalogFailed(error, unrecorded: 0)])
         }
-        return catalog
     }
 }

@@ -52,7 +52,7 @@ import TransferTestSupport
         push.signal(SIGKILL)
         #expect(try push.wait() == .killed(by: SIGKILL))
         try server.program.waitForError("connection lost inside in.bin after ")
-        #expect(files(below: server.directory) == [".transfer/lock"])
+        #expect(filesBesideCatalog(below: server.directory) == [".transfer/lock"])
         #expect(try server.push([photo]).end == .exited(0))
         #expect(server.visibleFiles == ["demo.png"])
     }

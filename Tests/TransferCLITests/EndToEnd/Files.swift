@@ -65,6 +65,11 @@ func files(below directory: String) -> [String] {
     .sorted()
 }
 
+/// The same without the catalog, which is there as soon as a server was.
+func filesBesideCatalog(below directory: String) -> [String] {
+    files(below: directory).filter { !$0.hasPrefix(".transfer/catalog.sqlite") }
+}
+
 private func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -18,7 +18,7 @@ import TransferTestSupport
         try server.program.waitForError("in.bin")
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
-        #expect(files(below: server.directory) == [".transfer/lock"])
+        #expect(filesBesideCatalog(below: server.directory) == [".transfer/lock"])
     }
 
     @Test func beforeTheStreamGivesAnything() throws {

@@ -78,7 +78,7 @@ import TransferTestSupport
         let finished = try Finished(server)
         #expect(finished.end == .exited(0) && finished.output == "")
         let events = try finished.errors.split(separator: "\n").map { try JSONObject($0)["event"] }
-        #expect(events == ["listening", "stored", "stopping", "stopped"])
+        #expect(events == ["listening", "catalog", "stored", "stopping", "stopped"])
     }
 
     @Test func refusesWhatIsTooLarge() throws {

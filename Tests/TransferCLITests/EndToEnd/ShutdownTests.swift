@@ -57,7 +57,7 @@ import TransferTestSupport
         #expect(finished.end == .exited(3), "\(finished.errors)")
         #expect(finished.errors.contains("connectionLost  held: "), "\(finished.errors)")
         #expect(finished.output == "")
-        #expect(files(below: server.directory) == [".transfer/lock"])
+        #expect(filesBesideCatalog(below: server.directory) == [".transfer/lock"])
     }
 
     /// A push whose end the test holds in its hands; 1 MiB of it is written.
