@@ -17,6 +17,9 @@ package final class Catalog: Sendable {
     /// The name of the database in the server's own folder.
     package static let fileName = "catalog.sqlite"
 
+    /// Arrivals that may wait to be settled: 4 MiB of memory, and 0.03 s when they are.
+    static let mostArrivals = 16_384
+
     /// Whether it knew nothing when it was opened, so that all it knows came since.
     package let wasEmpty: Bool
 
@@ -49,26 +52,41 @@ package final class Catalog: Sendable {
         try connections.write { (writer) throws(CatalogError) in
             let batches = waiting.withLock { $0 }
             guard batches.contains(where: { $0 === own }) else { return }
-            try writer.write(batches)
+            try writer.append(batches)
+            for batch in batches { connections.arrivals.add(batch.entries) }
             waiting.withLock { $0.removeAll { batch in batches.contains { $0 === batch } } }
+        }
+        // These are recorded, whatever becomes of that.
+        if connections.arrivals.count >= Self.mostArrivals { try? settle() }
+    }
+
+    /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
+    /// when nobody waits, and done by itself when much has come.
+    package func settle() throws(CatalogError) {
+        try connections.write { (writer) throws(CatalogError) in
+            try writer.settle()
+            connections.arrivals.removeAll()
         }
     }
 
     /// Records an upload that has begun. One that has its acknowledgement stays as it is.
     package func recordUnfinished(_ entry: CatalogEntry) throws(CatalogError) {
         precondition(entry.state == .unfinished, "recorded as unfinished: \(entry.state)")
+        try settle()
         try connections.write { (writer) throws(CatalogError) in try writer.writeUnfinished(entry) }
     }
 
     /// Forgets uploads, all of them or none; ids that it doesn't know are no failure.
     package func remove(_ ids: [UploadID]) throws(CatalogError) {
         guard !ids.isEmpty else { return }
+        try settle()
         try connections.write { (writer) throws(CatalogError) in try writer.delete(ids) }
     }
 
     /// - Returns: nothing for an id that it doesn't know.
     package func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
-        try connections.read { (reader) throws(CatalogError) in try reader.entry(for: id) }
+        if let entry = connections.arrivals.find(id) { return entry }
+        return try connections.read { (reader) throws(CatalogError) in try reader.entry(for: id) }
     }
 
     /// Calls `body` with all that it knows, in the order in which it came to know it. What is recorded meanwhile may or may
@@ -77,6 +95,7 @@ package final class Catalog: Sendable {
     /// - Returns: the number of entries that could not be read.
     @discardableResult
     package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int {
+        try settle()
         var (last, unreadable): (Int64, Int) = (0, 0)
         while true {
             let rows = try connections.read { [last] (reader) throws(CatalogError) in try reader.rows(after: last) }
@@ -90,11 +109,13 @@ package final class Catalog: Sendable {
 
     /// What it knows in each state. Reads all of it: 0.2 s of a core for a million uploads.
     package func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] {
-        try connections.read { (reader) throws(CatalogError) in try reader.totals() }
+        try settle()
+        return try connections.read { (reader) throws(CatalogError) in try reader.totals() }
     }
 
     /// How many uploads it knows, in any state: 10 ms of a core for a million.
     package func count() throws(CatalogError) -> Int {
-        try connections.read { (reader) throws(CatalogError) in try reader.count() }
+        try settle()
+        return try connections.read { (reader) throws(CatalogError) in try reader.count() }
     }
 }

@@ -18,6 +18,9 @@ final class CatalogConnections: Sendable {
         var generation = 0
     }
 
+    /// What was recorded through here and is not settled.
+    let arrivals = Arrivals()
+
     private let file: CatalogFile
     private let retryInterval: Int64
     private let report: @Sendable (Catalog.Damage) -> Void
@@ -43,7 +46,9 @@ final class CatalogConnections: Sendable {
     func open() throws(CatalogError) -> Bool {
         try writing.withLock { (state) throws(CatalogError) in
             do throws(CatalogError) {
-                return try connect(&state, validates: true).isEmpty()
+                let writer = try connect(&state, validates: true)
+                try writer.settle()
+                return try writer.isEmpty()
             } catch {
                 try replace(&state, error)
                 return true
@@ -158,6 +163,7 @@ extension CatalogConnections {
         state.connection?.database.leaveAlone()
         state.connection = nil
         forgetReader()
+        arrivals.removeAll()
         state.generation += 1
         do throws(SystemError) {
             report(Catalog.Damage(error: error, movedTo: try file.moveAside()))

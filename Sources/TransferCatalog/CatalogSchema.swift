@@ -29,6 +29,9 @@ enum CatalogSchema {
             // Which push an upload came in, and what tells a file that was written to within one tick of a slow clock.
             "ALTER TABLE uploads ADD COLUMN run INTEGER",
             "ALTER TABLE uploads ADD COLUMN modified INTEGER",
+            // Entries as they came, a batch in each row (`CatalogRecord`): appending one touches few pages, while its rows
+            // in the table of uploads and their random ids in its index touch one each.
+            "CREATE TABLE arrivals (number INTEGER PRIMARY KEY, entries BLOB NOT NULL)",
         ],
         [
             // Apart, because few uploads have one, and it is larger than all the rest.

@@ -7,6 +7,9 @@ final class CatalogWriter: @unchecked Sendable {
     let database: Database
     private let begin: Statement
     private let commit: Statement
+    private let arrive: Statement
+    private let arrivals: Statement
+    private let dropArrivals: Statement
     private let upsert: Statement
     private let upsertUnfinished: Statement
     private let delete: Statement
@@ -17,6 +20,9 @@ final class CatalogWriter: @unchecked Sendable {
         self.database = database
         begin = try Statement("BEGIN IMMEDIATE", in: database)
         commit = try Statement("COMMIT", in: database, kind: .commit)
+        arrive = try Statement("INSERT INTO arrivals (entries) VALUES (?1)", in: database)
+        arrivals = try Statement("SELECT entries FROM arrivals ORDER BY number", in: database)
+        dropArrivals = try Statement("DELETE FROM arrivals", in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         upsertUnfinished = try Statement(CatalogColumns.upsertUnfinished, in: database)
         upsertReceipt = try Statement(
@@ -28,20 +34,36 @@ final class CatalogWriter: @unchecked Sendable {
         try database.execute("SELECT 1 FROM uploads LIMIT 1") == nil
     }
 
-    /// Writes all or none, over whatever has their ids.
-    func write(_ batches: [CatalogBatch]) throws(CatalogError) {
+    /// Writes all or none down as they came.
+    func append(_ batches: [CatalogBatch]) throws(CatalogError) {
         try transaction { () throws(CatalogError) in
             for batch in batches {
-                for entry in batch.entries {
-                    try CatalogColumns.run(upsert, entry)
-                    if let receipt = entry.receipt { try write(receipt, of: entry.id) }
+                let bytes = batch.bytes
+                try bytes.span.bytes.withUnsafeBytes { (bytes) throws(CatalogError) in
+                    arrive.bind(1, blob: bytes)
+                    try arrive.run()
                 }
             }
         }
     }
 
-    private func write(_ receipt: [UInt8], of id: UploadID) throws(CatalogError) {
-        try id.withBytes { (id) throws(CatalogError) in
+    /// Moves what arrived to the table of uploads, over whatever has the same ids.
+    func settle() throws(CatalogError) {
+        guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") != nil else { return }
+        try transaction { () throws(CatalogError) in
+            defer { arrivals.reset() }
+            while try arrivals.next() {
+                for entry in arrivals.withBlob(0, CatalogRecord.decode) { try write(entry) }
+            }
+            arrivals.reset()
+            try dropArrivals.run()
+        }
+    }
+
+    private func write(_ entry: CatalogEntry) throws(CatalogError) {
+        try CatalogColumns.run(upsert, entry)
+        guard let receipt = entry.receipt else { return }
+        try entry.id.withBytes { (id) throws(CatalogError) in
             upsertReceipt.bind(1, blob: id)
             try receipt.span.bytes.withUnsafeBytes { (receipt) throws(CatalogError) in
                 upsertReceipt.bind(2, blob: receipt)

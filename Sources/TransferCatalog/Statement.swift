@@ -100,8 +100,11 @@ extension Statement {
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    func blob(_ column: Int32) -> [UInt8] {
-        guard let bytes = sqlite3_column_blob(handle, column) else { return [] }
-        return Array(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+    func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
+
+    func withBlob<T>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> T) -> T {
+        let bytes = sqlite3_column_blob(handle, column)
+        let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 }

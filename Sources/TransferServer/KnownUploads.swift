@@ -77,6 +77,18 @@ final class KnownUploads: Sendable {
         }
     }
 
+    /// Brings the catalog in order, while nobody waits for it.
+    func settle() {
+        do throws(CatalogError) {
+            try catalog.settle()
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// - Returns: how many the catalog knows.
+    func count() throws(CatalogError) -> Int { try catalog.count() }
+
     private func complain(_ error: CatalogError, unrecorded: Int) {
         let now = monotonicNanoseconds()
         let total = trouble.withLock { trouble -> Int? in

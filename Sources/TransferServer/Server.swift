@@ -84,6 +84,7 @@ package actor Server {
         if let identity { context.log.write([identity]) }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
+        await context.pool.run { [context] in context.logCatalog() }
         return bound
     }
 
@@ -215,6 +216,7 @@ extension Server {
         permits.release()
         ended.fire()
         letPartsGo()
+        if sessions.isEmpty { context.pool.submit { [context] in context.known.settle() } }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.

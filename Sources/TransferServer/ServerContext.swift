@@ -43,15 +43,18 @@ final class ServerContext: Sendable {
         _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log
     ) -> Catalog {
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
-        let catalog = Catalog(path: path, isDurable: store.durability == .commit) { damage in
+        return Catalog(path: path, isDurable: store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
+    }
+
+    /// Says what the catalog knows, or why it cannot be used.
+    func logCatalog() {
         do throws(CatalogError) {
-            let uploads = try catalog.count()
+            let uploads = try known.count()
             if uploads > 0 { log.write([.catalogOpened(uploads: uploads)]) }
         } catch {
             log.write([.catalogFailed(error, unrecorded: 0)])
         }
-        return catalog
     }
 }

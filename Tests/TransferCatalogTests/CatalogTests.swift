@@ -73,6 +73,51 @@ import TransferTestSupport
         #expect(try catalog.entry(for: id) == .sample(1, id: id))
     }
 
+    /// What was recorded is found before it is settled, and as well after the process died before it could be.
+    @Test func whatHasArrivedIsKnown() throws {
+        let ids = [UploadID.random(), .random()]
+        let newer = [CatalogEntry.sample(3, id: ids[1]), .sample(4)]
+        do {
+            let catalog = fixture.open()
+            try catalog.record([.sample(1, id: ids[0]), .sample(2, id: ids[1])])
+            #expect(try catalog.entry(for: ids[1]) == .sample(2, id: ids[1]))
+            try catalog.record(newer)
+            #expect(try catalog.entry(for: ids[1]) == newer[0])
+            #expect(try catalog.entry(for: newer[1].id) == newer[1])
+        }
+        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 0)
+        #expect(try fixture.database().execute("SELECT count(*) FROM arrivals") == 2)
+        let again = fixture.open()
+        #expect(!again.wasEmpty)
+        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 3)
+        #expect(try fixture.database().execute("SELECT count(*) FROM arrivals") == 0)
+        #expect(try all(again) == [.sample(1, id: ids[0])] + newer)
+    }
+
+    @Test func settlesByItselfWhenMuchHasCome() throws {
+        let catalog = fixture.open(isDurable: false)
+        let entries = (0..<Catalog.mostArrivals).map { CatalogEntry.sample($0) }
+        try catalog.record(Array(entries.dropLast()))
+        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 0)
+        try catalog.record([entries[entries.count - 1]])
+        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == Int64(entries.count))
+        for entry in [entries[0], entries[entries.count - 1]] { #expect(try catalog.entry(for: entry.id) == entry) }
+    }
+
+    /// A blob that another program has spoilt costs the entries behind the damage, and no more.
+    @Test func spoiltArrivalsAreDropped() throws {
+        let entries = [CatalogEntry.sample(1), .sample(2), .sample(3)]
+        do {
+            let catalog = fixture.open()
+            try catalog.record(Array(entries.prefix(2)))
+            try catalog.record([entries[2]])
+        }
+        try fixture.database().execute("UPDATE arrivals SET entries = substr(entries, 1, 200) WHERE number = 1")
+        let again = fixture.open()
+        #expect(try all(again) == [entries[0], entries[2]])
+        #expect(fixture.damages.isEmpty)
+    }
+
     @Test func forgetsWhatIsRemoved() throws {
         let catalog = fixture.open()
         let entries = (0..<5).map { CatalogEntry.sample($0) }
@@ -164,6 +209,7 @@ import TransferTestSupport
         let entries = [CatalogEntry.sample(1), .sample(2)]
         let catalog = fixture.open()
         try catalog.record(entries)
+        try catalog.settle()
         try fixture.database().execute("UPDATE uploads SET \(change) WHERE number = 1")
         #expect(try catalog.entry(for: entries[0].id) == nil)
         var found: [CatalogEntry] = []

@@ -42,7 +42,7 @@ import TransferTestSupport
     }
 
     @Test func aVersionThatIsNotKnown() throws {
-        try fixture.open().record([.sample(1), .sample(2)])
+        try fixture.open().fill([.sample(1), .sample(2)])
         try fixture.database().execute("PRAGMA user_version = 99")
         let catalog = fixture.open()
         #expect(catalog.wasEmpty)
@@ -52,13 +52,13 @@ import TransferTestSupport
     }
 
     @Test func tablesThatAreMissing() throws {
-        try fixture.open().record([.sample(1)])
+        try fixture.open().fill([.sample(1)])
         try fixture.database().execute("ALTER TABLE uploads RENAME TO others")
         try checkReplaced(fixture.open(), .damaged)
     }
 
     @Test func pagesThatAreSpoilt() throws {
-        try fixture.open().record((0..<2000).map { .sample($0) })
+        try fixture.open().fill((0..<2000).map { .sample($0) })
         fixture.write([UInt8](repeating: 0xEE, count: fixture.size() - 8192), at: 8192, truncating: false)
         try checkReplaced(fixture.open(), .damaged)
     }
@@ -76,7 +76,7 @@ import TransferTestSupport
         let calls = FailingCalls()
         let catalog = fixture.open(calls.calls)
         let old = CatalogEntry.sample(5)
-        try catalog.record([old])
+        try catalog.fill([old])
         #expect(try catalog.entry(for: old.id) == old)
         calls.fail(0, as: byReading ? SQLITE_CORRUPT : SQLITE_NOTADB)
         if byReading { #expect(try catalog.entry(for: old.id) == nil) } else { try catalog.record([.sample(6)]) }
@@ -108,5 +108,13 @@ import TransferTestSupport
         try catalog.record([.sample(1)])
         #expect(try catalog.count() == 1)
         #expect(fixture.damages.isEmpty)
+    }
+}
+
+extension Catalog {
+    /// Records them and sees to it that all are in the table of uploads.
+    fileprivate func fill(_ entries: [CatalogEntry]) throws {
+        try record(entries)
+        try settle()
     }
 }

@@ -43,6 +43,28 @@ import TransferProtocol
         #expect(fixture.damages.isEmpty)
     }
 
+    /// What was recorded stays recorded, however often settling it fails.
+    @Test(arguments: 0..<failures.count, [1, 2]) func settlingLosesNothing(_ failure: Int, times: Int) throws {
+        let (code, reason) = Self.failures[failure]
+        let fixture = try CatalogFixture()
+        let calls = FailingCalls()
+        let catalog = fixture.open(calls.calls, isDurable: false)
+        let entries = (0..<3).map { CatalogEntry.sample($0) }
+        try catalog.record(Array(entries.prefix(2)))
+        try catalog.record([entries[2]])
+        for number in 0... {
+            calls.fail(number, times: times, as: code)
+            let error = error { () throws(CatalogError) in try catalog.settle() }
+            calls.pass()
+            #expect(error == nil || error?.reason == reason, "call \(number)")
+            for entry in entries { #expect(try catalog.entry(for: entry.id) == entry, "call \(number)") }
+            if error == nil { break }
+            #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 0, "call \(number)")
+        }
+        #expect(try fixture.database().execute("SELECT count(*) FROM uploads") == 3)
+        #expect(try fixture.open().count() == 3)
+    }
+
     @Test(arguments: 0..<failures.count) func readingSaysSo(_ failure: Int) throws {
         let (code, reason) = Self.failures[failure]
         let fixture = try CatalogFixture()

@@ -1,0 +1,141 @@
+internal import TransferProtocol
+internal import TransferSystem
+
+/// How entries stand in a blob of the table of arrivals: one behind the other, without gaps.
+///
+/// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, inode, changed, modified), three of 4
+/// (bytes of path, of sender and of receipt) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all with the
+/// lowest byte first; then digest, path, sender and receipt.
+enum CatalogRecord {
+    /// What of an entry is there, and whether it is durable.
+    fileprivate struct Presence: OptionSet {
+        let rawValue: UInt8
+        static let committed = Presence(rawValue: 1)
+        static let run = Presence(rawValue: 2)
+        static let identity = Presence(rawValue: 4)
+        static let durable = Presence(rawValue: 8)
+        static let receipt = Presence(rawValue: 16)
+    }
+
+    private static let fixedSize = 9 * 8 + 3 * 4 + 4
+
+    static func encode(_ entries: [CatalogEntry]) -> [UInt8] {
+        let size = entries.reduce(0) { $0 + byteCount($1) }
+        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            var output = RecordOutput(rest: UnsafeMutableRawBufferPointer(buffer))
+            for entry in entries { write(entry, to: &output) }
+            count = size
+        }
+    }
+
+    /// - Returns: the entries up to the first that cannot be; what is behind it cannot be told apart any more.
+    static func decode(_ bytes: UnsafeRawBufferPointer) -> [CatalogEntry] {
+        var input = RecordInput(rest: bytes)
+        var entries: [CatalogEntry] = []
+        while let entry = read(&input) { entries.append(entry) }
+        return entries
+    }
+
+    private static func byteCount(_ entry: CatalogEntry) -> Int {
+        fixedSize + (entry.digest?.bytes.count ?? 0) + entry.path.utf8.count + entry.sender.utf8.count
+            + (entry.receipt?.count ?? 0)
+    }
+
+    private static func write(_ entry: CatalogEntry, to output: inout RecordOutput) {
+        output.append(entry.id.high)
+        output.append(entry.id.low)
+        output.append(entry.size)
+        output.append(entry.begun)
+        output.append(entry.committed ?? 0)
+        output.append(entry.run ?? 0)
+        output.append(entry.identity?.inode ?? 0)
+        output.append(entry.identity?.changed ?? 0)
+        output.append(entry.identity?.modified ?? 0)
+        output.append(UInt32(entry.path.utf8.count))
+        output.append(UInt32(entry.sender.utf8.count))
+        output.append(UInt32(entry.receipt?.count ?? 0))
+        output.append(UInt8(entry.state.rawValue))
+        output.append(entry.kind.rawValue)
+        output.append(entry.digest?.algorithm.rawValue ?? 0)
+        output.append(presence(entry).rawValue)
+        entry.digest?.bytes.withUnsafeBytes { output.append($0) }
+        entry.path.utf8.span.bytes.withUnsafeBytes { output.append($0) }
+        entry.sender.utf8.span.bytes.withUnsafeBytes { output.append($0) }
+        entry.receipt?.withUnsafeBytes { output.append($0) }
+    }
+
+    private static func presence(_ entry: CatalogEntry) -> Presence {
+        var presence: Presence = entry.isDurable ? .durable : []
+        if entry.committed != nil { presence.insert(.committed) }
+        if entry.run != nil { presence.insert(.run) }
+        if entry.identity != nil { presence.insert(.identity) }
+        if entry.receipt != nil { presence.insert(.receipt) }
+        return presence
+    }
+
+    private static func read(_ input: inout RecordInput) -> CatalogEntry? {
+        guard let high = input.next(UInt64.self), let low = input.next(UInt64.self), let size = input.next(UInt64.self),
+            let begun = input.next(Int64.self), let committed = input.next(Int64.self),
+            let run = input.next(UInt64.self),
+            let inode = input.next(UInt64.self), let changed = input.next(Int64.self),
+            let modified = input.next(Int64.self), let pathCount = input.next(UInt32.self),
+            let senderCount = input.next(UInt32.self), let receiptCount = input.next(UInt32.self),
+            let state = input.next(UInt8.self).flatMap({ CatalogEntry.State(rawValue: Int64($0)) }),
+            let kind = input.next(UInt8.self), let algorithm = input.next(UInt8.self),
+            let presence = input.next(UInt8.self).map({ Presence(rawValue: $0) }),
+            let digest = readDigest(&input, algorithm), let path = input.text(Int(pathCount)),
+            let sender = input.text(Int(senderCount)), let receipt = input.bytes(Int(receiptCount))
+        else { return nil }
+        let identity = FileIdentity(inode: inode, changed: changed, modified: modified, size: size)
+        var entry = CatalogEntry(
+            id: UploadID(high: high, low: low), state: state, path: path, kind: ContentKind(rawValue: kind) ?? .file,
+            size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, begun: begun,
+            committed: presence.contains(.committed) ? committed : nil, run: presence.contains(.run) ? run : nil,
+            identity: presence.contains(.identity) ? identity : nil)
+        if presence.contains(.receipt) { entry.receipt = Array(receipt) }
+        return entry
+    }
+
+    /// - Returns: nothing for one that cannot be; nothing in something where there is none.
+    private static func readDigest(_ input: inout RecordInput, _ number: UInt8) -> Digest?? {
+        guard number != 0 else { return .some(nil) }
+        guard let algorithm = DigestAlgorithm(rawValue: number), let bytes = input.bytes(algorithm.function.size) else {
+            return nil
+        }
+        return .some(Digest(algorithm, Array(bytes)))
+    }
+}
+
+/// Memory that was made as large as what goes into it.
+private struct RecordOutput {
+    var rest: UnsafeMutableRawBufferPointer
+
+    mutating func append<T: FixedWidthInteger & BitwiseCopyable>(_ number: T) {
+        rest.storeBytes(of: number.littleEndian, as: T.self)
+        rest = UnsafeMutableRawBufferPointer(rebasing: rest[MemoryLayout<T>.size...])
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        rest.copyMemory(from: bytes)
+        rest = UnsafeMutableRawBufferPointer(rebasing: rest[bytes.count...])
+    }
+}
+
+/// Bytes that may be anything.
+private struct RecordInput {
+    var rest: UnsafeRawBufferPointer
+
+    mutating func next<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type) -> T? {
+        bytes(MemoryLayout<T>.size).map { T(littleEndian: $0.loadUnaligned(as: type)) }
+    }
+
+    mutating func bytes(_ count: Int) -> UnsafeRawBufferPointer? {
+        guard count <= rest.count else { return nil }
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[count...]) }
+        return UnsafeRawBufferPointer(rebasing: rest[..<count])
+    }
+
+    mutating func text(_ count: Int) -> String? {
+        bytes(count).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+}
