@@ -69,6 +69,12 @@ package final class Catalog: Sendable {
         }
     }
 
+    /// Brings everything in order and closes the file, so that another server may open it.
+    package func close() throws(CatalogError) {
+        defer { connections.close() }
+        try settle()
+    }
+
     /// Records an upload that has begun. One that has its acknowledgement stays as it is.
     package func recordUnfinished(_ entry: CatalogEntry) throws(CatalogError) {
         precondition(entry.state == .unfinished, "recorded as unfinished: \(entry.state)")

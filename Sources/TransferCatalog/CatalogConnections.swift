@@ -56,6 +56,14 @@ final class CatalogConnections: Sendable {
         }
     }
 
+    /// Closes the file until somebody wants something of it again.
+    func close() {
+        writing.withLock { state in
+            reading.withLock { $0.connection = nil }
+            state.connection = nil
+        }
+    }
+
     func write(_ body: (CatalogWriter) throws(CatalogError) -> Void) throws(CatalogError) {
         try writing.withLock { (state) throws(CatalogError) in
             do throws(CatalogError) {

@@ -86,6 +86,15 @@ final class KnownUploads: Sendable {
         }
     }
 
+    /// The server is over.
+    func close() {
+        do throws(CatalogError) {
+            try catalog.close()
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
     /// - Returns: how many the catalog knows.
     func count() throws(CatalogError) -> Int { try catalog.count() }
 

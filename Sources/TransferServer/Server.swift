@@ -100,6 +100,7 @@ package actor Server {
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
+        await context.pool.run { [context] in context.known.close() }
         context.store.unlock()
         context.log.write([.stopped])
     }
@@ -216,7 +217,7 @@ extension Server {
         permits.release()
         ended.fire()
         letPartsGo()
-        if sessions.isEmpty { context.pool.submit { [context] in context.known.settle() } }
+        if sessions.isEmpty, !isStopping { context.pool.submit { [context] in context.known.settle() } }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.
