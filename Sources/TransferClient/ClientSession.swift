@@ -267,7 +267,7 @@ extension ClientSession {
 // MARK: Asking
 
 extension ClientSession {
-    private func ask(_ split: SplitUpload) {
+    private func ask(_ split: any UploadInParts) {
         // Whoever gets it back goes on from there.
         split.whole.asked = split
         machine.asked(split.whole.id)
@@ -281,14 +281,14 @@ extension ClientSession {
         Task(executorPreference: run.loop) { await self.compare(split, have) }
     }
 
-    private func compare(_ split: SplitUpload, _ have: Have) async {
+    private func compare(_ split: any UploadInParts, _ have: Have) async {
         let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
         guard questions[have.id]?.split === split else { return }
         questions[have.id]?.comparing -= 1
         switch compared {
         case .success(let bytes):
             run.channel.send(
-                .progress(UploadProgress(phase: .resuming, source: split.whole.label, bytes: bytes, size: split.size)))
+                .progress(UploadProgress(phase: .resuming, source: split.whole.label, bytes: bytes, size: split.knownSize)))
         case .failure(let failure): questions[have.id]?.failure = failure
         }
         conclude(have.id)
@@ -299,14 +299,17 @@ extension ClientSession {
         guard let question = questions[id], question.isConcluded else { return }
         questions[id] = nil
         _ = inFlight.remove(id)
-        question.split.whole.asked = nil
-        if let failure = question.failure {
-            run.channel.send(question.split.whole) { .failed($0, failure) }
-        } else if let end = question.split.end {
-            run.feed.putBack([end])
-        } else {
-            run.feed.add(question.split)
+        do throws(LocalFailure) {
+            if let failure = question.failure { throw failure }
+            if let end = try question.split.answered() {
+                run.feed.putBack([end])
+            } else {
+                run.feed.add(question.split)
+            }
+        } catch {
+            run.channel.send(question.split.whole) { .failed($0, error) }
         }
+        question.split.whole.asked = nil
         tellProducer()
     }
 }
@@ -406,7 +409,7 @@ extension ClientSession {
         hasProgressed = true
         let progress =
             if let split = upload.split {
-                UploadProgress(source: upload.label, bytes: split.progressed(id, bytes), size: split.size)
+                UploadProgress(source: upload.label, bytes: split.progressed(id, bytes), size: split.knownSize)
             } else {
                 UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
             }
@@ -415,12 +418,13 @@ extension ClientSession {
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure) = inFlight.remove(result.id) else { return }
-        questions.removeValue(forKey: result.id)?.split.whole.asked = nil
+        questions[result.id] = nil
         run.lanes.expectsKnown = result.code == .alreadyStored
         if result.id == lastBegun { answer = .settled }
         if let failure {
             run.channel.send(upload) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
+            upload.asked?.restart()
             putBack(upload, result)
         } else {
             hasProgressed = true
@@ -428,6 +432,7 @@ extension ClientSession {
                 if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
             } else {
                 run.channel.send(upload) { UploadReport($0, result) }
+                upload.asked = nil
             }
         }
         tellProducer()

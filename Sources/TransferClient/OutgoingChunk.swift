@@ -42,7 +42,7 @@ final class OutgoingChunk: @unchecked Sendable {
     var begun: [PendingUpload] = []
 
     /// Uploads that the server is asked about in here.
-    var asked: [SplitUpload] = []
+    var asked: [any UploadInParts] = []
 
     /// The digests of longer uploads whose `end` is in here.
     var ended: [(id: UploadID, digest: Digest)] = []
