@@ -288,7 +288,9 @@ extension ClientSession {
         switch compared {
         case .success(let bytes):
             run.channel.send(
-                .progress(UploadProgress(phase: .resuming, source: split.whole.label, bytes: bytes, size: split.knownSize)))
+                .progress(
+                    UploadProgress(
+                        phase: .resuming, source: split.whole.label, bytes: bytes, size: split.knownSize)))
         case .failure(let failure): questions[have.id]?.failure = failure
         }
         conclude(have.id)

@@ -15,7 +15,9 @@ private let block = Limits.blockSize
         let whole: PendingUpload
 
         init(size: Int) throws {
-            content = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 4099) }
+            content = (0..<size / block + 1).flatMap { number in
+                [UInt8](repeating: UInt8(number), count: min(block, size - number * block))
+            }
             let stream = BlockStream(PieceSource([content]))
             whole = PendingUpload(.stream(stream), label: "s", destination: "s", kind: nil)
             guard case .block(let first) = try stream.read() else { throw RunningServer.NotListening() }
