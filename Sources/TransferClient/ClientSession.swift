@@ -216,6 +216,7 @@ extension ClientSession {
         for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
+        for (upload, failure) in chunk.unread { unread(upload, failure) }
         guard !chunk.isEmpty, !isOver else { return }
         askForLane(produced: chunk.count)
         queue.append(chunk)
@@ -232,6 +233,12 @@ extension ClientSession {
             flush()
             Task(executorPreference: run.loop) { await self.measureCodec(chunk) }
         }
+    }
+
+    /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
+    private func unread(_ upload: PendingUpload, _ failure: LocalFailure) {
+        guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
+        run.channel.send(upload) { .failed($0, failure) }
     }
 
     private func compress(_ chunk: OutgoingChunk) async {
@@ -409,9 +416,13 @@ extension ClientSession {
     private func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
         hasProgressed = true
+        progressed(upload, bytes)
+    }
+
+    private func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
         let progress =
             if let split = upload.split {
-                UploadProgress(source: upload.label, bytes: split.progressed(id, bytes), size: split.knownSize)
+                UploadProgress(source: upload.label, bytes: split.progressed(upload.id, bytes), size: split.knownSize)
             } else {
                 UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
             }
@@ -431,6 +442,7 @@ extension ClientSession {
         } else {
             hasProgressed = true
             if result.code == .staged {
+                progressed(upload, result.size)
                 if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
             } else {
                 run.channel.send(upload) { UploadReport($0, result) }

@@ -154,7 +154,7 @@ final class LaneProducer: @unchecked Sendable {
             if pending.mayBlock {
                 // Reading a stream may take long: what is ready is sent before.
                 guard chunk.isEmpty, orders.mayWait else { return false }
-                try readStream(pending)
+                readStream(pending, chunk)
                 return true
             }
             if isLong(pending, reader) {
@@ -330,14 +330,19 @@ extension LaneProducer {
 
 extension LaneProducer {
     /// Reads on. What that gives comes back from the feed.
-    private func readStream(_ pending: PendingUpload) throws(LocalFailure) {
-        switch pending.content {
-        case .stream(let stream): try readFront(of: stream, pending)
-        case .rest(let upload):
-            let (isFull, end) = try upload.readOn()
-            isWaiting = !isFull
-            if let end { feed.putBack([end]) }
-        case .file, .bytes, .part, .assembly: break
+    private func readStream(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
+        do throws(LocalFailure) {
+            switch pending.content {
+            case .stream(let stream): try readFront(of: stream, pending)
+            case .rest(let upload):
+                let (isFull, end) = try upload.readOn()
+                isWaiting = !isFull
+                if let end { feed.putBack([end]) }
+            case .file, .bytes, .part, .assembly: break
+            }
+        } catch {
+            isWaiting = true
+            chunk.unread.append((pending, error))
         }
     }
 

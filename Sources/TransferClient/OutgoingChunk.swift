@@ -50,6 +50,9 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
 
+    /// Streams that could not be read, and why.
+    var unread: [(PendingUpload, LocalFailure)] = []
+
     /// Uploads that were taken back after they had begun, and why: the server's `aborted` says less.
     var abandoned: [(PendingUpload, LocalFailure)] = []
 
