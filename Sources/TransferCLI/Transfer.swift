@@ -9,7 +9,9 @@ struct Transfer {
     static func main() {
         StandardStream.occupyClosed()
         ExitSignals.block()
-        Task.detached { exit(await execute().rawValue) }
+        // Not exit(3): OpenSSL would free its tables while other threads still give back what they have of it. Nothing is
+        // left to be flushed.
+        Task.detached { _exit(await execute().rawValue) }
         while true { pause() }
     }
 

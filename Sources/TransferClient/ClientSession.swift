@@ -232,6 +232,7 @@ extension ClientSession {
         for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
+        for (upload, failure) in chunk.unread { unread(upload, failure) }
         guard !chunk.isEmpty, !isOver else { return }
         askForLane(produced: chunk.count)
         queue.append(chunk)
@@ -248,6 +249,12 @@ extension ClientSession {
             flush()
             Task(executorPreference: run.loop) { await self.measureCodec(chunk) }
         }
+    }
+
+    /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
+    private func unread(_ upload: PendingUpload, _ failure: LocalFailure) {
+        guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
+        run.channel.send(upload) { .failed($0, failure) }
     }
 
     private func compress(_ chunk: OutgoingChunk) async {
@@ -283,7 +290,7 @@ extension ClientSession {
 // MARK: Asking
 
 extension ClientSession {
-    private func ask(_ split: SplitUpload) {
+    private func ask(_ split: any UploadInParts) {
         // Whoever gets it back goes on from there.
         split.whole.asked = split
         machine.asked(split.whole.id)
@@ -297,14 +304,16 @@ extension ClientSession {
         Task(executorPreference: run.loop) { await self.compare(split, have) }
     }
 
-    private func compare(_ split: SplitUpload, _ have: Have) async {
+    private func compare(_ split: any UploadInParts, _ have: Have) async {
         let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
         guard questions[have.id]?.split === split else { return }
         questions[have.id]?.comparing -= 1
         switch compared {
         case .success(let bytes):
             run.channel.send(
-                .progress(UploadProgress(phase: .resuming, source: split.whole.label, bytes: bytes, size: split.size)))
+                .progress(
+                    UploadProgress(
+                        phase: .resuming, source: split.whole.label, bytes: bytes, size: split.knownSize)))
         case .failure(let failure): questions[have.id]?.failure = failure
         }
         conclude(have.id)
@@ -315,14 +324,17 @@ extension ClientSession {
         guard let question = questions[id], question.isConcluded else { return }
         questions[id] = nil
         _ = inFlight.remove(id)
-        question.split.whole.asked = nil
-        if let failure = question.failure {
-            run.channel.send(question.split.whole) { .failed($0, failure) }
-        } else if let end = question.split.end {
-            run.feed.putBack([end])
-        } else {
-            run.feed.add(question.split)
+        do throws(LocalFailure) {
+            if let failure = question.failure { throw failure }
+            if let end = try question.split.answered() {
+                run.feed.putBack([end])
+            } else {
+                run.feed.add(question.split)
+            }
+        } catch {
+            run.channel.send(question.split.whole) { .failed($0, error) }
         }
+        question.split.whole.asked = nil
         tellProducer()
     }
 }
@@ -426,9 +438,13 @@ extension ClientSession {
     private func progressed(_ id: UploadID, _ bytes: UInt64) {
         guard let upload = inFlight[id] else { return }
         hasProgressed = true
+        progressed(upload, bytes)
+    }
+
+    private func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
         let progress =
             if let split = upload.split {
-                UploadProgress(source: upload.label, bytes: split.progressed(id, bytes), size: split.size)
+                UploadProgress(source: upload.label, bytes: split.progressed(upload.id, bytes), size: split.knownSize)
             } else {
                 UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
             }
@@ -437,19 +453,22 @@ extension ClientSession {
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
-        questions.removeValue(forKey: result.id)?.split.whole.asked = nil
+        questions[result.id] = nil
         run.lanes.expectsKnown = result.code == .alreadyStored
         if result.id == lastBegun { answer = .settled }
         if let failure {
             run.channel.send(upload) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
+            upload.asked?.restart()
             putBack(upload, result)
         } else {
             hasProgressed = true
             if result.code == .staged {
+                progressed(upload, result.size)
                 if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
             } else {
                 run.channel.send(upload) { report($0, result, digest) }
+                upload.asked = nil
             }
         }
         tellProducer()

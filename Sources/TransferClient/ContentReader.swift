@@ -5,7 +5,8 @@ final class ContentReader {
     private enum Origin {
         case file(SourceFile)
         case bytes([UInt8], position: Int)
-        case stream(ReplayableStream)
+        case block(StreamBlock, position: Int)
+        case nothing
     }
 
     private var origin: Origin
@@ -13,33 +14,41 @@ final class ContentReader {
     /// Bytes in all, or nothing when only the end will tell.
     let size: UInt64?
 
-    /// - Throws: `sourceUnreadable`, `sourceSkipped`, or `connectionLost` for a stream that cannot be read again.
-    init(_ content: PendingUpload.Content) throws(LocalFailure) {
+    /// - Throws: `sourceUnreadable` or `sourceSkipped`; of what is in parts, why it can't be read.
+    convenience init(_ content: PendingUpload.Content) throws(LocalFailure) {
         switch content {
         case .file(let path, let followsLinks):
-            let file = try SourceFile(path: path, followsLinks: followsLinks)
-            origin = .file(file)
-            size = file.size
-        case .part(let split, let range):
-            origin = .file(try split.open(range))
-            size = UInt64(range.count)
-        case .assembly(let split):
-            // Nothing is read of it any more, but it must still be the same.
-            origin = .file(try split.open(0..<split.size))
-            size = split.size
-        case .bytes(let bytes):
-            origin = .bytes(bytes, position: 0)
-            size = UInt64(bytes.count)
-        case .stream(let stream):
-            guard stream.rewind() else {
-                throw LocalFailure(
-                    code: .connectionLost,
-                    message: "The connection was lost, and a stream cannot be read again: save it to a file to push it."
-                )
-            }
-            origin = .stream(stream)
-            size = nil
+            self.init(try SourceFile(path: path, followsLinks: followsLinks))
+        case .part(let split, let range): self.init(copying: try split.reader(of: range))
+        case .assembly(let split): self.init(copying: try split.readerOfEnd())
+        case .bytes(let bytes): self.init(.bytes(bytes, position: 0), size: UInt64(bytes.count))
+        // Read a block at a time, and each block has a reader of its own.
+        case .stream, .rest: self.init(size: nil)
         }
+    }
+
+    convenience init(_ file: SourceFile) {
+        self.init(.file(file), size: file.size)
+    }
+
+    convenience init(_ block: StreamBlock) {
+        self.init(.block(block, position: 0), size: UInt64(block.count))
+    }
+
+    /// Of nothing.
+    ///
+    /// - Parameter size: to be declared.
+    convenience init(size: UInt64?) {
+        self.init(.nothing, size: size)
+    }
+
+    private convenience init(copying other: ContentReader) {
+        self.init(other.origin, size: other.size)
+    }
+
+    private init(_ origin: Origin, size: UInt64?) {
+        self.origin = origin
+        self.size = size
     }
 
     /// Modification time and permissions, where there are any.
@@ -54,13 +63,7 @@ final class ContentReader {
         return file.identity
     }
 
-    /// Whether the next read may have to wait for somebody else.
-    var mayBlock: Bool {
-        guard case .stream(let stream) = origin else { return false }
-        return stream.mayBlock
-    }
-
-    /// - Returns: 0 at the end; short reads happen on streams only, and at the end.
+    /// - Returns: fewer bytes than asked for only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
         switch origin {
         case .file(let file): return try file.read(into: buffer)
@@ -69,28 +72,28 @@ final class ContentReader {
             buffer.copyBytes(from: bytes[position..<position + count])
             origin = .bytes(bytes, position: position + count)
             return count
-        case .stream(let stream):
-            do {
-                return try stream.read(into: buffer)
-            } catch {
-                throw LocalFailure(code: .sourceUnreadable, message: "The stream could not be read: \(error).")
-            }
+        case .block(let block, let position):
+            let count = min(buffer.count, block.count - position)
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[position..<position + count]))
+            origin = .block(block, position: position + count)
+            return count
+        case .nothing: return 0
         }
     }
 
-    /// The first bytes, without moving; to be asked before anything is read. Waits for a stream's.
-    func peek(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
+    /// The first bytes, without moving; to be asked before anything is read.
+    func peek(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         switch origin {
         case .file(let file): return file.peek(into: buffer)
         case .bytes(let bytes, _):
             let count = min(buffer.count, bytes.count)
             buffer.copyBytes(from: bytes[..<count])
             return count
-        case .stream(let stream):
-            let count = try read(into: buffer)
-            // The first bytes are always kept.
-            _ = stream.rewind()
+        case .block(let block, _):
+            let count = min(buffer.count, block.count)
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[..<count]))
             return count
+        case .nothing: return 0
         }
     }
 

@@ -17,6 +17,8 @@ final class LaneProducer: @unchecked Sendable {
         var questions = 0
         /// Whether it is likely that the server has what comes next, so that it is asked before anything is sent.
         var expectsKnown = false
+        /// Whether nothing that is ready waits for this: then a stream may be waited for.
+        var mayWait = true
     }
 
     /// What the server has said so far to the upload that was begun last.
@@ -43,6 +45,8 @@ final class LaneProducer: @unchecked Sendable {
     private var long: LongUpload?
     /// Opened, but the chunk had no room left for it.
     private var held: (pending: PendingUpload, reader: ContentReader)?
+    /// A stream gave less than a block: the session may want to know, or to stop.
+    private var isWaiting = false
 
     /// Content up to here travels whole in one frame with a short header, with its `begin` and `end` in one chunk.
     private static let smallSize = UInt64(FrameHeader.extendedMarker)
@@ -65,6 +69,7 @@ final class LaneProducer: @unchecked Sendable {
             guard next == .more, chunk !== chunks.last, !mayBlock else { return next }
             orders.allowance -= chunk.begun.count + chunk.asked.count
             orders.questions -= chunk.asked.count
+            orders.mayWait = false
             // The answer was to an upload before this chunk.
             if !chunk.begun.isEmpty { orders.answer = .none }
         }
@@ -72,11 +77,12 @@ final class LaneProducer: @unchecked Sendable {
     }
 
     /// Whether what comes next may have to wait for somebody else: then what is there is sent first.
-    private var mayBlock: Bool { (long?.reader ?? held?.reader)?.mayBlock ?? false }
+    private var mayBlock: Bool { long == nil && (isWaiting || held?.pending.mayBlock ?? false) }
 
     /// Fills an empty chunk.
     func fill(_ chunk: OutgoingChunk, _ orders: Orders) -> Next {
-        while true {
+        isWaiting = false
+        while !isWaiting {
             // The answer was to an upload of an earlier chunk, perhaps an earlier attempt at the same one.
             let answer = chunk.begun.isEmpty ? orders.answer : .none
             if let long {
@@ -98,6 +104,7 @@ final class LaneProducer: @unchecked Sendable {
             }
             guard held == nil, chunk.reports.count < OutgoingChunk.mostReports else { return .more }
         }
+        return .more
     }
 
     /// The connection is gone: what was opened but not begun goes back to the feed.
@@ -108,7 +115,8 @@ final class LaneProducer: @unchecked Sendable {
     }
 
     private func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
-        pending.started = monotonicNanoseconds()
+        // A stream is opened for every read.
+        if pending.started == 0 { pending.started = monotonicNanoseconds() }
         do throws(LocalFailure) {
             let reader = try ContentReader(pending.content)
             pending.size = reader.size
@@ -120,13 +128,16 @@ final class LaneProducer: @unchecked Sendable {
     }
 
     /// - Returns: nothing when the upload travels in one piece.
-    private func split(_ pending: PendingUpload, _ reader: ContentReader) throws(LocalFailure) -> SplitUpload? {
+    private func split(
+        _ pending: PendingUpload, _ reader: ContentReader
+    ) throws(LocalFailure) -> (any UploadInParts)? {
+        if case .stream = pending.content { return pending.asked.take() }
         guard case .file(let path, let followsLinks) = pending.content, let file = reader.file,
             file.size >= SplitUpload.smallestSize
         else { return nil }
         // What was read of it before a connection was lost need not be read again.
-        if let asked = pending.asked.take(), asked.file == file { return asked }
-        pending.kind = if let kind = pending.wantedKind { kind } else { try recognise(reader) }
+        if let asked = pending.asked.take() as? SplitUpload, asked.file == file { return asked }
+        pending.kind = pending.wantedKind ?? recognise(reader)
         return SplitUpload(
             pending, path: path, followsLinks: followsLinks, file: file, function: configuration.digest)
     }
@@ -140,7 +151,13 @@ final class LaneProducer: @unchecked Sendable {
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) -> Bool {
         do throws(LocalFailure) {
-            if isLongFile(pending, reader) {
+            if pending.mayBlock {
+                // Reading a stream may take long: what is ready is sent before.
+                guard chunk.isEmpty, orders.mayWait else { return false }
+                readStream(pending, chunk)
+                return true
+            }
+            if isLong(pending, reader) {
                 guard chunk.room >= OutgoingChunk.controlRoom, chunk.asked.count < orders.questions else {
                     return false
                 }
@@ -151,24 +168,26 @@ final class LaneProducer: @unchecked Sendable {
             if let size = reader.size, size < Self.smallSize {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
-            // Looking at the front of a stream may take long: what is ready is sent before.
-            guard chunk.room >= OutgoingChunk.controlRoom, chunk.isEmpty || !reader.mayBlock else { return false }
-            try begin(pending, reader, chunk, orders)
+            guard chunk.room >= OutgoingChunk.controlRoom else { return false }
+            begin(pending, reader, chunk, orders)
         } catch {
             report(pending, error, chunk)
         }
         return true
     }
 
-    private func isLongFile(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+    /// Whether the server is asked what it has of it before anything is sent.
+    private func isLong(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+        if case .stream = pending.content { return true }
         guard case .file = pending.content, let file = reader.file else { return false }
         return file.size >= SplitUpload.smallestSize
     }
 
-    private func ask(_ split: SplitUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) {
+    private func ask(_ split: any UploadInParts, _ reader: ContentReader, _ chunk: OutgoingChunk) {
         var begin = makeBegin(split.whole, reader)
         begin.kind = split.whole.kind
         begin.scope = .assembly
+        begin.size = split.knownSize
         var frame: [UInt8] = []
         Message.resume(begin).encode(into: &frame)
         chunk.append(frame)
@@ -220,7 +239,7 @@ extension LaneProducer {
             digest: configuration.digest, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
         if case .part(let split, let range) = pending.content {
-            begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.size))
+            begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.knownSize))
         }
         return begin
     }
@@ -229,7 +248,7 @@ extension LaneProducer {
     ///
     /// - Returns: false when the chunk has no room for it.
     private func appendAssembly(
-        _ split: SplitUpload, _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+        _ split: any UploadInParts, _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
     ) throws(LocalFailure) -> Bool {
         guard chunk.room >= OutgoingChunk.controlRoom else { return false }
         try reader.checkUnchanged()
@@ -239,7 +258,7 @@ extension LaneProducer {
         pending.digest = digest
         var frames: [UInt8] = []
         Message.begin(begin).encode(into: &frames)
-        Message.end(End(size: split.size, digest: digest)).encode(into: &frames)
+        Message.end(End(size: reader.size ?? 0, digest: digest)).encode(into: &frames)
         chunk.append(frames)
         chunk.begun.append(pending)
         return true
@@ -251,9 +270,9 @@ extension LaneProducer {
 extension LaneProducer {
     private func begin(
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
-    ) throws(LocalFailure) {
+    ) {
         var begin = makeBegin(pending, reader)
-        if pending.wantedKind == nil { begin.kind = try recognise(reader) }
+        if pending.wantedKind == nil { begin.kind = recognise(reader) }
         begin.expectsAccept = asksFirst(pending, reader, orders)
         pending.kind = begin.kind
         var frame: [UInt8] = []
@@ -270,13 +289,12 @@ extension LaneProducer {
         return size >= Self.askFirstSize || orders.expectsKnown && pending.isIdentified
     }
 
-    private func recognise(_ reader: ContentReader) throws(LocalFailure) -> ContentKind {
+    private func recognise(_ reader: ContentReader) -> ContentKind {
         let sample = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentKind.sampleSize, alignment: 8)
         defer { sample.deallocate() }
-        let count = try reader.peek(into: sample)
-        // A stream may have given little so far; that is not its end.
-        let isWhole = reader.size != nil && count < sample.count
-        return ContentKind(recognising: UnsafeRawBufferPointer(rebasing: sample[..<count]), isWhole: isWhole)
+        let count = reader.peek(into: sample)
+        let content = UnsafeRawBufferPointer(rebasing: sample[..<count])
+        return ContentKind(recognising: content, isWhole: count < sample.count)
     }
 
     /// - Returns: nothing when the upload is over and the next one may start.
@@ -290,7 +308,7 @@ extension LaneProducer {
             long.isAwaitingAccept = false
         }
         // What is ready is sent before anything is waited for.
-        if !chunk.isEmpty, long.reader.mayBlock || chunk.room < OutgoingChunk.longRoom { return .more }
+        if !chunk.isEmpty, chunk.room < OutgoingChunk.longRoom { return .more }
         do throws(LocalFailure) {
             if try long.produce(into: chunk) { return .more }
             self.long = nil
@@ -306,5 +324,40 @@ extension LaneProducer {
         Message.abort.encode(into: &frame)
         chunk.append(frame)
         long = nil
+    }
+}
+
+// MARK: Streams
+
+extension LaneProducer {
+    /// Reads on. What that gives comes back from the feed.
+    private func readStream(_ pending: PendingUpload, _ chunk: OutgoingChunk) {
+        do throws(LocalFailure) {
+            switch pending.content {
+            case .stream(let stream): try readFront(of: stream, pending)
+            case .rest(let upload):
+                let (isFull, end) = try upload.readOn()
+                isWaiting = !isFull
+                if let end { feed.putBack([end]) }
+            case .file, .bytes, .part, .assembly: break
+            }
+        } catch {
+            isWaiting = true
+            chunk.unread.append((pending, error))
+        }
+    }
+
+    /// Up to a block is an upload like any other, with bytes and a size; more than that travels in parts.
+    private func readFront(of stream: BlockStream, _ pending: PendingUpload) throws(LocalFailure) {
+        switch try stream.read() {
+        case .more:
+            isWaiting = true
+            feed.putBack([pending])
+        case .block(let block):
+            pending.kind = pending.wantedKind ?? recognise(ContentReader(block))
+            feed.add(StreamUpload(pending, block, stream, function: configuration.digest))
+        case .end(let block):
+            feed.putBack([pending.holding(block.map { Array($0.bytes) } ?? [])])
+        }
     }
 }

@@ -47,15 +47,12 @@ final class LongUpload {
     private var nextLength: Int {
         let blockLeft = Limits.blockSize - Int(digester.size % UInt64(Limits.blockSize))
         let length = min(OutgoingChunk.payloadSize, blockLeft)
-        guard let size = reader.size else { return length }
-        return Int(min(UInt64(length), size - digester.size))
+        return Int(min(UInt64(length), (reader.size ?? 0) - digester.size))
     }
 
     private func isComplete(wanted: Int, got: Int) throws(LocalFailure) -> Bool {
-        // A stream may give less than was asked for; only nothing at all is its end.
-        guard let size = reader.size else { return got == 0 }
         guard got == wanted else { throw .changed }
-        return digester.size == size
+        return digester.size == reader.size
     }
 
     private func finish(_ chunk: OutgoingChunk) throws(LocalFailure) {

@@ -42,13 +42,16 @@ final class OutgoingChunk: @unchecked Sendable {
     var begun: [PendingUpload] = []
 
     /// Uploads that the server is asked about in here.
-    var asked: [SplitUpload] = []
+    var asked: [any UploadInParts] = []
 
     /// The digests of longer uploads whose `end` is in here.
     var ended: [(id: UploadID, digest: Digest)] = []
 
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
+
+    /// Streams that could not be read, and why.
+    var unread: [(PendingUpload, LocalFailure)] = []
 
     /// Uploads that were taken back after they had begun, and why: the server's `aborted` says less.
     var abandoned: [(PendingUpload, LocalFailure)] = []

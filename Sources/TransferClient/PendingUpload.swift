@@ -10,11 +10,13 @@ final class PendingUpload: @unchecked Sendable {
     enum Content {
         case file(path: String, followsLinks: Bool)
         case bytes([UInt8])
-        case stream(ReplayableStream)
-        /// Some bytes of a long file.
-        case part(SplitUpload, Range<UInt64>)
-        /// What ends a long file, when all its parts are there.
-        case assembly(SplitUpload)
+        case stream(BlockStream)
+        /// Some bytes of what is long.
+        case part(any UploadInParts, Range<UInt64>)
+        /// What has not been read of a long stream.
+        case rest(StreamUpload)
+        /// What ends a long upload, when all its parts are there.
+        case assembly(any UploadInParts)
     }
 
     /// Until a file was opened, any.
@@ -35,7 +37,7 @@ final class PendingUpload: @unchecked Sendable {
     private var hasOwnID: Bool
 
     /// What is known of it in parts, when the server has to be asked again.
-    var asked: SplitUpload?
+    var asked: (any UploadInParts)?
 
     // Filled in by the producer before it hands the upload over; afterwards the session may be reading them.
     var kind = ContentKind.file
@@ -79,75 +81,38 @@ final class PendingUpload: @unchecked Sendable {
         kind = whole.kind
     }
 
+    /// The same upload with its content in memory.
+    func holding(_ bytes: [UInt8]) -> PendingUpload {
+        let held = PendingUpload(.bytes(bytes), label: label, destination: destination, kind: wantedKind, id: id)
+        held.started = started
+        return held
+    }
+
     /// What it is a part or the end of.
-    var split: SplitUpload? {
+    var split: (any UploadInParts)? {
         switch content {
         case .part(let split, _), .assembly(let split): split
+        case .rest(let stream): stream
         case .file, .bytes, .stream: nil
+        }
+    }
+
+    /// Whether somebody else decides when there is something to send.
+    var mayBlock: Bool {
+        switch content {
+        case .stream: asked == nil
+        case .rest: true
+        case .file, .bytes, .part, .assembly: false
         }
     }
 
     /// Whether the server may take it for another connection's.
     var isShared: Bool { split != nil || asked != nil }
 
-    /// What to report when this has come to an end: of a file in parts, only the first end counts, and it is the whole
+    /// What to report when this has come to an end: of an upload in parts, only the first end counts, and it is the whole
     /// that is reported.
     func takeReported() -> PendingUpload? {
-        guard let split else { return self }
+        guard let split = split ?? asked else { return self }
         return split.finish() ? split.whole : nil
-    }
-}
-
-/// A stream whose first bytes are kept, so that a short one can be sent again after a lost connection.
-final class ReplayableStream {
-    /// Bytes kept: one block. A longer stream cannot be sent again from the front.
-    private static let limit = Limits.blockSize
-
-    private let source: any ByteSource
-    private var kept: [UInt8] = []
-    private var isKept = true
-    private var position = 0
-    /// A terminal can be read again after its end; a stream that ended once has ended.
-    private var hasEnded = false
-
-    init(_ source: any ByteSource) {
-        self.source = source
-    }
-
-    /// Goes back to the front.
-    ///
-    /// - Returns: false when too much was read for that.
-    func rewind() -> Bool {
-        position = 0
-        return isKept
-    }
-
-    /// Whether the next read may have to wait for the source.
-    var mayBlock: Bool { position == kept.count && !hasEnded }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if isKept, position < kept.count {
-            let count = min(buffer.count, kept.count - position)
-            buffer.copyBytes(from: kept[position..<position + count])
-            position += count
-            return count
-        }
-        guard !hasEnded else { return 0 }
-        let count = max(0, min(try source.read(into: buffer), buffer.count))
-        hasEnded = count == 0
-        keep(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        return count
-    }
-
-    private func keep(_ bytes: UnsafeRawBufferPointer) {
-        guard isKept else { return }
-        guard kept.count + bytes.count <= Self.limit else {
-            isKept = false
-            kept = []
-            position = 0
-            return
-        }
-        kept.append(contentsOf: bytes)
-        position = kept.count
     }
 }

@@ -70,6 +70,9 @@ final class EventChannel: Sendable {
     /// Whether the reader is behind; `onRoom` is called when it no longer is.
     var isFull: Bool { state.withLock { $0.events.count - $0.head >= Self.limit } }
 
+    /// Whether nobody wants the rest of the push.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
     /// - Parameters:
     ///   - onRoom: called on the reader's thread.
     ///   - onCancel: called once, at once when it was cancelled before.

@@ -1,6 +1,6 @@
 /// An upload that the server was asked about, and how far its answer was dealt with.
 struct Question {
-    let split: SplitUpload
+    let split: any UploadInParts
 
     /// Everything that the server has was told.
     var isAnswered = false
@@ -11,7 +11,7 @@ struct Question {
     /// Why the source could not be compared.
     var failure: LocalFailure?
 
-    init(_ split: SplitUpload) {
+    init(_ split: any UploadInParts) {
         self.split = split
     }
 

@@ -134,8 +134,8 @@ extension PendingUpload.Content {
         switch self {
         case .bytes(let bytes): return UInt64(bytes.count)
         case .part(_, let range): return UInt64(range.count)
-        case .assembly(let split): return split.size
-        case .stream: return nil
+        case .assembly(let split): return split.knownSize
+        case .stream, .rest: return nil
         case .file(let path, _):
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }

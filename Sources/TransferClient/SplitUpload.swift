@@ -4,7 +4,7 @@ import TransferSystem
 
 /// A long file on its way in parts, which any lane may take; afterwards one of them ends it. Before, the server is asked
 /// what it has of the file already.
-final class SplitUpload: Sendable {
+final class SplitUpload: UploadInParts {
     private struct State {
         /// Where the next part starts.
         var next: UInt64 = 0
@@ -78,17 +78,19 @@ final class SplitUpload: Sendable {
 
     var size: UInt64 { file.size }
 
-    /// Whether it has its report, or parts of it are no longer wanted for another reason.
+    var knownSize: UInt64? { size }
+
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Forgets what the server has: it will be asked again. What was read here is still known.
+    var hasMoreParts: Bool { state.withLock { !$0.isOver && $0.next < size } }
+
+    /// What was read here is still known.
     func restart() {
         state.withLock { state in
             state = State(digests: state.digests, isOver: state.isOver)
         }
     }
 
-    /// - Returns: nothing when all parts are handed out.
     func nextPart() -> PendingUpload? {
         state.withLock { $0.nextRange(size, partSize) }.map { PendingUpload(.part(self, $0), of: whole) }
     }
@@ -108,9 +110,11 @@ final class SplitUpload: Sendable {
         return source
     }
 
-    /// Keeps the digests of a part's blocks, in place of those of an earlier attempt at it.
-    ///
-    /// - Parameter offset: where the part starts.
+    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader { ContentReader(try open(range)) }
+
+    /// The file must still be the same.
+    func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(try open(0..<size)) }
+
     func keep(_ digests: [UInt8], from offset: UInt64) {
         let first = offset / Self.blockSize
         state.withLock { state in
@@ -121,7 +125,6 @@ final class SplitUpload: Sendable {
         }
     }
 
-    /// How far the server is with the whole, when it is so far with a part.
     func progressed(_ part: UploadID, _ bytes: UInt64) -> UInt64 {
         state.withLock { state in
             state.progress[part] = bytes
@@ -129,9 +132,6 @@ final class SplitUpload: Sendable {
         }
     }
 
-    /// The server has verified a part.
-    ///
-    /// - Returns: what ends the upload, when this was the last one.
     func staged(_ part: PendingUpload) -> PendingUpload? {
         guard case .part(_, let range) = part.content else { return nil }
         state.withLock { state in
@@ -141,15 +141,11 @@ final class SplitUpload: Sendable {
         return end
     }
 
-    /// The digest of the whole; to be asked when all parts were read.
     var digest: Digest {
         let blocks = state.withLock { $0.digests }
         return BlockTree.root(blocks.sorted { $0.key < $1.key }.flatMap(\.value), function)
     }
 
-    /// Nothing more of it is wanted.
-    ///
-    /// - Returns: false when that was so before.
     func finish() -> Bool {
         state.withLock { state in
             defer { state.isOver = true }
@@ -159,10 +155,6 @@ final class SplitUpload: Sendable {
 }
 
 extension SplitUpload {
-    /// Compares blocks that the server has with those of the file; the same ones need not be sent.
-    ///
-    /// - Returns: how many bytes were compared so far.
-    /// - Throws: as `open`.
     func compare(_ have: Have) throws(LocalFailure) -> UInt64 {
         for (number, digest) in have.digests.enumerated() {
             let index = have.first + UInt64(number)
@@ -179,6 +171,8 @@ extension SplitUpload {
         }
         return state.withLock { $0.compared }
     }
+
+    func answered() throws(LocalFailure) -> PendingUpload? { end }
 
     /// - Returns: nothing when the file has no such block.
     private func range(ofBlock index: UInt64) -> Range<UInt64>? {

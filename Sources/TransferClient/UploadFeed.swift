@@ -28,13 +28,13 @@ final class UploadFeed: Sendable {
         /// The next one is the last.
         var uploads: [PendingUpload] = []
         /// Whose parts come before anything new.
-        var splits: [SplitUpload] = []
+        var splits: [any UploadInParts] = []
 
         mutating func next() -> PendingUpload? {
             if let upload = uploads.popLast() { return upload }
-            while let split = splits.first {
+            splits.removeAll { !$0.hasMoreParts }
+            for split in splits {
                 if let part = split.nextPart() { return part }
-                splits.removeFirst()
             }
             return nil
         }
@@ -70,14 +70,16 @@ final class UploadFeed: Sendable {
     }
 
     /// Hands out the parts from now on.
-    func add(_ split: SplitUpload) {
-        returned.withLock { $0.splits.append(split) }
+    func add(_ split: any UploadInParts) {
+        returned.withLock { returned in
+            if !returned.splits.contains(where: { $0 === split }) { returned.splits.append(split) }
+        }
     }
 
     /// The connection is lost: what is under way in parts has to be asked for again.
     func askAgain() {
         returned.withLock { returned in
-            var splits: [SplitUpload] = []
+            var splits: [any UploadInParts] = []
             for split in returned.uploads.reversed().compactMap(\.split) + returned.splits
             where !split.isOver && !splits.contains(where: { $0 === split }) {
                 split.restart()
@@ -101,7 +103,7 @@ final class UploadFeed: Sendable {
     private func open(_ upload: Upload, _ state: inout State) -> Item? {
         switch upload.source {
         case .bytes(let bytes): return named(.bytes(bytes), upload, &state)
-        case .stream(let stream): return named(.stream(ReplayableStream(stream)), upload, &state)
+        case .stream(let stream): return named(.stream(BlockStream(stream)), upload, &state)
         case .path(let path):
             var status = stat()
             guard stat(path, &status) == 0 else {

@@ -86,7 +86,7 @@ final class Receiving {
     func admit(isQuestion: Bool = false) throws(StoreError) -> UploadResult? {
         let path = try checkedPath()
         self.path = path
-        if let size = begin.uploadSize, size > limit { throw tooLarge }
+        if begin.leastSize > limit { throw tooLarge }
         earlier = try acknowledgement(path)
         if let earlier { return begin.expectsAccept || isQuestion ? earlier : nil }
         if begin.scope == .assembly, assembly == nil, !isQuestion { throw .missingParts }
@@ -248,6 +248,13 @@ extension Receiving {
 }
 
 extension Begin {
+    /// Bytes that the upload has at least, as far as this tells: a stream tells no more than where its parts are.
+    fileprivate var leastSize: UInt64 {
+        guard case .part(let part) = scope else { return size ?? 0 }
+        let (end, overflow) = part.offset.addingReportingOverflow(size ?? 0)
+        return overflow ? .max : max(end, part.total ?? 0)
+    }
+
     /// Bytes of the upload that this opens, or opens a part of.
     var uploadSize: UInt64? {
         if case .part(let part) = scope { part.total } else { size }

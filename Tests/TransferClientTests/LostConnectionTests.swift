@@ -1,9 +1,10 @@
 import Testing
-import TransferClient
 import TransferCodec
 import TransferProtocol
 import TransferReceipts
 import TransferTestSupport
+
+@testable import TransferClient
 
 /// Connections that are cut at seeded places in both directions, and servers that go and come back.
 @Suite struct LostConnectionTests {
@@ -121,30 +122,101 @@ import TransferTestSupport
         #expect(reports.first { $0.source == "/missing" }?.result == .sourceUnreadable)
     }
 
-    /// A long stream can't be sent again; what comes after it can.
-    @Test func aLongStreamIsLostWithItsConnection() async throws {
+    /// Wherever the connections are cut, a stream that nobody can read again goes on where it was.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    func aLongStreamSurvivesItsConnections(_ seed: UInt64) async throws {
         try await withServer { server in
-            let content = SplitMix64(seed: 1).with { $0.bytes(6 << 20) }
-            // The first result has passed, so the connection has come about.
-            let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 5_500_000)])
+            var generator = SplitMix64(seed: seed)
+            let blocks = Int.random(in: 1...9, using: &generator)
+            let size = blocks * Limits.blockSize + [0, 1, 70_000, 3_000_000][Int(seed % 4)]
+            let content = generator.bytes(size)
+            let cuts = (0..<6).map { _ in
+                CuttingProxy.Cut(
+                    up: Bool.random(using: &generator) ? Int.random(in: 0...20_000_000, using: &generator) : nil,
+                    down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
+            }
+            // The first connection must come about: the welcome passes.
+            let first = CuttingProxy.Cut(down: Int.random(in: 60...1000, using: &generator))
+            let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
-                .stream(PieceSource([content]), name: "long"), .text("after", name: "after"),
-                .stream(PieceSource([Array("short".utf8)]), name: "short"),
+                .text("before", name: "before"), .stream(PieceSource([content]), name: "long"),
+                .text("after", name: "after"), .stream(PieceSource([Array("short".utf8)]), name: "short"),
             ]) {
-                // Another lane could take what comes after, and its acknowledgement be lost with it.
-                $0.lanes = .fixed(1)
+                if seed.isMultiple(of: 3) { $0.lanes = .fixed(1) }
+                if seed.isMultiple(of: 2) { $0.digest = .sha256 }
             }
-            #expect(outcome.failure == nil)
-            #expect(outcome["long"]?.result == .connectionLost)
-            #expect(outcome["long"]?.message.contains("stream") == true)
-            #expect(outcome["after"]?.result == .committed)
-            #expect(outcome["short"]?.result == .committed)
-            #expect(server.tree == ["after", "short"])
+            #expect(outcome.failure == nil, "seed \(seed)")
+            #expect(outcome.sources == ["after", "before", "long", "short"], "seed \(seed)")
+            #expect(outcome.reports.allSatisfy { $0.result.class == .success }, "seed \(seed): \(outcome.reports)")
+            #expect(server.tree == ["after", "before", "long", "short"], "seed \(seed)")
+            let isStored = server.stored("long") == content
+            #expect(isStored, "seed \(seed)")
+            #expect(outcome["long"]?.size == UInt64(size), "seed \(seed)")
+            let function: DigestFunction = seed.isMultiple(of: 2) ? .sha256 : .xxh128
+            #expect(outcome["long"]?.digest == ContentDigester.digest(function, content), "seed \(seed)")
         }
     }
 
-    /// A stream that still fits what is kept is sent again from its front, with what came before and after.
+    /// What the server has verified and then lost is nowhere any more. What comes after it is not.
+    @Test func aLongStreamIsLostWithItsServersMemory() async throws {
+        let fake = FakeServer(
+            { peer in
+                peer.welcome()
+                guard let begin = peer.nextBegin(), let end = peer.nextEnd() else { return }
+                peer.send(.result(UploadResult(id: begin.id, code: .staged, size: end.size, digest: end.digest)))
+                // So many more that it must have read the result of the first.
+                for _ in 0..<BlockStream.mostBlocks { _ = peer.nextEnd() }
+            },
+            { peer in
+                peer.welcome()
+                while case .message(let message)? = peer.next() {
+                    guard case .resume(let begin) = message else { continue }
+                    #expect(begin.size == nil && begin.scope == .assembly)
+                    peer.send(.accept(begin.id))
+                    peer.commitNext()
+                }
+            })
+        let content = [UInt8](repeating: 7, count: 9 * Limits.blockSize)
+        let outcome = try await fake.address.outcome([
+            .stream(PieceSource([content]), name: "long"), .text("after", name: "after"),
+        ]) { $0.lanes = .fixed(1) }
+        #expect(outcome.failure == nil)
+        #expect(outcome["long"]?.result == .connectionLost)
+        #expect(outcome["long"]?.message.contains("save it to a file") == true)
+        #expect(outcome["after"]?.result == .committed)
+    }
+
+    /// One that waits for its writer is no reason not to go on.
+    @Test func aStreamThatComesSlowlySurvives() async throws {
+        let directory = try TemporaryDirectory()
+        var server: RunningServer? = try await RunningServer(in: directory)
+        let port = try #require(server?.port)
+        let gate = Gate()
+        let pieces = (0..<9).map { [UInt8](repeating: UInt8($0), count: 1 << 20) }
+        let client = try TransferClient(server: #require(server).address, configuration: .patient)
+        var codes: [ResultCode] = []
+        for piece in pieces.prefix(5) { gate.put(piece) }
+        for try await event in client.push([.text("x", name: "x"), .stream(GatedSource(gate), name: "slow")]) {
+            switch event {
+            case .finished(let report):
+                codes.append(report.result)
+                guard codes.count == 1 else { continue }
+                await server?.stop()
+                server = nil
+                for piece in pieces[5...] { gate.put(piece) }
+                gate.put(nil)
+            case .reconnecting: if server == nil { server = try await RunningServer(in: directory, port: port) }
+            default: break
+            }
+        }
+        #expect(codes == [.committed, .committed])
+        let isStored = server?.stored("slow") == pieces.flatMap { $0 }
+        #expect(isStored)
+        await server?.stop()
+    }
+
+    /// A stream of up to a block is sent again from its front, with what came before and after.
     @Test func aShortStreamSurvivesItsConnection() async throws {
         try await withServer { server in
             let content = SplitMix64(seed: 2).with { $0.bytes(3 << 20) }

@@ -3,6 +3,7 @@ import Testing
 import TransferClient
 import TransferCodec
 import TransferProtocol
+import TransferServer
 import TransferTestSupport
 
 @Suite struct PushStreamTests {
@@ -57,6 +58,27 @@ import TransferTestSupport
             #expect(outcome["after"]?.result == .committed)
             #expect(server.tree == ["after"])
         }
+    }
+
+    /// Nobody reads on for nothing.
+    @Test(arguments: [ResultCode.skipped, .uploadTooLarge])
+    func anEndlessStreamThatIsRefusedIsOver(_ code: ResultCode) async throws {
+        struct Endless: ByteSource {
+            func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { buffer.count }
+        }
+        let server = try await RunningServer(in: TemporaryDirectory()) {
+            if code == .uploadTooLarge { $0.maximumUpload = 21 << 20 }
+        }
+        let before = try await server.address.outcome([.text("mine", name: "taken")])
+        #expect(before.codes == [.committed])
+        let outcome = try await server.address.outcome([
+            .stream(Endless(), name: code == .skipped ? "taken" : "endless"), .text("after", name: "after"),
+        ]) { $0.conflict = .skip }
+        #expect(outcome.failure == nil)
+        #expect(outcome.reports.first { $0.source != "after" }?.result == code)
+        #expect(outcome["after"]?.result == .committed)
+        #expect(server.tree == ["after", "taken"])
+        await server.stop()
     }
 
     @Test func aDescriptorIsAStream() async throws {

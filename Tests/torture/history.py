@@ -22,10 +22,8 @@ _MOST_MEMORY = 128 * content.MIB
 # Descriptors that an idle server may have opened for good since it started.
 _SPARE_DESCRIPTORS = 8
 
-# What a client may end with when the server was killed: nothing lost, or never connected, or a stream that cannot be
-# sent again.
+# What a client may end with when the server was killed: nothing lost, or never connected.
 _STATUSES = (0, 3)
-_STATUSES_OF_STREAMS = (0, 1, 3)
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,7 @@ class History:
             self._show("kill -KILL the server, start it again")
             self._server.kill()
             self._server.start()
-        statuses = _STATUSES_OF_STREAMS if push.form == "input" else _STATUSES
-        run = self._finish(push, work, client, statuses if kill.victim is Victim.SERVER else (0, -9))
+        run = self._finish(push, work, client, _STATUSES if kill.victim is Victim.SERVER else (0, -9))
         self._tally.killed(kill.victim.value, run.lines_at_kill or 0, len(work.wanted))
         return True
 

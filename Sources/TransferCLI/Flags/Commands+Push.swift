@@ -7,7 +7,8 @@ extension Commands {
         description: [
             "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
                 + "sent with everything in it; - stands for standard input and needs --name.",
-            "After a lost connection it connects again and sends what was not acknowledged.",
+            "After a lost connection it connects again and sends what was not acknowledged. Standard "
+                + "input, too, goes on where it was.",
         ],
         flags: pushSources + pushHandling + pushOutput + [plaintext, .help],
         examples: pushExamples,

@@ -4,14 +4,20 @@ import TransferTestSupport
 
 /// Either side is killed in the middle of an upload, which no side can do anything about any more.
 @Suite(.ownThreads) struct CrashTests {
-    @Test func aStreamIsSentAgainToTheNextServer() throws {
-        let content = randomBytes(3 << 20, seed: 3)
+    /// The second server finds only what the first one left on disk, and nobody can read the stream again.
+    @Test(arguments: [1, 3]) func aStreamGoesOnAtTheNextServer(_ crashes: Int) throws {
+        let content = randomBytes((30 << 20) + 5, seed: 3)
         var server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin", "--json"], Surroundings(input: .pipe))
-        try push.write(content[..<(1 << 20)])
-        try server.program.waitForError("begun in.bin, size unknown")
-        server = try server.restarted()
-        try push.write(content[(1 << 20)...])
+        var rest = content[...]
+        for crash in 0..<crashes {
+            try push.write(rest.prefix(9 << 20))
+            rest = rest.dropFirst(9 << 20)
+            if crash == 0 { try server.program.waitForError("begun in.bin, size unknown") }
+            if crash > 0 { try server.program.waitForError("in.bin") }
+            server = try server.restarted()
+        }
+        try push.write(rest)
         push.closeInput()
         let finished = try Finished(push)
         #expect(finished.end == .exited(0), "\(finished.errors)")
@@ -42,7 +48,7 @@ import TransferTestSupport
         Issue.record("no upload was caught in the middle")
     }
 
-    @Test func aDeadClientLeavesNothing() throws {
+    @Test func aDeadClientLeavesNothingToSee() throws {
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
         try push.write(randomBytes(5 << 20, seed: 4))
@@ -50,8 +56,7 @@ import TransferTestSupport
         #expect(server.visibleFiles.isEmpty)
         push.signal(SIGKILL)
         #expect(try push.wait() == .killed(by: SIGKILL))
-        try server.program.waitForError("connection lost inside in.bin after ")
-        #expect(server.visibleFiles.isEmpty && server.leftovers.isEmpty)
+        #expect(server.visibleFiles.isEmpty)
         #expect(try server.push([photo]).end == .exited(0))
         #expect(server.visibleFiles == ["demo.png"])
     }

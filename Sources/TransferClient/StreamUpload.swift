@@ -1,0 +1,219 @@
+import TransferCodec
+import TransferProtocol
+import TransferSystem
+
+/// A stream of more than one block on its way: each block is a part, and is kept until the server has verified it. What
+/// the server has then, it must still have when a connection was lost.
+final class StreamUpload: UploadInParts {
+    private struct State {
+        /// Blocks that were read.
+        var count: UInt64 = 0
+        /// Bytes in them.
+        var read: UInt64 = 0
+        var hasEnded = false
+        /// Somebody has what reads on.
+        var isBeingRead = false
+        /// Read, and not verified by the server; by index.
+        var held: [UInt64: StreamBlock] = [:]
+        /// Indices of those that nobody sends.
+        var waiting: ArraySlice<UInt64> = []
+        /// Of each block, one after the other; zeros for those that were not digested yet.
+        var digests: [UInt8] = []
+        /// How far the server is with each of the parts under way.
+        var progress: [UploadID: UInt64] = [:]
+        /// While the server is asked, whether it has each block as it was sent.
+        var found: [Bool]?
+        /// Bytes in these.
+        var compared: UInt64 = 0
+        /// The end is handed out.
+        var isEnding = false
+        var isOver = false
+
+        mutating func add(_ block: StreamBlock) {
+            guard !isOver else { return }
+            held[block.index] = block
+            waiting.append(block.index)
+            count += 1
+            read += UInt64(block.count)
+        }
+
+        /// Whether the end is to be handed out, now.
+        mutating func takeEnd() -> Bool {
+            guard hasEnded, held.isEmpty, found == nil, !isEnding, !isOver else { return false }
+            isEnding = true
+            return true
+        }
+    }
+
+    let whole: PendingUpload
+
+    private let stream: BlockStream
+    private let function: DigestFunction
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - first: the front of the stream.
+    ///   - stream: has the rest.
+    init(_ whole: PendingUpload, _ first: StreamBlock, _ stream: BlockStream, function: DigestFunction) {
+        self.whole = whole
+        self.stream = stream
+        self.function = function
+        state.withLock { $0.add(first) }
+    }
+
+    var knownSize: UInt64? { state.withLock { $0.hasEnded ? $0.read : nil } }
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    var hasMoreParts: Bool {
+        state.withLock { !$0.isOver && (!$0.hasEnded || !$0.waiting.isEmpty) }
+    }
+
+    /// A block, or what reads on where there is room for another one.
+    func nextPart() -> PendingUpload? {
+        enum Next {
+            case block(Range<UInt64>)
+            case rest
+        }
+        let next = state.withLock { state -> Next? in
+            guard !state.isOver, state.found == nil else { return nil }
+            if let index = state.waiting.popFirst(), let block = state.held[index] { return .block(block.range) }
+            guard !state.hasEnded, !state.isBeingRead, state.held.count < BlockStream.mostBlocks else { return nil }
+            state.isBeingRead = true
+            return .rest
+        }
+        return switch next {
+        case .block(let range): PendingUpload(.part(self, range), of: whole)
+        case .rest: PendingUpload(.rest(self), of: whole)
+        case nil: nil
+        }
+    }
+
+    /// Reads on for a while; only for whoever got the right to from `nextPart`, which gives it up.
+    ///
+    /// - Returns: whether the block is full or the stream has ended, and what ends the upload, when nothing is missing.
+    /// - Throws: `sourceUnreadable`.
+    func readOn() throws(LocalFailure) -> (isFull: Bool, end: PendingUpload?) {
+        let step = try stream.read()
+        let isEnd = state.withLock { state in
+            state.isBeingRead = false
+            switch step {
+            case .more: break
+            case .block(let block): state.add(block)
+            case .end(let block):
+                if let block { state.add(block) }
+                state.hasEnded = true
+            }
+            return state.takeEnd()
+        }
+        if case .more = step { return (false, nil) }
+        return (true, isEnd ? end : nil)
+    }
+
+    private var end: PendingUpload { PendingUpload(.assembly(self), of: whole, id: whole.id) }
+
+    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader {
+        let block = state.withLock { $0.held[range.lowerBound / UInt64(Limits.blockSize)] }
+        // Its upload has its report.
+        guard let block else { throw .unreadableStream }
+        return ContentReader(block)
+    }
+
+    func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(size: knownSize) }
+
+    func keep(_ digests: [UInt8], from offset: UInt64) {
+        let start = Int(offset / UInt64(Limits.blockSize)) * function.size
+        state.withLock { state in
+            let missing = start + digests.count - state.digests.count
+            if missing > 0 { state.digests += [UInt8](repeating: 0, count: missing) }
+            state.digests.replaceSubrange(start..<start + digests.count, with: digests)
+        }
+    }
+
+    var digest: Digest { BlockTree.root(state.withLock { $0.digests }, function) }
+
+    func progressed(_ part: UploadID, _ bytes: UInt64) -> UInt64 {
+        state.withLock { state in
+            state.progress[part] = bytes
+            let held = state.held.values.reduce(0) { $0 + UInt64($1.count) }
+            return state.progress.values.reduce(state.read - held, +)
+        }
+    }
+
+    func staged(_ part: PendingUpload) -> PendingUpload? {
+        guard case .part(_, let range) = part.content else { return nil }
+        let isEnd = state.withLock { state in
+            state.progress[part.id] = nil
+            state.held[range.lowerBound / UInt64(Limits.blockSize)] = nil
+            return state.takeEnd()
+        }
+        return isEnd ? end : nil
+    }
+
+    func finish() -> Bool {
+        state.withLock { state in
+            defer {
+                state.isOver = true
+                state.held = [:]
+                state.waiting = []
+            }
+            return !state.isOver
+        }
+    }
+}
+
+// MARK: Asking
+
+extension StreamUpload {
+    func restart() {
+        state.withLock { state in
+            state.progress = [:]
+            state.compared = 0
+            state.isBeingRead = false
+            state.isEnding = false
+            state.waiting = []
+            state.found = [Bool](repeating: false, count: Int(state.count))
+        }
+    }
+
+    func compare(_ have: Have) throws(LocalFailure) -> UInt64 {
+        state.withLock { state in
+            for (number, digest) in have.digests.enumerated() {
+                let (index, overflow) = have.first.addingReportingOverflow(UInt64(number))
+                guard !overflow, index < state.count, state.found?[Int(index)] == false else { continue }
+                let start = Int(index) * function.size
+                guard start + function.size <= state.digests.count,
+                    digest == Digest(function.plain, Array(state.digests[start..<start + function.size]))
+                else { continue }
+                state.found?[Int(index)] = true
+                let block = UInt64(Limits.blockSize)
+                state.compared += min(block, state.read - index * block)
+            }
+            return state.compared
+        }
+    }
+
+    func answered() throws(LocalFailure) -> PendingUpload? {
+        let isEnd = try state.withLock { (state) throws(LocalFailure) in
+            let found = state.found.take() ?? []
+            for (index, isFound) in found.enumerated() {
+                if isFound {
+                    state.held[UInt64(index)] = nil
+                } else if state.held[UInt64(index)] == nil {
+                    throw .unreadableStream
+                }
+            }
+            state.waiting = state.held.keys.sorted()[...]
+            return state.takeEnd()
+        }
+        return isEnd ? end : nil
+    }
+}
+
+extension LocalFailure {
+    /// For a stream of which something is missing that nobody has any more.
+    static let unreadableStream = LocalFailure(
+        code: .connectionLost,
+        message: "The server no longer has all that was sent before the connection was lost, and a stream cannot be "
+            + "read again: save it to a file to push it.")
+}
