@@ -205,11 +205,13 @@ extension Server {
         }
     }
 
-    /// How often old unfinished uploads are looked for.
-    private static let expiryInterval = Interval.seconds(3600)
+    /// How often old unfinished uploads are looked for: the longest and the shortest time between two looks.
+    private static let expiryInterval = (longest: Interval.seconds(3600), shortest: Interval.seconds(10))
 
     private func scheduleExpiry() {
-        _ = loop.schedule(at: (MonotonicTime.now + Self.expiryInterval).nanoseconds) { [weak self] in
+        let keep = context.configuration.keepUnfinished
+        let interval = max(Self.expiryInterval.shortest, min(keep, Self.expiryInterval.longest))
+        _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in
                 guard !server.isStopping else { return }
                 server.context.pool.submit { [context = server.context] in context.expire(leftovers: false) }

@@ -28,6 +28,7 @@ struct ServeCommand {
             configuration.durability = durability
         }
         if arguments.isSet("max-upload") { configuration.maximumUpload = try arguments.size("max-upload") }
+        configuration.keepUnfinished = try arguments.positiveInterval("expire-unfinished")
         configuration.maximumConnections = try arguments.count("max-connections")
         configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")
         configuration.timeouts.idle = try arguments.positiveInterval("idle-timeout")
