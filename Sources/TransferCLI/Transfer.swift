@@ -39,6 +39,7 @@ struct Transfer {
         switch arguments.command.name {
         case Commands.serve.name: return try await ServeCommand(arguments).run()
         case Commands.push.name: return try await PushCommand(arguments).run()
+        case Commands.verify.name: return try await VerifyCommand(arguments).run()
         default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }
     }

@@ -17,7 +17,7 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)])
 
-    static let all = [serve, push, help]
+    static let all = [serve, push, verify, help]
 
     /// The command of that name.
     ///
