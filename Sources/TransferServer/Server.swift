@@ -22,7 +22,8 @@ package actor Server {
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
         do throws(StoreError) {
-            let store = try FileStore(path: configuration.directory, durability: configuration.durability)
+            let store = try FileStore(
+                path: configuration.directory, durability: configuration.durability, limits: configuration.space)
             context = ServerContext(configuration: configuration, store: store, log: log)
             context.expire(leftovers: true)
         } catch {

@@ -20,6 +20,8 @@ package final class StoredFiles: Sendable {
     /// Where a file is.
     package struct Place: Sendable {
         package let path: RelativePath
+        /// Bytes.
+        package let size: UInt64
         let directory: DirectoryHandle
     }
 

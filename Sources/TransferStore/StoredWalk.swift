@@ -44,10 +44,9 @@ struct StoredWalk: Sendable {
             return error.errno == ENOENT ? nil : .unreadable(path: shown, reason: error.description)
         }
         let path = String(validating: name, as: UTF8.self) == nil ? nil : try? RelativePath(shown)
-        guard let path else {
-            return status.isFile ? .foreign(path: shown, size: UInt64(max(0, status.st_size))) : .other
-        }
-        if status.isFile { return .file(StoredFiles.Place(path: path, directory: directory)) }
+        let size = UInt64(max(0, status.st_size))
+        guard let path else { return status.isFile ? .foreign(path: shown, size: size) : .other }
+        if status.isFile { return .file(StoredFiles.Place(path: path, size: size, directory: directory)) }
         guard status.isDirectory else { return .other }
         waiting.append(path)
         return nil

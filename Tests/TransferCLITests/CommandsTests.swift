@@ -26,7 +26,7 @@ import TransferStore
         #expect(serve.choice("durability") == Durability.commit)
         #expect(serve.string("log-format") == "text")
         #expect(serve.string("log-level") == "info")
-        #expect(!serve.isSet("max-upload"))
+        #expect(!serve.isSet("max-upload") && !serve.isSet("quota") && !serve.isSet("min-free"))
         #expect(try serve.duration("expire-unfinished") == 7 * 86_400)
         #expect(try serve.count("max-connections") == 4096)
         #expect(try serve.size("min-rate") == 1024)
