@@ -50,14 +50,27 @@ package final class Scrub: Sendable {
     ///
     /// - Parameter report: is told of every finding, from one thread at a time.
     /// - Throws: `ServerError` with a sentence that says what to do.
-    package init(
+    package convenience init(
         _ configuration: Configuration, report: @escaping @Sendable (ScrubFinding) -> Void
     ) throws(ServerError) {
+        let files: StoredFiles
+        do throws(StoreError) {
+            files = try StoredFiles(path: configuration.directory)
+        } catch {
+            throw ServerError(error.message)
+        }
+        try self.init(configuration, files, report)
+    }
+
+    /// - Parameter files: of the directory.
+    init(
+        _ configuration: Configuration, _ files: StoredFiles, _ report: @escaping @Sendable (ScrubFinding) -> Void
+    ) throws(ServerError) {
+        self.files = files
         self.configuration = configuration
         self.report = report
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
         do throws(StoreError) {
-            files = try StoredFiles(path: configuration.directory)
             lock = configuration.repairsCatalog ? try files.lock() : nil
         } catch {
             let advice = error.code == .busy ? " Stop it first: the catalog is repaired without a server." : ""
