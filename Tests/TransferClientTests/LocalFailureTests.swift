@@ -1,4 +1,5 @@
 import Testing
+import TransferProtocol
 
 @testable import TransferClient
 

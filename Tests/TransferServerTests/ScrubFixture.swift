@@ -48,7 +48,7 @@ final class ScrubFixture: Sendable {
         let results = Locked([UploadResult]())
         try await serving(in: directory) { server in
             for (path, content, id) in uploads {
-                let client = try server.greetedClient()
+                let client = try server.greetedClient(run: .random(in: 0 ... .max))
                 client.send(
                     Frames.begin(path, size: UInt64(content.count), id: id, digest: function)
                         + Frames.stored(content) + Frames.end(content, function))
