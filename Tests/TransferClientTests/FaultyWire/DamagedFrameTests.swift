@@ -17,7 +17,7 @@ import TransferTestSupport
     /// Every path that a flipped bit makes of this one is legal, but for the separator.
     @Test(arguments: 0..<name.utf8.count, [0, 2] as [UInt8])
     func aDamagedPathStoresNothingElsewhere(_ index: Int, bit: UInt8) async throws {
-        let hello = Self.size(.hello(Hello(agent: ClientConfiguration().agent)))
+        let hello = Self.size(.hello(Hello(agent: ClientConfiguration().agent, run: 0)))
         // The header, and what stands before the path in a `begin` with a size.
         let place = hello + FrameHeader.shortSize + 30 + index
         let up = FaultPlan([(place, .flip(bit: bit))])
