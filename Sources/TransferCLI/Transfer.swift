@@ -43,6 +43,7 @@ struct Transfer {
         case Commands.push.name: return try await PushCommand(arguments).run()
         case Commands.receiptVerify.name: return try VerifyReceiptsCommand(arguments).run()
         case Commands.receiptShow.name: return try ShowReceiptsCommand(arguments).run()
+        case Commands.verify.name: return try await VerifyCommand(arguments).run()
         default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }
     }

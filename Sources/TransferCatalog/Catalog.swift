@@ -36,6 +36,17 @@ package final class Catalog: Sendable {
         self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: CatalogCalls()), report))
     }
 
+    /// Gives a database another name, for whoever found it damaged. Nothing may have it open.
+    ///
+    /// - Returns: the new path.
+    package static func moveAside(path: String) throws(CatalogError) -> String {
+        do throws(SystemError) {
+            return try CatalogFile(path: path, isDurable: true, calls: CatalogCalls()).moveAside()
+        } catch {
+            throw CatalogError(.unavailable, "The catalog cannot be moved: \(error.reason).")
+        }
+    }
+
     init(_ connections: CatalogConnections) {
         self.connections = connections
         wasEmpty = (try? connections.open()) ?? false

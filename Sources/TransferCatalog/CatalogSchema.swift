@@ -66,6 +66,14 @@ enum CatalogSchema {
         }
     }
 
+    /// For whoever only reads.
+    ///
+    /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
+    static func requireCurrent(_ database: Database) throws(CatalogError) {
+        guard try check(database) < version else { return }
+        throw CatalogError(.unavailable, "The catalog was written by an older program.")
+    }
+
     /// - Returns: the version that the file has.
     private static func check(_ database: Database) throws(CatalogError) -> Int64 {
         let found = try database.execute("PRAGMA user_version") ?? 0

@@ -412,6 +412,7 @@ extension ClientSession {
 
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
+        run.keeps.withLock { $0 = welcome.keeps }
         run.lanes.connected()
         let longest = Interval.seconds(run.configuration.silenceTimeout / Self.heartbeatsInSilence)
         liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)

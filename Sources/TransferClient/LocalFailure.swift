@@ -25,6 +25,21 @@ struct LocalFailure: Error, Equatable {
     static let changed = LocalFailure(
         code: .sourceChanged, message: "The file changed while it was read; push it again when it is at rest.")
 
+    /// The same, for an upload that can be gone on with.
+    ///
+    /// - Parameter seconds: for which the server keeps what has arrived.
+    func keeping(seconds: UInt32) -> LocalFailure {
+        let advice = "What has arrived is kept for \(Self.words(seconds)); the same command goes on from there."
+        return LocalFailure(code: code, message: "\(message) \(advice)")
+    }
+
+    /// In the largest unit of which there are two; not more than it is.
+    private static func words(_ seconds: UInt32) -> String {
+        let units: [(seconds: UInt32, name: String)] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")]
+        let unit = units.first { seconds >= 2 * $0.seconds } ?? (1, "seconds")
+        return "\(seconds / unit.seconds) \(unit.name)"
+    }
+
     /// - Parameter what: a device, a FIFO and so on.
     static func special(_ what: String) -> LocalFailure {
         LocalFailure(code: .sourceSkipped, message: "Skipped: it is \(what), not a file or a directory.")

@@ -109,6 +109,9 @@ final class PendingUpload: @unchecked Sendable {
     /// Whether the server may take it for another connection's.
     var isShared: Bool { split != nil || asked != nil }
 
+    /// Whether what the server has of it is found again by the same command.
+    var isResumable: Bool { (split ?? asked)?.whole.isIdentified ?? false }
+
     /// What to report when this has come to an end: of an upload in parts, only the first end counts, and it is the whole
     /// that is reported.
     func takeReported() -> PendingUpload? {

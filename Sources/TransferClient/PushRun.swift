@@ -194,7 +194,7 @@ extension PushRun {
         while let item = await context.pool.run({ feed.next() }) {
             switch item {
             case .report(let report): context.channel.send(.finished(report))
-            case .upload(let upload): context.channel.send(upload) { .failed($0, local) }
+            case .upload(let upload): report(upload, local)
             }
         }
         return .failure(failure)
@@ -202,7 +202,13 @@ extension PushRun {
 
     private func report(_ session: ClientSession?, _ failure: LocalFailure) async {
         for upload in await (session?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
-            context.channel.send(upload) { .failed($0, failure) }
+            report(upload, failure)
         }
+    }
+
+    /// Of an upload in parts, what has arrived is not lost.
+    private func report(_ upload: PendingUpload, _ failure: LocalFailure) {
+        let keeps = upload.isResumable ? context.keeps.withLock { $0 } : nil
+        context.channel.send(upload) { .failed($0, keeps.map { failure.keeping(seconds: $0) } ?? failure) }
     }
 }

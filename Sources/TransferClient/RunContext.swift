@@ -14,6 +14,9 @@ final class RunContext: Sendable {
     let lanes: Lanes
     let compressors: CompressorPool
 
+    /// Seconds for which the server keeps what has arrived of an unfinished upload, as far as it said.
+    let keeps = Locked<UInt32?>(nil)
+
     /// Tells the server which connections are of this push.
     let number: UInt64 = {
         var generator = SystemRandomNumberGenerator()

@@ -25,7 +25,8 @@ package actor Server {
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
         do throws(StoreError) {
-            let store = try FileStore(path: configuration.directory, durability: configuration.durability)
+            let store = try FileStore(
+                path: configuration.directory, durability: configuration.durability, limits: configuration.space)
             let (issuer, identity) = try Self.issuer(configuration) ?? (nil, nil)
             self.identity = identity
             context = ServerContext(configuration: configuration, store: store, log: log, issuer: issuer)
@@ -231,11 +232,13 @@ extension Server {
         }
     }
 
-    /// How often old unfinished uploads are looked for.
-    private static let expiryInterval = Interval.seconds(3600)
+    /// How often old unfinished uploads are looked for: the longest and the shortest time between two looks.
+    private static let expiryInterval = (longest: Interval.seconds(3600), shortest: Interval.seconds(10))
 
     private func scheduleExpiry() {
-        _ = loop.schedule(at: (MonotonicTime.now + Self.expiryInterval).nanoseconds) { [weak self] in
+        let keep = context.configuration.keepUnfinished
+        let interval = max(Self.expiryInterval.shortest, min(keep, Self.expiryInterval.longest))
+        _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in
                 guard !server.isStopping else { return }
                 server.context.pool.submit { [context = server.context] in context.expire(leftovers: false) }

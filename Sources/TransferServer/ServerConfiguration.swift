@@ -13,6 +13,9 @@ package struct ServerConfiguration: Sendable {
     /// What acknowledgements promise about a crash of the machine.
     package var durability = Durability.commit
 
+    /// How much of the disk uploads may take.
+    package var space = SpaceLimits()
+
     /// Bytes of the largest upload that is taken.
     package var maximumUpload = Limits.uploadSize
 

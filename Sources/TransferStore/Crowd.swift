@@ -4,7 +4,7 @@ import TransferSystem
 
 /// Calls `body` with every number below `count`, on up to `threads` threads at once, this one included, and returns
 /// when all calls have. Worth its threads where each call mostly waits for a disk that does better with many at a time.
-func inCrowd(of threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
+package func inCrowd(of threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
     withoutActuallyEscaping(body) { body in
         let work = CrowdWork(count: count, body: body)
         var others: [pthread_t] = []

@@ -57,8 +57,13 @@ final class DirectoryHandle: Sendable {
         try disk.sync(number)
     }
 
-    /// The names in it but `.` and `..`, in no order.
+    /// The names in it but `.` and `..`, in no order; repaired where they are not UTF-8.
     func names() throws(SystemError) -> [String] {
+        try rawNames().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The names as they are.
+    func rawNames() throws(SystemError) -> [[UInt8]] {
         // A descriptor of its own: reading moves its position, and closedir closes it.
         let number = try disk.open(number, ".", flags: clinux_o_directory | O_RDONLY).release()
         guard let stream = fdopendir(number) else {
@@ -67,13 +72,14 @@ final class DirectoryHandle: Sendable {
             throw SystemError(errno: code, call: "fdopendir")
         }
         defer { closedir(stream) }
-        var names: [String] = []
+        var names: [[UInt8]] = []
+        errno = 0
         while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            if name != [UInt8](".".utf8), name != [UInt8]("..".utf8) { names.append(name) }
+            errno = 0
         }
+        guard errno == 0 else { throw SystemError(errno: errno, call: "readdir") }
         return names
     }
 }

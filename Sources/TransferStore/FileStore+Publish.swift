@@ -9,9 +9,23 @@ extension FileStore {
     ///
     /// - Returns: one outcome for each publication, in order.
     package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+        if space != nil, let refused = refusal(batch) { return refused }
         let outcomes = Publisher(tree: tree, umask: umask, committer: incoming.committer).publish(batch)
         for (publication, outcome) in zip(batch, outcomes) where outcome.isFinal { publication.staged.discard() }
         return outcomes
+    }
+
+    /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
+    ///
+    /// - Returns: nothing to go on.
+    private func refusal(_ batch: [Publication]) -> [Result<Published, StoreError>]? {
+        do throws(StoreError) {
+            for publication in batch { if try publication.staged.checkRoom() { break } }
+            return nil
+        } catch {
+            for publication in batch { publication.staged.discardUnlessResumable() }
+            return batch.map { _ in .failure(error) }
+        }
     }
 
     /// Whether an upload with this path has a chance, before its content travels.

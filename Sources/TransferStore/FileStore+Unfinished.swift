@@ -11,10 +11,22 @@ extension FileStore {
     ///
     /// - Parameter size: what the client declared, or nothing; its space is reserved.
     package func resume(id: UploadID, size: UInt64?) throws(StoreError) -> StagedFile {
+        let hold = space.map { SpaceHold($0, part: id) }
+        let before = space?.size(ofPart: id) ?? 0
+        if let size { try hold?.grow(to: size) }
         let staged = try attempt("open the part of the upload") { () throws(SystemError) in
             try StagedFile.resumable(id: id, in: incoming)
         }
-        if let size { try staged.reserve(size) }
+        staged.hold = hold
+        guard let size else { return staged }
+        do throws(StoreError) {
+            try reserve(size, for: staged)
+        } catch {
+            // What has arrived before stays; the promise of more does not.
+            space?.release(part: id, but: before)
+            if let present = try? staged.present, present == 0, space != nil { staged.discard() }
+            throw error
+        }
         return staged
     }
 
@@ -63,6 +75,7 @@ extension FileStore {
         try forEachPart { name, status throws(SystemError) in
             guard isUseless(name, status) else { return }
             try incoming.directory.unlink(name)
+            if let id = StagedFile.upload(ofPart: name) { space?.release(part: id) }
             removed.count += 1
             removed.bytes += status.space
         }

@@ -9,6 +9,9 @@ package final class FileStore: Sendable {
     let tree: DirectoryTree
     let incoming: Incoming
 
+    /// Nothing without limits.
+    let space: Space?
+
     /// What acknowledgements of uploads to this store promise.
     package let durability: Durability
 
@@ -22,19 +25,22 @@ package final class FileStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: of this machine; its parent must exist.
+    ///   - limits: with a quota, every file in the directory is looked at first.
     ///   - usesOpenat2: false resolves paths as on kernels before 5.6; for tests.
     /// - Throws: `storageFailed` and others, with a sentence that says what to do.
     package convenience init(
-        path: String, durability: Durability = .commit, usesOpenat2: Bool = true
+        path: String, durability: Durability = .commit, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true
     ) throws(StoreError) {
-        try self.init(path: path, durability: durability, usesOpenat2: usesOpenat2, fileSystem: nil, disk: Disk())
+        try self.init(
+            path: path, durability: durability, limits: limits, usesOpenat2: usesOpenat2, fileSystem: nil, disk: Disk())
     }
 
     /// - Parameters:
     ///   - fileSystem: what the directory is taken to be on; nothing to find out.
     ///   - disk: what all calls go through.
     init(
-        path: String, durability: Durability, usesOpenat2: Bool = true, fileSystem: FileSystem?, disk: Disk
+        path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true,
+        fileSystem: FileSystem?, disk: Disk
     ) throws(StoreError) {
         self.durability = durability
         do throws(SystemError) {
@@ -46,6 +52,8 @@ package final class FileStore: Sendable {
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
             tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
             umask = try Self.readUmask()
+            let isLimited = limits != SpaceLimits()
+            space = isLimited ? try Space(limits, tree: tree, incoming: incoming.directory) : nil
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
             throw StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
@@ -67,8 +75,16 @@ package final class FileStore: Sendable {
         let staged = try attempt("make a file for the upload") { () throws(SystemError) in
             try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
         }
-        if let size, size > UInt64(Limits.blockSize) { try staged.reserve(size) }
+        staged.hold = space.map { SpaceHold($0) }
+        if let size { try staged.hold?.grow(to: size) }
+        if let size, size > UInt64(Limits.blockSize) { try reserve(size, for: staged) }
         return staged
+    }
+
+    /// Takes the room on disk at once, where the file system can.
+    func reserve(_ size: UInt64, for staged: StagedFile) throws(StoreError) {
+        guard let space else { return try staged.reserve(size) }
+        try space.reserve(size - min(size, try staged.present)) { () throws(StoreError) in try staged.reserve(size) }
     }
 
     /// Permission bits for a new file; without any from the client, those of any new file.

@@ -1,3 +1,4 @@
+internal import CLinux
 import TransferProtocol
 import TransferSystem
 
@@ -133,7 +134,10 @@ final class Publisher {
                 return true
             }
         }
-        if !isTaken { directories.change(slot.directory) }
+        if !isTaken {
+            directories.change(slot.directory)
+            publication.staged.hold?.publish(publication.size)
+        }
         return !isTaken
     }
 
@@ -159,8 +163,11 @@ final class Publisher {
     }
 
     private func rename(_ publication: Publication, to slot: Slot) throws(StoreError) {
+        let hold = publication.staged.hold
         try attempt("replace \(publication.path)") { () throws(SystemError) in
+            let old = hold == nil ? nil : try slot.directory.status(slot.name)
             try publication.staged.replace(in: slot.directory, name: slot.name, id: publication.id)
+            hold?.publish(publication.size, replacing: UInt64(max(0, old?.st_size ?? 0)))
         }
         directories.change(slot.directory)
     }

@@ -29,6 +29,12 @@ package final class StagedFile: @unchecked Sendable {
     private var place: Place
     private let written = Atomic<UInt64>(0)
 
+    /// What it takes of the space that there is, where that is limited; set before anything else is done with it.
+    var hold: SpaceHold?
+
+    /// Whether all of its room was taken at once.
+    private var isReserved = false
+
     /// Bytes after which the disk is told to begin: enough to be worth a call, and so few that little is left to wait for
     /// at the end. Measured on ext4: with 1 to 16 MiB a file of 1 GiB is on disk 1 to 6 ms after its last byte was
     /// written, with 64 MiB 15 to 26 ms, without 400 ms.
@@ -53,6 +59,7 @@ package final class StagedFile: @unchecked Sendable {
 
     /// Writes at an offset; all of it or an error.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+        try hold?.grow(to: offset.addingClamped(UInt64(bytes.count)))
         var rest = bytes
         var position = offset
         while !rest.isEmpty {
@@ -65,14 +72,29 @@ package final class StagedFile: @unchecked Sendable {
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             position += UInt64(written)
         }
-        startWriting(UInt64(bytes.count))
+        let isStep = startWriting(UInt64(bytes.count))
+        if isStep { try checkRoom() }
+    }
+
+    /// Looks whether others have enough room left, unless it was this file's from the beginning.
+    ///
+    /// - Returns: whether it had to look.
+    @discardableResult
+    func checkRoom() throws(StoreError) -> Bool {
+        guard !isReserved, let hold else { return false }
+        try hold.checkRoom()
+        return true
     }
 
     /// Lets the disk begin with what is there, whenever that is another step's worth: then the sync at the end finds
     /// little to do. By the amount and not by the place, because parts of a file come in any order.
-    private func startWriting(_ count: UInt64) {
+    ///
+    /// - Returns: whether it is.
+    private func startWriting(_ count: UInt64) -> Bool {
         let (old, new) = written.wrappingAdd(count, ordering: .relaxed)
-        if old / Self.writeBackStep != new / Self.writeBackStep { incoming.committer.start(number) }
+        guard old / Self.writeBackStep != new / Self.writeBackStep else { return false }
+        incoming.committer.start(number)
+        return true
     }
 
     /// Makes sure that there is room, so that a full disk is known before the content travels. Without effect where the
@@ -82,6 +104,7 @@ package final class StagedFile: @unchecked Sendable {
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
             try incoming.fileSystem.isMemory ? checkRoom(size) : allocate(size)
+            isReserved = !incoming.fileSystem.isMemory
         } catch {
             throw StoreError(error, doing: "reserve \(size) bytes")
         }
@@ -111,6 +134,13 @@ package final class StagedFile: @unchecked Sendable {
             var status = stat()
             try system("fstat") { fstat(number, &status) }
             return UInt64(max(0, status.st_blocks)) * 512
+        }
+    }
+
+    /// The same, to whoever asks before it is written to.
+    var present: UInt64 {
+        get throws(StoreError) {
+            try attempt("look at the file") { () throws(SystemError) in try space }
         }
     }
 
@@ -190,6 +220,12 @@ package final class StagedFile: @unchecked Sendable {
         incoming.linksByDescriptor.store(false, ordering: .relaxed)
     }
 
+    /// Throws the bytes away, unless they can be gone on with.
+    func discardUnlessResumable() {
+        if case .resumable = place { return }
+        discard()
+    }
+
     /// Throws the bytes away.
     package func discard() {
         switch place {
@@ -197,6 +233,7 @@ package final class StagedFile: @unchecked Sendable {
         case .anonymous, .none: break
         }
         place = .none
+        hold?.giveBack()
     }
 }
 

@@ -26,7 +26,8 @@ import TransferStore
         #expect(serve.choice("durability") == Durability.commit)
         #expect(serve.string("log-format") == "text")
         #expect(serve.string("log-level") == "info")
-        #expect(!serve.isSet("max-upload"))
+        #expect(!serve.isSet("max-upload") && !serve.isSet("quota") && !serve.isSet("min-free"))
+        #expect(try serve.duration("expire-unfinished") == 7 * 86_400)
         #expect(try serve.count("max-connections") == 4096)
         #expect(try serve.size("min-rate") == 1024)
         #expect(
@@ -43,6 +44,12 @@ import TransferStore
         #expect(push.choice("digest") == DigestFunction.xxh128)
         #expect(push.choice("on-conflict") == ConflictPolicy.keepBoth)
         #expect(try push.duration("retry-for") == 60)
+    }
+
+    @Test func verifyDefaults() throws {
+        let verify = try ArgumentParser.parse([], command: Commands.verify, environment: [:])
+        #expect(verify.string("dir") == "storage")
+        #expect(!verify.isSet("repair-catalog") && !verify.isSet("json") && !verify.isSet("quiet"))
     }
 
     @Test func pushTakesItsServerFromTheEnvironment() throws {

@@ -28,6 +28,9 @@ struct ServeCommand {
             configuration.durability = durability
         }
         if arguments.isSet("max-upload") { configuration.maximumUpload = try arguments.size("max-upload") }
+        if arguments.isSet("quota") { configuration.space.quota = try arguments.size("quota") }
+        if arguments.isSet("min-free") { configuration.space.minimumFree = try arguments.size("min-free") }
+        configuration.keepUnfinished = try arguments.positiveInterval("expire-unfinished")
         configuration.maximumConnections = try arguments.count("max-connections")
         configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")
         configuration.timeouts.idle = try arguments.positiveInterval("idle-timeout")

@@ -51,6 +51,17 @@ extension Commands {
             name: "max-upload", placeholder: "SIZE", help: "Refuse uploads that are larger.",
             details: "Without it only the space on disk is the limit. " + sizeNotation),
         Flag(
+            name: "quota", placeholder: "SIZE", help: "Store at most so much below the directory.",
+            details:
+                "Counted are the sizes of all files in it, as ls shows them, and of uploads from their beginning on."),
+        Flag(
+            name: "min-free", placeholder: "SIZE", help: "Refuse uploads that would leave less room on the disk."),
+        Flag(
+            name: "expire-unfinished", placeholder: "DURATION",
+            help: "Remove what has arrived of an unfinished upload when nothing was added to it for so long.",
+            details: "Clients are told. Until then the same push goes on where it was interrupted.",
+            defaultValue: "7d"),
+        Flag(
             name: "max-connections", placeholder: "N", help: "Serve at most so many connections at a time.",
             defaultValue: "4096"),
         Flag(

@@ -17,7 +17,7 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)])
 
-    static let all = [serve, push, receiptVerify, receiptShow, help]
+    static let all = [serve, push, receiptVerify, receiptShow, verify, help]
 
     /// Takes the name of a command, one word or two, off the front of the arguments.
     ///

@@ -29,6 +29,22 @@ import TransferTestSupport
         Issue.record("no upload was caught in the middle")
     }
 
+    @Test func whoIsStoppedIsToldWhatIsKept() throws {
+        let sources = try TemporaryDirectory()
+        for size in Self.sizes {
+            try writeFile(sources.path("big"), randomBytes(size, seed: UInt64(size)))
+            let server = try RunningServer(["--expire-unfinished", "36h"])
+            let push = try server.startPush([sources.path("big")])
+            try server.waitForPart(ofAtLeast: 12 << 20)
+            push.signal(SIGINT)
+            guard try push.wait() == .exited(1), server.visibleFiles.isEmpty else { continue }
+            let advice = "What has arrived is kept for 36 hours; the same command goes on from there."
+            #expect(push.errorText.contains(": Stopped before it was acknowledged. \(advice)\n"), "\(push.errorText)")
+            return
+        }
+        Issue.record("no upload was caught in the middle")
+    }
+
     @Test func aSourceThatChangedStartsAnew() throws {
         let sources = try TemporaryDirectory()
         var content = randomBytes(200 << 20, seed: 9)

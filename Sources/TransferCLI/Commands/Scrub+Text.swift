@@ -1,0 +1,86 @@
+import TransferProtocol
+import TransferServer
+
+extension ScrubFinding {
+    /// One line for people.
+    var line: String {
+        var text = "\(kind.rawValue)  \(path.escapedForDisplay)  \(ByteFormat.size(size))"
+        if !reason.isEmpty { return text + ": \(reason.escapedForDisplay)" }
+        if let recorded { text += "  acknowledged as \(recorded)" }
+        if let found { text += recorded == nil ? "  \(found)" : ", now \(found)" }
+        return text
+    }
+
+    /// The object of `--json`; every key is always there.
+    var json: JSONLine {
+        [
+            "finding": .string(kind.rawValue), "path": .string(path), "size": .integer(size),
+            "acknowledged": recorded.map { .string($0.description) } ?? .null,
+            "digest": found.map { .string($0.description) } ?? .null, "message": .string(reason),
+        ]
+    }
+}
+
+extension ScrubProgress {
+    /// One short line.
+    var line: String {
+        guard let expected else { return "checked \(files) files, \(ByteFormat.size(bytes))" }
+        let amount = ByteFormat.portion(min(bytes, expected.bytes), of: expected.bytes)
+        return "checked \(min(files, expected.files)) of \(expected.files) files, \(amount)"
+    }
+}
+
+extension ScrubSummary {
+    /// For people.
+    var lines: [String] {
+        var lines = [counts]
+        if recent.files > 0 { lines.append("\(recent.shown) just came or are being replaced; nothing is said of them") }
+        if unfinished.files > 0 {
+            lines.append("\(unfinished.files) unfinished uploads take \(ByteFormat.size(unfinished.bytes))")
+        }
+        if let repairs { lines += repairs.lines }
+        if let catalogFault {
+            lines.append("\(catalogFault.escapedForDisplay) Stop the server and run this with --repair-catalog.")
+        }
+        return lines
+    }
+
+    private var counts: String {
+        let bad = ScrubFinding.Kind.allCases.compactMap { kind in
+            findings[kind].map { "\(kind.rawValue): \($0.shown)" }
+        }
+        let skipped = others == 0 ? [] : ["\(others) that are no files skipped"]
+        return (["intact: \(intact.shown)"] + bad + skipped).joined(separator: "; ")
+    }
+
+    /// The last object of `--json`.
+    var json: JSONLine {
+        var line: JSONLine = ["finding": .string("summary"), "intact": .integer(intact.files)]
+        line.append("intactBytes", .integer(intact.bytes))
+        for kind in ScrubFinding.Kind.allCases {
+            let count = findings[kind] ?? Count()
+            line.append(kind.rawValue, .integer(count.files))
+            line.append(kind.rawValue + "Bytes", .integer(count.bytes))
+        }
+        line.append("recent", .integer(recent.files))
+        line.append("others", .integer(others))
+        line.append("unfinished", .integer(unfinished.files))
+        line.append("unfinishedBytes", .integer(unfinished.bytes))
+        line.append("added", repairs.map { .integer($0.added) } ?? .null)
+        line.append("updated", repairs.map { .integer($0.updated) } ?? .null)
+        line.append("removed", repairs.map { .integer($0.removed) } ?? .null)
+        line.append("message", catalogFault.map { .string($0) } ?? .string(""))
+        return line
+    }
+}
+
+extension ScrubSummary.Repairs {
+    fileprivate var lines: [String] {
+        let moved = movedTo.map { "the old catalog was of no more use; it is now '\($0.escapedForDisplay)'" }
+        return [moved, "catalog: \(added) added, \(updated) brought up to date, \(removed) removed"].compactMap(\.self)
+    }
+}
+
+extension ScrubSummary.Count {
+    fileprivate var shown: String { "\(files) file\(files == 1 ? "" : "s"), \(ByteFormat.size(bytes))" }
+}

@@ -1,0 +1,141 @@
+import Glibc
+internal import TransferProtocol
+import TransferSystem
+
+/// Which upload a stored path belongs to: of all that claim it, the one that was acknowledged last. Looked at beside a
+/// server that writes, and without changing anything: nothing is moved, made or brought up to date.
+///
+/// The claims are in a temporary table of SQLite, on disk where there are many, so that memory stays flat, and the catalog
+/// itself is read only for moments. Safe to call from any thread.
+package final class CatalogClaims: Sendable {
+    private let connection: Locked<ClaimsConnection>
+
+    /// Reads a whole catalog: 2 s of a core for a million uploads.
+    ///
+    /// - Parameter path: of the database.
+    /// - Throws: `unavailable` when there is none or it is of an older version; `damaged` also when a look through all of it
+    ///   finds damage.
+    package init(path: String) throws(CatalogError) {
+        guard access(path, F_OK) == 0 else {
+            throw CatalogError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
+        }
+        connection = Locked(try ClaimsConnection(path: path))
+    }
+
+    /// Reads the catalog again. What was found stays found.
+    package func refresh() throws(CatalogError) {
+        try connection.withLock { (state) throws(CatalogError) in try state.refresh() }
+    }
+
+    /// How many paths there are, and how large their files should be together.
+    package func totals() throws(CatalogError) -> CatalogTotals {
+        try connection.withLock { (state) throws(CatalogError) in try state.totals() }
+    }
+
+    /// The upload that a stored file belongs to. From now on its path is found.
+    ///
+    /// - Returns: nothing for a file that is not in the catalog, or in a row that cannot be read.
+    package func find(_ path: String) throws(CatalogError) -> CatalogEntry? {
+        try connection.withLock { (state) throws(CatalogError) in try state.find(path) }
+    }
+
+    /// Paths that were not found, in their order.
+    ///
+    /// - Parameters:
+    ///   - last: only paths behind this one.
+    ///   - count: how many at most.
+    package func missing(after last: String, _ count: Int) throws(CatalogError) -> [String] {
+        try connection.withLock { (state) throws(CatalogError) in try state.missing(after: last, count) }
+    }
+}
+
+/// `@unchecked Sendable`: only used with the lock of its `CatalogClaims` held.
+private final class ClaimsConnection: @unchecked Sendable {
+    private let database: Database
+    private let mark: Statement
+    private let select: Statement
+    private let unfound: Statement
+
+    init(path: String) throws(CatalogError) {
+        database = try Database(path: path, calls: CatalogCalls())
+        // Closing must not write the log back: that is the server's to do.
+        database.leaveAlone()
+        try CatalogSchema.requireCurrent(database)
+        try Self.validate(database)
+        try database.execute("PRAGMA temp_store = FILE")
+        try database.execute(
+            """
+            CREATE TEMP TABLE claims (path TEXT PRIMARY KEY, number INTEGER NOT NULL, found INTEGER NOT NULL)
+            WITHOUT ROWID
+            """)
+        try Self.fill(database)
+        mark = try Statement("UPDATE claims SET found = 1 WHERE path = ?1", in: database)
+        select = try Statement(
+            """
+            SELECT \(CatalogColumns.names) FROM uploads
+            WHERE number = (SELECT number FROM claims WHERE path = ?1) AND path = ?1
+            """,
+            in: database)
+        unfound = try Statement(
+            "SELECT path FROM claims WHERE path > ?1 AND found = 0 ORDER BY path LIMIT ?2", in: database)
+    }
+
+    func refresh() throws(CatalogError) {
+        try database.execute(
+            """
+            DELETE FROM claims WHERE NOT EXISTS (
+                SELECT 1 FROM uploads
+                WHERE uploads.number = claims.number AND uploads.path = claims.path AND \(Self.isAcknowledged))
+            """)
+        try Self.fill(database)
+    }
+
+    func totals() throws(CatalogError) -> CatalogTotals {
+        let count = try database.execute("SELECT count(*) FROM claims") ?? 0
+        let statement = try Statement(
+            "SELECT total(size) FROM uploads WHERE number IN (SELECT number FROM claims)", in: database)
+        defer { statement.reset() }
+        let bytes = try statement.next() ? statement.number(0) : 0
+        return CatalogTotals(uploads: Int(clamping: count), bytes: UInt64(exactly: bytes.rounded()) ?? .max)
+    }
+
+    func find(_ path: String) throws(CatalogError) -> CatalogEntry? {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+            mark.bind(1, text: path)
+            try mark.run()
+            select.bind(1, text: path)
+            defer { select.reset() }
+            return try select.next() ? CatalogColumns.read(select, from: 0) : nil
+        }
+    }
+
+    func missing(after last: String, _ count: Int) throws(CatalogError) -> [String] {
+        try last.utf8.span.withUnsafeBufferPointer { (last) throws(CatalogError) in
+            unfound.bind(1, text: last)
+            unfound.bind(2, Int64(count))
+            defer { unfound.reset() }
+            var paths: [String] = []
+            while try unfound.next() { paths.append(unfound.text(0)) }
+            return paths
+        }
+    }
+
+    private static let isAcknowledged = "state <> \(CatalogEntry.State.unfinished.rawValue)"
+
+    /// The last of each path comes last, and wins.
+    private static func fill(_ database: Database) throws(CatalogError) {
+        try database.execute(
+            """
+            INSERT INTO claims SELECT path, number, 0 FROM uploads WHERE \(isAcknowledged)
+            ORDER BY path, committed, number
+            ON CONFLICT (path) DO UPDATE SET number = excluded.number
+            """)
+    }
+
+    private static func validate(_ database: Database) throws(CatalogError) {
+        let check = try Statement("PRAGMA main.quick_check(1)", in: database)
+        defer { check.reset() }
+        let found = try check.next() ? check.text(0) : "nothing was found"
+        guard found == "ok" else { throw CatalogError(.damaged, "The catalog is damaged: \(found).") }
+    }
+}

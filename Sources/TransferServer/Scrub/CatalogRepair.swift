@@ -1,0 +1,119 @@
+import Glibc
+import TransferCatalog
+import TransferProtocol
+import TransferSystem
+
+/// Makes the catalog say what is there, as far as that can be: strangers enter it, what was changed gets new entries, and
+/// what is missing leaves. Stored files stay as they are.
+///
+/// An upload whose content is gone must not be acknowledged again for it. So entries of changed and missing files go with
+/// their ids, and those of rotten ones stay with an identity that no file has: a server then reads the file before it
+/// says anything, and finds that it is another one.
+final class CatalogRepair: Sendable {
+    private struct State {
+        var found: [CatalogEntry] = []
+        /// Paths whose entries have to go, or not to be believed.
+        var verdicts: [RelativePath: ScrubFinding.Kind] = [:]
+        /// New entries of changed files, which must not go.
+        var own: Set<UploadID> = []
+        var done = ScrubSummary.Repairs()
+    }
+
+    /// Entries in one transaction.
+    private static let batchSize = 512
+
+    /// Whether it was lost or damaged.
+    let isCatalogNew: Bool
+
+    private let catalog: Catalog
+    private let state = Locked(State())
+
+    private init(_ catalog: Catalog, isNew: Bool, movedTo: String?) {
+        self.catalog = catalog
+        isCatalogNew = isNew
+        state.withLock { $0.done.movedTo = movedTo }
+    }
+
+    /// Opens the catalog, a new one in place of one that is lost or damaged. No server may be running.
+    static func open(_ path: String) throws(ServerError) -> (CatalogRepair, CatalogClaims) {
+        do throws(CatalogError) {
+            let movedTo = try moveDamaged(path)
+            let isNew = access(path, F_OK) != 0
+            // Makes it, or brings it up to date.
+            let catalog = Catalog(path: path, isDurable: true) { _ in }
+            _ = try catalog.count()
+            return (CatalogRepair(catalog, isNew: isNew, movedTo: movedTo), try CatalogClaims(path: path))
+        } catch {
+            throw ServerError(error.message)
+        }
+    }
+
+    /// - Returns: where it is now, if it was damaged.
+    private static func moveDamaged(_ path: String) throws(CatalogError) -> String? {
+        do throws(CatalogError) {
+            _ = try CatalogClaims(path: path)
+            return nil
+        } catch {
+            if error.reason == .unknownVersion { throw error }
+            return error.condemns ? try Catalog.moveAside(path: path) : nil
+        }
+    }
+
+    /// - Parameter identity: of the file, where there is one.
+    func take(_ finding: ScrubFinding, _ path: RelativePath, _ identity: FileIdentity?) throws(CatalogError) {
+        let full = state.withLock { state -> [CatalogEntry] in
+            switch finding.kind {
+            case .stranger: state.done.added += 1
+            case .changed, .missing, .rotten: state.verdicts[path] = finding.kind
+            case .unreadable: return []
+            }
+            if finding.kind == .stranger || finding.kind == .changed, let identity {
+                let entry = CatalogEntry(found: path, digest: finding.found, identity: identity, at: utcNanoseconds())
+                if finding.kind == .changed { state.own.insert(entry.id) }
+                state.found.append(entry)
+            }
+            guard state.found.count >= Self.batchSize else { return [] }
+            defer { state.found = [] }
+            return state.found
+        }
+        try catalog.record(full)
+    }
+
+    /// Does what has to wait until everything is known.
+    func finish() throws(CatalogError) -> ScrubSummary.Repairs {
+        let state = state.withLock { $0 }
+        try catalog.record(state.found)
+        var done = state.done
+        var (removed, distrusted): ([UploadID], [CatalogEntry]) = ([], [])
+        if !state.verdicts.isEmpty {
+            try catalog.forEachEntry { entry in
+                guard entry.state != .unfinished, !state.own.contains(entry.id),
+                    let path = try? RelativePath(entry.path)
+                else { return }
+                switch state.verdicts[path] {
+                case .changed, .missing: removed.append(entry.id)
+                case .rotten: if let entry = entry.distrusted { distrusted.append(entry) }
+                default: break
+                }
+            }
+        }
+        try catalog.remove(removed)
+        try catalog.record(distrusted)
+        done.updated = state.own.count
+        done.removed = state.verdicts.count { $0.value == .missing }
+        return done
+    }
+}
+
+extension CatalogEntry {
+    /// The same with the identity of no file: none has the inode 0. The time of modification stays, which tells whether
+    /// somebody changes the file later.
+    ///
+    /// - Returns: nothing when it is so already.
+    fileprivate var distrusted: CatalogEntry? {
+        guard let identity, identity.inode != 0 else { return nil }
+        var entry = self
+        entry.identity = FileIdentity(inode: 0, changed: 0, modified: identity.modified, size: identity.size)
+        return entry
+    }
+}

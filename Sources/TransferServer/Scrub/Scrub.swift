@@ -1,0 +1,276 @@
+import TransferCatalog
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// Reads everything again that is stored below a directory and compares it with the catalog.
+///
+/// It works beside a running server, which may store, replace and record while it does: so whatever seems wrong is looked at
+/// once more at the end, against the catalog as it is then. What is so new by then that the server may be about to record
+/// it is counted and not judged.
+package final class Scrub: Sendable {
+    package struct Configuration: Sendable {
+        /// The server's.
+        package var directory: String
+
+        /// Files read at once.
+        package var threads = 4
+
+        package var repairsCatalog = false
+
+        package init(directory: String) {
+            self.directory = directory
+        }
+    }
+
+    private struct State {
+        var summary = ScrubSummary()
+        var suspects: [RelativePath] = []
+        var failure: ServerError?
+    }
+
+    /// Bytes read at once.
+    private static let readSize = 256 << 10
+
+    /// Nanoseconds from the last change of a file to its entry in the catalog, at most.
+    private static let recordingTime: Int64 = 10_000_000_000
+
+    private let configuration: Configuration
+    private let files: StoredFiles
+    private let lock: DirectoryLock?
+    private let claims: CatalogClaims?
+    private let repair: CatalogRepair?
+    private let report: @Sendable (ScrubFinding) -> Void
+    /// From which on what a server does may not be in the catalog yet; nothing without a server.
+    private let newest: Int64?
+    private let state = Locked(State())
+    private let counters = Locked(ScrubProgress())
+
+    /// Opens the directory and its catalog.
+    ///
+    /// - Parameter report: is told of every finding, from one thread at a time.
+    /// - Throws: `ServerError` with a sentence that says what to do.
+    package convenience init(
+        _ configuration: Configuration, report: @escaping @Sendable (ScrubFinding) -> Void
+    ) throws(ServerError) {
+        let files: StoredFiles
+        do throws(StoreError) {
+            files = try StoredFiles(path: configuration.directory)
+        } catch {
+            throw ServerError(error.message)
+        }
+        try self.init(configuration, files, report)
+    }
+
+    /// - Parameter files: of the directory.
+    init(
+        _ configuration: Configuration, _ files: StoredFiles, _ report: @escaping @Sendable (ScrubFinding) -> Void
+    ) throws(ServerError) {
+        self.files = files
+        self.configuration = configuration
+        self.report = report
+        let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
+        do throws(StoreError) {
+            lock = configuration.repairsCatalog ? try files.lock() : nil
+        } catch {
+            let advice = error.code == .busy ? " Stop it first: the catalog is repaired without a server." : ""
+            throw ServerError(error.message + advice)
+        }
+        newest = files.isServed() && lock == nil ? utcNanoseconds() - Self.recordingTime : nil
+        if configuration.repairsCatalog {
+            let (repair, claims) = try CatalogRepair.open(path)
+            (self.repair, self.claims) = (repair, claims)
+        } else {
+            repair = nil
+            do throws(CatalogError) {
+                claims = try CatalogClaims(path: path)
+            } catch {
+                claims = nil
+                state.withLock { $0.summary.catalogFault = error.message }
+            }
+        }
+    }
+
+    /// How far it is; to be asked from any thread.
+    package var progress: ScrubProgress { counters.withLock { $0 } }
+
+    /// Does all of it. Call it once.
+    ///
+    /// - Throws: `ServerError` when the catalog can no longer be read or written.
+    package func run() throws(ServerError) -> ScrubSummary {
+        let expected = try? claims?.totals()
+        counters.withLock { $0.expected = expected.map { .init(files: $0.uploads, bytes: $0.bytes) } }
+        inEachThread { scrub, buffer in
+            while !scrub.hasFailed, let item = scrub.files.next() { scrub.take(item, buffer) }
+        }
+        try lookAgain()
+        var summary = state.withLock { $0.summary }
+        do throws(CatalogError) {
+            summary.repairs = try repair?.finish()
+        } catch {
+            throw ServerError(error.message)
+        }
+        do throws(StoreError) {
+            let unfinished = try files.unfinished()
+            summary.unfinished = .init(files: unfinished.count, bytes: unfinished.bytes)
+        } catch {
+            throw ServerError(error.message)
+        }
+        return summary
+    }
+
+    private var isCatalogLost: Bool { claims == nil || repair?.isCatalogNew ?? false }
+
+    private var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+    private func inEachThread(_ body: @Sendable (Scrub, UnsafeMutableRawBufferPointer) -> Void) {
+        let threads = max(1, configuration.threads)
+        inCrowd(of: threads, threads) { _ in
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+            defer { buffer.deallocate() }
+            body(self, buffer)
+        }
+    }
+}
+
+// MARK: The first look
+
+extension Scrub {
+    private func take(_ item: StoredFiles.Item, _ buffer: UnsafeMutableRawBufferPointer) {
+        switch item {
+        case .file(let place): inspect(place.path, files.open(place), buffer, isFinal: newest == nil)
+        case .foreign(let path, let size): found(ScrubFinding(kind: .stranger, path: path, size: size))
+        case .unreadable(let path, let reason):
+            found(ScrubFinding(kind: .unreadable, path: path, size: 0, reason: reason))
+        case .other: state.withLock { $0.summary.others += 1 }
+        }
+    }
+
+    /// - Parameter isFinal: whether what is found now is reported.
+    private func inspect(
+        _ path: RelativePath, _ opened: StoredFiles.Opened, _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
+    ) {
+        do throws(CatalogError) {
+            switch opened {
+            case .file(let file):
+                let entry = try claims?.find(path.string)
+                try conclude(path, file, entry, buffer, isFinal: isFinal)
+                counters.withLock { $0.files += 1 }
+            case .unreadable(let reason):
+                let entry = try claims?.find(path.string)
+                found(
+                    ScrubFinding(
+                        kind: .unreadable, path: path.string, size: entry?.size ?? 0, recorded: entry?.digest,
+                        reason: reason))
+            case .absent: break
+            case .other: state.withLock { $0.summary.others += 1 }
+            }
+        } catch {
+            state.withLock { $0.failure = ServerError(error.message) }
+        }
+    }
+
+    private func conclude(
+        _ path: RelativePath, _ file: StoredFile, _ entry: CatalogEntry?, _ buffer: UnsafeMutableRawBufferPointer,
+        isFinal: Bool
+    ) throws(CatalogError) {
+        let size = file.identity.size
+        var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
+        if repair != nil || entry?.digest != nil {
+            do throws(SystemError) {
+                finding.found = try digest(file, entry?.digest?.algorithm.function ?? .xxh128, buffer)
+            } catch {
+                finding.kind = .unreadable
+                finding.reason = error.description
+                return found(finding)
+            }
+        }
+        if let entry, let recorded = entry.digest {
+            guard recorded != finding.found else { return state.withLock { $0.summary.intact.add(size) } }
+            finding.kind = entry.isTouched(file.identity) || !file.isUnchanged ? .changed : .rotten
+        }
+        guard isFinal else { return state.withLock { $0.suspects.append(path) } }
+        if finding.kind != .rotten, let newest, file.identity.changed >= newest {
+            return state.withLock { $0.summary.recent.add(size) }
+        }
+        try repair?.take(finding, path, file.identity)
+        found(finding)
+    }
+
+    private func digest(
+        _ file: StoredFile, _ function: DigestFunction, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(SystemError) -> Digest {
+        try file.digest(function, through: buffer) { count in
+            counters.withLock { $0.bytes += UInt64(count) }
+        }
+    }
+
+    private func found(_ finding: ScrubFinding) {
+        state.withLock { state in
+            state.summary.findings[finding.kind, default: .init()].add(finding.size)
+            // Without a catalog all are, which is said once.
+            if finding.kind != .stranger || !isCatalogLost { report(finding) }
+        }
+    }
+}
+
+// MARK: The second look
+
+extension Scrub {
+    /// Paths that are asked for at once.
+    private static let pageSize = 512
+
+    private func lookAgain() throws(ServerError) {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        let suspects = Locked(state.withLock { $0.suspects })
+        do throws(CatalogError) {
+            if newest != nil { try claims?.refresh() }
+            inEachThread { scrub, buffer in
+                while let path = suspects.withLock({ $0.popLast() }) {
+                    scrub.inspect(path, scrub.files.open(path), buffer, isFinal: true)
+                }
+            }
+            try lookForMissing()
+        } catch {
+            throw ServerError(error.message)
+        }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// What the walk did not come by: it is missing, unless it came, or could be reached, only later.
+    private func lookForMissing() throws(CatalogError) {
+        guard let claims else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var last = ""
+        while case let paths = try claims.missing(after: last, Self.pageSize), let end = paths.last {
+            last = end
+            for path in paths { try lookFor(path, claims, buffer) }
+        }
+    }
+
+    private func lookFor(
+        _ text: String, _ claims: CatalogClaims, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(CatalogError) {
+        let path = try? RelativePath(text)
+        let opened = path.map { files.open($0) } ?? .absent
+        if let path {
+            switch opened {
+            case .file, .unreadable: return inspect(path, opened, buffer, isFinal: true)
+            case .absent, .other: break
+            }
+        }
+        let entry = try claims.find(text)
+        let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
+        if let path { try repair?.take(finding, path, nil) }
+        found(finding)
+    }
+}
+
+extension CatalogEntry {
+    /// Whether somebody has changed the file: that gives it another size or another time of modification. Another inode or
+    /// time of change alone says little, because a copy of the whole directory has others.
+    fileprivate func isTouched(_ file: FileIdentity) -> Bool {
+        size != file.size || identity.map { $0.modified != file.modified } ?? false
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+import TransferCodec
+package import TransferProtocol
+package import TransferSystem
+
+/// A stored file, open to be read.
+package final class StoredFile: Sendable {
+    /// When it was opened.
+    package let identity: FileIdentity
+
+    private let descriptor: Descriptor
+    private let disk: Disk
+
+    init(_ descriptor: consuming Descriptor, identity: FileIdentity, on disk: Disk) {
+        self.descriptor = descriptor
+        self.identity = identity
+        self.disk = disk
+    }
+
+    /// Whether nobody has changed it since it was opened.
+    package var isUnchanged: Bool { (try? FileIdentity(of: descriptor.number)) == identity }
+
+    /// Reads all of it, from the disk and not from what memory has of it, where the kernel lets go of that; and leaves
+    /// nothing there for others to be pushed out.
+    ///
+    /// - Parameters:
+    ///   - buffer: to read into.
+    ///   - progress: is told of every piece, in bytes.
+    /// - Throws: what read(2) says.
+    package func digest(
+        _ function: DigestFunction, through buffer: UnsafeMutableRawBufferPointer, progress: (Int) -> Void
+    ) throws(SystemError) -> Digest {
+        let number = descriptor.number
+        posix_fadvise(number, 0, 0, POSIX_FADV_DONTNEED)
+        defer { posix_fadvise(number, 0, 0, POSIX_FADV_DONTNEED) }
+        posix_fadvise(number, 0, 0, POSIX_FADV_SEQUENTIAL)
+        let digester = ContentDigester(function)
+        while true {
+            let count = try disk.read(number, into: buffer)
+            guard count > 0 else { return digester.finish().digest }
+            digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
+            progress(count)
+        }
+    }
+}

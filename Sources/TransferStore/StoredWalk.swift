@@ -1,0 +1,62 @@
+internal import CLinux
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// Goes through all directories but the server's own, one after the other. Holds the names of one directory, and the paths
+/// of those that are still to be opened.
+struct StoredWalk: Sendable {
+    private let tree: DirectoryTree
+    private var waiting: [RelativePath?] = [nil]
+    private var current: (directory: DirectoryHandle, path: RelativePath?, names: [[UInt8]])?
+
+    init(_ tree: DirectoryTree) {
+        self.tree = tree
+    }
+
+    mutating func next() -> StoredFiles.Item? {
+        while true {
+            if let name = current?.names.popLast() {
+                if let item = item(name) { return item }
+                continue
+            }
+            current = nil
+            guard let path = waiting.popLast() else { return nil }
+            do throws(SystemError) {
+                let directory = try tree.open(path)
+                current = (directory, path, try directory.rawNames())
+            } catch {
+                if error.errno == ENOENT { continue }
+                return .unreadable(path: path?.string ?? ".", reason: error.description)
+            }
+        }
+    }
+
+    /// - Returns: nothing for what is gone, the server's own, or a directory to be opened later.
+    private mutating func item(_ name: [UInt8]) -> StoredFiles.Item? {
+        guard let (directory, parent, _) = current else { return nil }
+        let shown = (parent.map { $0.string + "/" } ?? "") + String(decoding: name, as: UTF8.self)
+        if parent == nil, shown == RelativePath.reservedName { return nil }
+        let status: stat
+        do throws(SystemError) {
+            status = try Self.status(directory.number, name)
+        } catch {
+            return error.errno == ENOENT ? nil : .unreadable(path: shown, reason: error.description)
+        }
+        let path = String(validating: name, as: UTF8.self) == nil ? nil : try? RelativePath(shown)
+        let size = UInt64(max(0, status.st_size))
+        guard let path else { return status.isFile ? .foreign(path: shown, size: size) : .other }
+        if status.isFile { return .file(StoredFiles.Place(path: path, size: size, directory: directory)) }
+        guard status.isDirectory else { return .other }
+        waiting.append(path)
+        return nil
+    }
+
+    /// By the bytes of the name, which need not be a string.
+    private static func status(_ directory: Int32, _ name: [UInt8]) throws(SystemError) -> stat {
+        var status = stat()
+        let name = (name + [0]).map { CChar(bitPattern: $0) }
+        try system("fstatat") { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
+        return status
+    }
+}

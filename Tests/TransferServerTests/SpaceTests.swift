@@ -1,0 +1,78 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    @Suite struct SpaceTests {
+        private static let content = SplitMix64.bytes(seed: 21, 2 * Limits.blockSize)
+        private static let size = UInt64(content.count)
+
+        /// Of known size, before the content travels; of unknown size, on the way; in parts, at the first.
+        @Test func theQuotaHoldsForAll() async throws {
+            try await serving({ $0.space.quota = Self.size + 5 }) { server in
+                let client = try server.greetedClient()
+                client.send(Frames.upload("small", [1, 2, 3]))
+                #expect(try client.result().code == .committed)
+                for _ in 0..<2 {
+                    client.send(Frames.begin("large", size: Self.size + 3, expectsAccept: true))
+                    let refused = try client.result()
+                    #expect(refused.code == .quotaExceeded)
+                    #expect(
+                        refused.message.contains(
+                            "\(Self.size + 5) bytes at most, and of these \(Self.size + 2) are left"))
+                    client.send(.abort)
+                    let stream = Frames.begin("stream", size: nil)
+                    let content = Self.content + [1, 2, 3]
+                    #expect(
+                        try client.codes(to: stream + Frames.stored(content) + Frames.end(content)) == [.quotaExceeded])
+                    let parted = PartedUpload("parted", content)
+                    #expect(try client.codes(to: parted.part(0..<Limits.blockSize)) == [.quotaExceeded])
+                    #expect(server.tree == ["small"] && server.parts.isEmpty)
+                }
+                let parted = PartedUpload("parted", Self.content)
+                #expect(try client.codes(2, to: parted.inOnePart + parted.assembly) == [.staged, .committed])
+                #expect(try client.codes(to: Frames.upload("more", [1, 2, 3])) == [.quotaExceeded])
+                #expect(try client.codes(to: Frames.upload("small", [1, 2], conflict: .overwrite)) == [.committed])
+                #expect(try client.codes(to: Frames.upload("more", [1, 2, 3])) == [.committed])
+                #expect(server.tree == ["more", "parted", "small"])
+            }
+        }
+
+        @Test func twoAtATimeCannotPassIt() async throws {
+            try await serving({ $0.space.quota = Self.size }) { server in
+                let (first, second) = (try server.greetedClient(), try server.greetedClient())
+                first.send(Frames.begin("first", size: Self.size, expectsAccept: true))
+                try first.expectAccept()
+                second.send(Frames.begin("second", size: Self.size, expectsAccept: true))
+                #expect(try second.result().code == .quotaExceeded)
+                second.send(.abort)
+                first.send(.abort)
+                #expect(try first.result().code == .aborted)
+                second.send(Frames.begin("second", size: Self.size, expectsAccept: true))
+                try second.expectAccept()
+                second.send(Frames.stored(Self.content) + Frames.end(Self.content))
+                #expect(try second.result().code == .committed)
+            }
+        }
+
+        @Test func enoughStaysFree() async throws {
+            try await serving({ $0.space.minimumFree = .max }) { server in
+                let client = try server.greetedClient()
+                client.send(Frames.begin("large", size: Self.size, expectsAccept: true))
+                #expect(try client.result().code == .insufficientStorage)
+                client.send(.abort)
+                let batch = (0..<3).flatMap { Frames.upload("small-\($0)", [1]) }
+                #expect(
+                    try client.codes(3, to: batch) == [
+                        .insufficientStorage, .insufficientStorage, .insufficientStorage,
+                    ])
+                #expect(server.tree.isEmpty && server.parts.isEmpty)
+            }
+        }
+    }
+}
