@@ -3,7 +3,8 @@ internal import TransferProtocol
 import TransferSystem
 
 /// Which upload a stored path belongs to: of all that claim it, the one that was acknowledged last. Looked at beside a
-/// server that writes, and without changing anything: nothing is moved, made or brought up to date.
+/// server that writes, and without changing what is known: nothing is moved aside, made or brought to another version. Only
+/// what has arrived and was not entered in the table of uploads yet is entered, which whoever comes first does.
 ///
 /// The claims are in a temporary table of SQLite, on disk where there are many, so that memory stays flat, and the catalog
 /// itself is read only for moments. Safe to call from any thread.
@@ -52,6 +53,8 @@ package final class CatalogClaims: Sendable {
 /// `@unchecked Sendable`: only used with the lock of its `CatalogClaims` held.
 private final class ClaimsConnection: @unchecked Sendable {
     private let database: Database
+    /// Whoever may not write sees what was entered before.
+    private let writer: CatalogWriter
     private let mark: Statement
     private let select: Statement
     private let unfound: Statement
@@ -68,6 +71,8 @@ private final class ClaimsConnection: @unchecked Sendable {
             CREATE TEMP TABLE claims (path TEXT PRIMARY KEY, number INTEGER NOT NULL, found INTEGER NOT NULL)
             WITHOUT ROWID
             """)
+        writer = try CatalogWriter(database)
+        try? writer.settle()
         try Self.fill(database)
         mark = try Statement("UPDATE claims SET found = 1 WHERE path = ?1", in: database)
         select = try Statement(
@@ -81,6 +86,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     }
 
     func refresh() throws(CatalogError) {
+        try? writer.settle()
         try database.execute(
             """
             DELETE FROM claims WHERE NOT EXISTS (

@@ -136,7 +136,7 @@ import TransferTestSupport
                     down: Bool.random(using: &generator) ? Int.random(in: 60...1500, using: &generator) : nil)
             }
             // The first connection must come about: the welcome passes.
-            let first = CuttingProxy.Cut(down: Int.random(in: 60...1000, using: &generator))
+            let first = CuttingProxy.Cut(down: Int.random(in: 100...1000, using: &generator))
             let proxy = CuttingProxy(to: server.port, cuts: [first] + cuts)
             defer { proxy.stop() }
             let outcome = try await proxy.address.outcome([
