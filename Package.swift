@@ -46,7 +46,8 @@ let package = Package(
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO", "TransferStore",
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO",
+                "TransferStore",
                 "TransferCatalog",
             ]),
         library(
@@ -83,12 +84,14 @@ let package = Package(
         tests(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferStore", "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferStore",
+                "TransferCatalog",
             ]),
         tests(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferServer", "TransferStore",
+                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferServer",
+                "TransferStore",
             ]),
         tests(
             "TransferCLI",

@@ -26,7 +26,8 @@ final class CatalogWriter: @unchecked Sendable {
         upsert = try Statement(CatalogColumns.upsert, in: database)
         upsertUnfinished = try Statement(CatalogColumns.upsertUnfinished, in: database)
         upsertReceipt = try Statement(
-            "INSERT OR REPLACE INTO receipts (upload, receipt) SELECT number, ?2 FROM uploads WHERE id = ?1", in: database)
+            "INSERT OR REPLACE INTO receipts (upload, receipt) SELECT number, ?2 FROM uploads WHERE id = ?1",
+            in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
     }
 

@@ -11,7 +11,9 @@ extension UploadLane {
             begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run,
             digester: digester(begin.digest), inflation: inflation)
         do throws(StoreError) {
-            if let result = try receiving.admit(isQuestion: true) { return settle(receiving, withReceipt(result, receiving)) }
+            if let result = try receiving.admit(isQuestion: true) {
+                return settle(receiving, withReceipt(result, receiving))
+            }
             let found = try tell(begin)
             if found > 0 { events.append(.resumed(begin, blocks: found, peer: peer)) }
             Message.accept(begin.id).encode(into: &outcome.frames)

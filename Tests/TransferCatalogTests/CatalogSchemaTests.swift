@@ -64,7 +64,9 @@ import TransferSystem
         }
     }
 
-    @Test(arguments: [CatalogSchema.version + 1, 1000, -1] as [Int64]) func unknownVersionsAreRefusedInPlainWords(_ version: Int64) throws {
+    @Test(arguments: [CatalogSchema.version + 1, 1000, -1] as [Int64]) func unknownVersionsAreRefusedInPlainWords(
+        _ version: Int64
+    ) throws {
         try fixture.open().record([.sample(1)])
         try fixture.database().execute("PRAGMA user_version = \(version)")
         let file = CatalogFile(path: fixture.path, isDurable: true, calls: CatalogCalls())
