@@ -81,11 +81,12 @@ package actor Server {
             closeListeners()
             throw error
         }
-        for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         if let identity { context.log.write([identity]) }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
+        // Who was faster waits in the kernel's queue.
+        for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         return bound
     }
 
