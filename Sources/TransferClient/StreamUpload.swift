@@ -25,6 +25,8 @@ final class StreamUpload: UploadInParts {
         var found: [Bool]?
         /// Bytes in these.
         var compared: UInt64 = 0
+        /// The end was asked for though the server has not all of it any more.
+        var hasTriedEnd = false
         /// The end is handed out.
         var isEnding = false
         var isOver = false
@@ -196,13 +198,18 @@ extension StreamUpload {
     func answered() throws(LocalFailure) -> PendingUpload? {
         let isEnd = try state.withLock { (state) throws(LocalFailure) in
             let found = state.found.take() ?? []
+            var isMissing = false
             for (index, isFound) in found.enumerated() {
                 if isFound {
                     state.held[UInt64(index)] = nil
                 } else if state.held[UInt64(index)] == nil {
-                    throw .unreadableStream
+                    isMissing = true
                 }
             }
+            if isMissing, state.hasTriedEnd || !state.hasEnded || !state.held.isEmpty { throw .unreadableStream }
+            // All of it was verified once. The server may have stored it and died before it could say so: it is asked for
+            // the end, and looks.
+            if isMissing { state.hasTriedEnd = true }
             state.waiting = state.held.keys.sorted()[...]
             return state.takeEnd()
         }

@@ -180,19 +180,23 @@ final class Assembly: Sendable {
     /// Ends the assembly and hands out what it holds.
     ///
     /// - Parameter total: bytes of the upload.
-    /// - Returns: the file and the digest of all its bytes.
-    /// - Throws: `incomplete` when bytes are missing; then it goes on.
-    func finish(total: UInt64) throws(StoreError) -> (staged: StagedFile, digest: Digest) {
-        let (staged, digest) = try state.withLock { (state) throws(StoreError) -> (StagedFile, Digest) in
+    /// - Returns: the file and the digest of all its bytes; nothing when bytes are missing, and then it goes on.
+    /// - Throws: `busy` when it is being completed, and what setting the size throws.
+    func finish(total: UInt64) throws(StoreError) -> (staged: StagedFile, digest: Digest)? {
+        let finished = try state.withLock { (state) throws(StoreError) -> (StagedFile, Digest)? in
             guard !state.isFinished else { throw .beingCompleted }
-            guard let digests = state.parts.digests(total: total), let staged = state.staged else {
-                throw .missingParts
-            }
+            guard let digests = state.parts.digests(total: total), let staged = state.staged else { return nil }
             _ = state.finish()
             return (staged, BlockTree.root(digests, function))
         }
+        guard let (staged, digest) = finished else { return nil }
         try staged.trim(to: total)
         return (staged, digest)
+    }
+
+    /// Ends the assembly and throws away what it holds.
+    func giveUp() {
+        state.withLock { $0.finish() }?.discard()
     }
 
     /// Lets go of the file, which stays as it is.

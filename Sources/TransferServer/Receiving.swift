@@ -89,7 +89,6 @@ final class Receiving {
         if begin.leastSize > limit { throw tooLarge }
         earlier = try acknowledgement(path)
         if let earlier { return begin.expectsAccept || isQuestion ? earlier : nil }
-        if begin.scope == .assembly, assembly == nil, !isQuestion { throw .missingParts }
         guard begin.expectsAccept || isQuestion || begin.conflict != .keepBoth else { return nil }
         guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped else {
             if isLong { try open() }
@@ -192,17 +191,39 @@ extension Receiving {
             target = .none
             return .publish(publication(staged, size, digest))
         case .part: return .staged(try stage(end))
-        case .assembly:
-            guard let assembly, let total = begin.size else { throw .missingParts }
-            let (staged, computed) = try assembly.finish(total: total)
-            do throws(StoreError) {
-                return .publish(publication(staged, total, try checked(end, size: total, digest: computed)))
-            } catch {
-                staged.discard()
-                context.assemblies.remove(assembly)
-                throw error
-            }
+        case .assembly: return try assemble(end)
         }
+    }
+
+    private func assemble(_ end: End) throws(StoreError) -> Outcome {
+        guard let total = begin.size else { throw .missingParts }
+        guard let assembly, let (staged, computed) = try assembly.finish(total: total) else {
+            // A server that died between publishing and recording leaves the content under its name, and nothing else.
+            guard let stored = try alreadyStored(end) else { throw .missingParts }
+            if let assembly {
+                assembly.giveUp()
+                context.assemblies.remove(assembly)
+            }
+            return .known(stored)
+        }
+        do throws(StoreError) {
+            return .publish(publication(staged, total, try checked(end, size: total, digest: computed)))
+        } catch {
+            staged.discard()
+            context.assemblies.remove(assembly)
+            throw error
+        }
+    }
+
+    /// - Returns: nothing unless the content is under the name that it would get.
+    private func alreadyStored(_ end: End) throws(StoreError) -> UploadResult? {
+        guard let path, end.size == begin.size,
+            let stored = try context.store.find(
+                under: path, conflict: begin.conflict, size: end.size, digest: end.digest)
+        else { return nil }
+        return UploadResult(
+            id: begin.id, code: .alreadyStored, isDurable: context.store.durability == .commit, size: end.size,
+            digest: end.digest, storedPath: stored == path ? nil : stored.string)
     }
 
     /// - Returns: the digest.

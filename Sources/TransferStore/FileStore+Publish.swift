@@ -65,6 +65,22 @@ extension FileStore {
         return FileIdentity(status)
     }
 
+    /// Looks for content under the names that it can have been given.
+    ///
+    /// - Returns: the path that it has, durably if the store is.
+    package func find(
+        under path: RelativePath, conflict: ConflictPolicy, size: UInt64, digest: Digest
+    ) throws(StoreError) -> RelativePath? {
+        var candidate = path
+        for number in 1...ConflictPolicy.mostNumbers {
+            guard identity(at: candidate) != nil else { return nil }
+            if try find(candidate, size: size, digest: digest) != nil { return candidate }
+            guard conflict == .keepBoth, let next = try? path.numbered(number) else { return nil }
+            candidate = next
+        }
+        return nil
+    }
+
     /// Reads the file that has the path, and makes it as durable as the store is: nobody knows who wrote it.
     ///
     /// - Returns: nothing unless it has that content.

@@ -120,6 +120,25 @@ extension ServerTests {
             }
         }
 
+        /// As after a server that died when it had published the content, and remembered nothing of it.
+        @Test(arguments: ["big", "big-1"]) func theEndOfWhatIsStoredUnderItsName(_ name: String) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                if name != "big" { #expect(try client.codes(to: Frames.upload("big", [1])) == [.committed]) }
+                let earlier = PartedUpload("big", Self.content)
+                #expect(try client.codes(2, to: earlier.inOnePart + earlier.assembly) == [.staged, .committed])
+                let upload = PartedUpload("big", Self.content)
+                #expect(try client.found(upload).isEmpty)
+                client.send(upload.assembly)
+                let result = try client.result()
+                #expect(result.code == .alreadyStored && result.isDurable)
+                #expect(result.storedPath == (name == "big" ? nil : name))
+                #expect(server.parts.isEmpty)
+                let other = PartedUpload("big", Array(Self.content.reversed()))
+                #expect(try client.codes(to: other.assembly) == [.incomplete])
+            }
+        }
+
         @Test func aSizeThatIsKnownAtTheEndOnly() async throws {
             try await serving { server in
                 let upload = PartedUpload("stream", Self.content)
