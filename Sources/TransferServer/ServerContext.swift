@@ -6,13 +6,12 @@ import TransferStore
 
 /// What all sessions of a server share.
 final class ServerContext: Sendable {
-    /// Before the store, whose lock must not be free while the catalog is still being closed.
-    let known: KnownUploads
     let configuration: ServerConfiguration
     let store: FileStore
     let log: Log
     let pool: BlockingPool
     let buffers: BufferPool
+    let known: KnownUploads
     let assemblies = Assemblies()
 
     /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.

@@ -201,7 +201,6 @@ extension ServerTests {
 
         @Test func aDamagedCatalogIsMovedAsideAndFilledAgain() async throws {
             try await afterRestart(of: [1, 2]) { _, _ in }
-            try await TestServer.waitUntilReleased(directory)
             try TestServer.write([UInt8](repeating: 1, count: 5000), to: path(".transfer/catalog.sqlite"))
             let lines = try await logged(in: directory) { [id] server in
                 let client = try server.greetedClient(run: Self.first)
@@ -250,7 +249,6 @@ extension ServerTests {
                 client.send(Frames.upload("f-0", [9], conflict: .skip))
                 for _ in 0..<22 { _ = try client.result() }
             }
-            try await TestServer.waitUntilReleased(directory)
             let catalog = Catalog(path: path(".transfer/catalog.sqlite"), isDurable: true) { _ in }
             var entries: [UploadID: CatalogEntry] = [:]
             try catalog.forEachEntry { entries[$0.id] = $0 }

@@ -43,7 +43,7 @@ final class TestServer: Sendable {
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
         configuration.blockingThreads = 2
         change(&configuration)
-        try await Self.waitUntilReleased(directory)
+        try await Self.waitUntilReleased(directory.path("store/.transfer/lock"))
         server = try Server(configuration, log: log)
         guard let endpoint = try await server.start().first else {
             throw RawClient.Failure(description: "the server listens nowhere")
@@ -52,9 +52,9 @@ final class TestServer: Sendable {
     }
 
     /// Waits for the last of a server that has stopped: its tasks may hold it a little longer than its connections.
-    static func waitUntilReleased(_ directory: TemporaryDirectory) async throws {
+    private static func waitUntilReleased(_ lock: String) async throws {
         let end = time(nil) + 20
-        let number = open(directory.path("store/.transfer/lock"), O_RDWR)
+        let number = open(lock, O_RDWR)
         guard number >= 0 else { return }
         defer { close(number) }
         while flock(number, LOCK_EX | LOCK_NB) != 0 {
