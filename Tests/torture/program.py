@@ -93,6 +93,13 @@ class Server:
         process = self._running
         process.send_signal(signal.SIGKILL)
         self._expect(process, -signal.SIGKILL)
+        self._drop_torn_line()
+
+    def _drop_torn_line(self) -> None:
+        """A write is cut short when its process is killed; what the next server writes would follow in the same line."""
+        with self.log.open("r+b") as log:
+            written = log.read()
+            log.truncate(written.rfind(b"\n") + 1)
 
     def stop(self) -> None:
         """Ends it in order, if it runs. Raises Broken when it cannot."""
