@@ -47,19 +47,19 @@ actor ClientSession {
 
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
-    private let run: RunContext
+    let run: RunContext
     private let isFirst: Bool
-    private let producer: LaneProducer
-    private let mayProduce = Signal()
-    private var socket: StreamSocket?
-    private var machine = ClientConnection()
-    private var liveness: Liveness
-    private var timer: EventLoop.Timer?
-    private var queue = SendQueue()
-    private var governor: CompressionGovernor
-    private var inFlight = InFlight()
+    let producer: LaneProducer
+    let mayProduce = Signal()
+    var socket: StreamSocket?
+    var machine = ClientConnection()
+    var liveness: Liveness
+    var timer: EventLoop.Timer?
+    var queue = SendQueue()
+    var governor: CompressionGovernor
+    var inFlight = InFlight()
     /// Uploads that the server was asked about.
-    private var questions: [UploadID: Question] = [:]
+    var questions: [UploadID: Question] = [:]
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
     private var answer = LaneProducer.Answer.none
     private var lastBegun: UploadID?
@@ -71,10 +71,10 @@ actor ClientSession {
     private var worthwhile = Lanes.worthwhile.lowerBound
     private var inspector: ReceiptInspector?
     private var isLeaving = false
-    private var hasSendFailed = false
+    var hasSendFailed = false
     private var heldUntil = MonotonicTime(nanoseconds: 0)
-    private var isOver = false
-    private var ending: Ending?
+    var isOver = false
+    var ending: Ending?
 
     /// Whether the server has answered.
     private(set) var hasConnected = false
@@ -83,7 +83,7 @@ actor ClientSession {
     private(set) var hasProgressed = false
 
     /// Whether it was lost in the middle of something that the server may take for its own still.
-    private(set) var hasLostParts = false
+    var hasLostParts = false
 
     /// - Parameter isFirst: whether this is the lane that stays to the end of the push; others leave when they find
     ///   nothing to do.
@@ -147,7 +147,7 @@ actor ClientSession {
         end(.lost("one of the connections was lost"))
     }
 
-    private func end(_ reason: Ending) {
+    func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
         if isFirst { run.lanes.close() }
@@ -156,7 +156,7 @@ actor ClientSession {
         if reason != .complete { close() }
     }
 
-    private func close() {
+    func close() {
         guard !isOver else { return }
         isOver = true
         socket?.close()
@@ -280,62 +280,10 @@ extension ClientSession {
     }
 
     /// Something happened that the producer may be waiting for.
-    private func tellProducer() {
+    func tellProducer() {
         news += 1
         producing = .more
         mayProduce.fire()
-    }
-}
-
-// MARK: Asking
-
-extension ClientSession {
-    private func ask(_ split: any UploadInParts) {
-        // Whoever gets it back goes on from there.
-        split.whole.asked = split
-        machine.asked(split.whole.id)
-        inFlight.add(split.whole)
-        questions[split.whole.id] = Question(split)
-    }
-
-    private func found(_ have: Have) {
-        guard let split = questions[have.id]?.split else { return }
-        questions[have.id]?.comparing += 1
-        Task(executorPreference: run.loop) { await self.compare(split, have) }
-    }
-
-    private func compare(_ split: any UploadInParts, _ have: Have) async {
-        let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
-        guard questions[have.id]?.split === split else { return }
-        questions[have.id]?.comparing -= 1
-        switch compared {
-        case .success(let bytes):
-            run.channel.send(
-                .progress(
-                    UploadProgress(
-                        phase: .resuming, source: split.whole.label, bytes: bytes, size: split.knownSize)))
-        case .failure(let failure): questions[have.id]?.failure = failure
-        }
-        conclude(have.id)
-    }
-
-    /// Hands out what the server does not have, once that is known.
-    private func conclude(_ id: UploadID) {
-        guard let question = questions[id], question.isConcluded else { return }
-        questions[id] = nil
-        _ = inFlight.remove(id)
-        do throws(LocalFailure) {
-            if let failure = question.failure { throw failure }
-            if let end = try question.split.answered() {
-                run.feed.putBack([end])
-            } else {
-                run.feed.add(question.split)
-            }
-        } catch {
-            run.channel.send(question.split.whole) { .failed($0, error) }
-        }
-        question.split.whole.asked = nil
-        tellProducer()
     }
 }
 
@@ -483,7 +431,7 @@ extension ClientSession {
     }
 
     /// A file whose parts the server doesn't have any more starts anew, with the same id.
-    private func putBack(_ upload: PendingUpload, _ result: UploadResult) {
+    func putBack(_ upload: PendingUpload, _ result: UploadResult) {
         if result.code == .contentMismatch { upload.takeOwnID() }
         guard result.code == .incomplete, case .assembly(let split) = upload.content else {
             return run.feed.putBack([upload])
@@ -516,78 +464,5 @@ extension ClientSession {
         _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.tellProducer() }
         }
-    }
-}
-
-// MARK: Sending
-
-extension ClientSession {
-    private func send(_ message: Message) {
-        var frame: [UInt8] = []
-        message.encode(into: &frame)
-        queue.append(control: frame)
-        flush()
-    }
-
-    private func flush() {
-        guard !isOver, let socket else { return }
-        do throws(SystemError) {
-            let sent = try queue.drain(into: socket)
-            if sent.hasSent { liveness.sent(now: .now) }
-            observe(sent)
-        } catch {
-            // The server may have said why before it closed; the reader will find that, or the end.
-            hasSendFailed = true
-        }
-        mayProduce.fire()
-    }
-
-    private func observe(_ sent: SendQueue.Sent) {
-        let now = MonotonicTime.now
-        for (bytes, epoch) in sent.content { governor.sent(content: bytes, epoch: epoch, now: now) }
-        if sent.isBlocked { governor.blocked(now: now) } else { governor.starved() }
-    }
-
-    private func writeLoop() async {
-        while !isOver {
-            await socket?.writable.wait()
-            if !hasSendFailed { flush() }
-        }
-    }
-}
-
-// MARK: Time and the end
-
-extension ClientSession {
-    private func armTimer() {
-        if let timer { run.loop.cancel(timer) }
-        timer = run.loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.timerFired() }
-        }
-    }
-
-    private func timerFired() {
-        timer = nil
-        guard !isOver, ending == nil else { return }
-        switch liveness.expire(now: .now) {
-        case .nothing: break
-        case .sendPing: send(.ping(0))
-        case .giveUp(let fault): end(.lost(fault.message))
-        }
-        armTimer()
-    }
-
-    private func finish() async {
-        if let timer { run.loop.cancel(timer) }
-        timer = nil
-        if ending == .complete { send(.goodbye(Goodbye(.committed))) }
-        close()
-        await run.pool.run { [producer] in producer.stop() }
-        // What is still being compared is asked about again.
-        questions = [:]
-        guard case .lost = ending else { return }
-        let lost = inFlight.takeAll()
-        hasLostParts = lost.contains(where: \.isShared)
-        run.feed.putBack(lost)
     }
 }

@@ -85,6 +85,7 @@ import TransferSystem
         }
     }
 
+    /// The loop's own `sleep` is what is tested here and below; nothing else waits by it.
     @Test func sleepLastsItsTime() async throws {
         try await onLoop { actor in
             let start = monotonicNanoseconds()

@@ -18,8 +18,8 @@ package final class TemporaryDirectory: Sendable {
     package init(prefersMemory: Bool = false) throws(Failure) {
         let usesMemory = prefersMemory && access("/dev/shm", W_OK | X_OK) == 0
         let parent = usesMemory ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        // mkdtemp(3) wants six X at the end, and writes what makes the name unique over them.
-        let template = strdup(parent + "/transfer-XXXXXX")
+        // mkdtemp(3) writes what makes the name unique over six of this letter at its end.
+        let template = strdup("\(parent)/transfer-" + String(repeating: "X", count: 6))
         defer { free(template) }
         guard let template, let made = mkdtemp(template) else { throw Failure(errno: errno) }
         path = String(cString: made)

@@ -52,6 +52,7 @@ def until(happened: Callable[[], bool], otherwise: str) -> None:
     while not happened():
         if time.monotonic() > deadline:
             raise Broken(otherwise)
+        # A log that grows and a descriptor that is closed in another process tell nobody.
         time.sleep(_POLL)
 
 

@@ -19,7 +19,7 @@ class ClientTests(unittest.TestCase):
         return Client([sys.executable, "-c", program], self.path, stdin, self.path / "log")
 
     def test_waits_for_lines(self) -> None:
-        client = self.client("import time\nprint('a', flush=True)\ntime.sleep(600)")
+        client = self.client("import signal\nprint('a', flush=True)\nsignal.pause()")
         self.assertTrue(client.wait_for(0, lines=1))
         client.mark()
         client.kill()

@@ -1,0 +1,53 @@
+import TransferIO
+import TransferProtocol
+
+/// What the server has of uploads that were interrupted, and what is made of its answers.
+extension ClientSession {
+    func ask(_ split: any UploadInParts) {
+        // Whoever gets it back goes on from there.
+        split.whole.asked = split
+        machine.asked(split.whole.id)
+        inFlight.add(split.whole)
+        questions[split.whole.id] = Question(split)
+    }
+
+    func found(_ have: Have) {
+        guard let split = questions[have.id]?.split else { return }
+        questions[have.id]?.comparing += 1
+        Task(executorPreference: run.loop) { await self.compare(split, have) }
+    }
+
+    func compare(_ split: any UploadInParts, _ have: Have) async {
+        let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
+        guard questions[have.id]?.split === split else { return }
+        questions[have.id]?.comparing -= 1
+        switch compared {
+        case .success(let bytes):
+            run.channel.send(
+                .progress(
+                    UploadProgress(
+                        phase: .resuming, source: split.whole.label, bytes: bytes, size: split.knownSize)))
+        case .failure(let failure): questions[have.id]?.failure = failure
+        }
+        conclude(have.id)
+    }
+
+    /// Hands out what the server does not have, once that is known.
+    func conclude(_ id: UploadID) {
+        guard let question = questions[id], question.isConcluded else { return }
+        questions[id] = nil
+        _ = inFlight.remove(id)
+        do throws(LocalFailure) {
+            if let failure = question.failure { throw failure }
+            if let end = try question.split.answered() {
+                run.feed.putBack([end])
+            } else {
+                run.feed.add(question.split)
+            }
+        } catch {
+            run.channel.send(question.split.whole) { .failed($0, error) }
+        }
+        question.split.whole.asked = nil
+        tellProducer()
+    }
+}

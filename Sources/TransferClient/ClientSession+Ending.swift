@@ -1,0 +1,37 @@
+import TransferIO
+import TransferProtocol
+
+/// Time-outs, and the end of the connection.
+extension ClientSession {
+    func armTimer() {
+        if let timer { run.loop.cancel(timer) }
+        timer = run.loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    func timerFired() {
+        timer = nil
+        guard !isOver, ending == nil else { return }
+        switch liveness.expire(now: .now) {
+        case .nothing: break
+        case .sendPing: send(.ping(0))
+        case .giveUp(let fault): end(.lost(fault.message))
+        }
+        armTimer()
+    }
+
+    func finish() async {
+        if let timer { run.loop.cancel(timer) }
+        timer = nil
+        if ending == .complete { send(.goodbye(Goodbye(.committed))) }
+        close()
+        await run.pool.run { [producer] in producer.stop() }
+        // What is still being compared is asked about again.
+        questions = [:]
+        guard case .lost = ending else { return }
+        let lost = inFlight.takeAll()
+        hasLostParts = lost.contains(where: \.isShared)
+        run.feed.putBack(lost)
+    }
+}
