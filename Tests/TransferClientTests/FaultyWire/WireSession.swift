@@ -1,5 +1,7 @@
 import TransferClient
+import TransferIO
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 
 /// A push over a faulty wire, decided by its seed, and then the same over a clean one.
@@ -7,6 +9,9 @@ struct WireSession {
     /// Ticks of a tenth of a second that a push may take. Counted, so that a machine that stands still for a while
     /// doesn't count as a push that does.
     private static let patience = 600
+
+    /// Measures the time of all sessions.
+    private static let clock = Result { () throws(SystemError) in try EventLoop(name: "wire-clock") }
 
     /// Pushes over the clean wire, which the server may still refuse now and then for being slow.
     private static let cleanAttempts = 3
@@ -88,12 +93,11 @@ struct WireSession {
     private func push(to address: ServerAddress, _ configuration: ClientConfiguration) async throws -> Outcome? {
         let client = try TransferClient(server: address, configuration: configuration)
         let events = client.push(files.uploads)
+        let stopwatch = Stopwatch(loop: try Self.clock.get())
         return await withTaskGroup(of: Outcome?.self) { group in
             group.addTask { await Outcome(events) }
             group.addTask {
-                for _ in 0..<Self.patience {
-                    guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { break }
-                }
+                await stopwatch.wait(ticks: Self.patience)
                 return nil
             }
             let first = await group.next() ?? nil
