@@ -9,18 +9,19 @@ struct ReceiptBenchmark {
 
     func rates() throws -> [Figure] {
         let uploads = try (0..<Self.batch).map { try upload($0) }
-        let encoded = issuer.issue(uploads, sender: "127.0.0.1:50000").map(\.encoded)
-        let other = issuer.issue(uploads, sender: "127.0.0.1:50001").map(\.encoded)
+        let encoded = issuer.issue(uploads, sender: "127.0.0.1:50000").signed.map(\.encoded)
+        let other = issuer.issue(uploads, sender: "127.0.0.1:50001").signed.map(\.encoded)
         let size = Double(Self.batch) / 1e3
         let issued = Rate.perSecond(size) {
-            for receipt in issuer.issue(uploads, sender: "127.0.0.1:50000") { keep(receipt.encoded) }
+            let receipts = issuer.issue(uploads, sender: "127.0.0.1:50000")
+            for index in 0..<receipts.count { keep(receipts.encoded(index)) }
         }
-        let verifier = ReceiptVerifier()
+        let (decoder, verifier) = (ReceiptDecoder(), ReceiptVerifier())
         var batches = [encoded, other]
         let verified = try Rate.perSecond(size) {
             // The same batch twice would be known already.
             batches.swapAt(0, 1)
-            for bytes in batches[0] { try verifier.verify(SignedReceipt(decoding: bytes)) }
+            for bytes in batches[0] { try verifier.verify(decoder.decode(bytes)) }
         }
         return [
             Figure(name: "receipts given, \(Self.batch) at a time", value: issued, unit: "thousand/s"),

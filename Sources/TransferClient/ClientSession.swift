@@ -302,7 +302,7 @@ extension ClientSession {
             case .bytes(let count):
                 liveness.received(count, now: .now)
                 let received = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
-                let consumed = parse(&parser, received.bytes)
+                let consumed = run.channel.gather { parse(&parser, received.bytes) }
                 filled = received.count - consumed
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: received[consumed...]))
             }

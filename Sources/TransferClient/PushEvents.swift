@@ -12,6 +12,10 @@ public struct PushEvents: AsyncSequence, Sendable {
         taker = EventTaker(channel: channel)
     }
 
+    /// Whether an event waits to be taken, so that the next one comes without delay. Who collects what it makes of events
+    /// can go on while this is so.
+    public var areWaiting: Bool { taker.channel.hasEvents }
+
     /// Ends the push; what is not acknowledged is reported as cancelled.
     public func cancel() {
         taker.channel.cancel()
@@ -60,6 +64,8 @@ final class EventChannel: Sendable {
         var onRoom: (@Sendable () -> Void)?
         var onCancel: (@Sendable () -> Void)?
         var isCancelled = false
+        /// Whether a reader that waits is left waiting.
+        var isGathering = false
     }
 
     /// Events that may wait. A result takes about 200 bytes.
@@ -69,6 +75,9 @@ final class EventChannel: Sendable {
 
     /// Whether the reader is behind; `onRoom` is called when it no longer is.
     var isFull: Bool { state.withLock { $0.events.count - $0.head >= Self.limit } }
+
+    /// Whether the reader would get an event at once.
+    var hasEvents: Bool { state.withLock { $0.head < $0.events.count } }
 
     /// Whether nobody wants the rest of the push.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -88,9 +97,23 @@ final class EventChannel: Sendable {
     func send(_ event: PushEvent) {
         let reader = state.withLock { state in
             state.events.append(event)
-            return state.reader.take()
+            return state.isGathering ? nil : state.reader.take()
         }
         reader?.resume()
+    }
+
+    /// Wakes a reader that waits once for all that `body` sends: a change of thread for each of a hundred results would
+    /// cost more than the results. Only one at a time may gather.
+    func gather<Result>(_ body: () -> Result) -> Result {
+        state.withLock { $0.isGathering = true }
+        defer {
+            let reader = state.withLock { state in
+                state.isGathering = false
+                return state.head < state.events.count ? state.reader.take() : nil
+            }
+            reader?.resume()
+        }
+        return body()
     }
 
     /// Reports the end of an upload, or of what it is a part of, unless that has been reported.

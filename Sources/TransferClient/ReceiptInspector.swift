@@ -7,6 +7,7 @@ import TransferReceipts
 final class ReceiptInspector {
     private let server: ServerKey
     private let verifier = ReceiptVerifier()
+    private let decoder = ReceiptDecoder()
 
     /// - Parameter server: what the server says its key is.
     init(_ server: ServerKey) {
@@ -21,11 +22,11 @@ final class ReceiptInspector {
         _ result: UploadResult, for report: UploadReport, digest: Digest?
     ) throws(ReceiptFault) -> SignedReceipt {
         guard let bytes = result.receipt else { throw .missing }
-        let signed = try SignedReceipt(decoding: bytes)
+        let signed = try decoder.decode(bytes)
         let receipt = signed.receipt
         guard receipt.server == server else { throw .otherServer(receipt.server) }
         guard receipt.uploadID == report.uploadID else { throw .otherUpload("another upload id") }
-        guard let path = report.storedPath, receipt.path.string.utf8.elementsEqual(path.utf8) else {
+        guard let path = report.storedPath, receipt.path.string.hasSameBytes(as: path) else {
             throw .otherUpload("another path, \(receipt.path)")
         }
         guard receipt.size == report.size else { throw .otherUpload("\(receipt.size) bytes") }

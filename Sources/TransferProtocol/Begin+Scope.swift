@@ -21,10 +21,10 @@ extension Begin {
 
 extension Begin.Scope {
     /// Made once: it would be an allocation for every small file.
-    static let tags: Set<FieldTag> = [.part, .assembly]
+    static let tags: [FieldTag] = [.part, .assembly]
 
     /// - Parameter size: that `begin` declares.
-    init(_ fields: [FieldTag: [UInt8]], size: UInt64?) throws(ProtocolFault) {
+    init(_ fields: MessageFields, size: UInt64?) throws(ProtocolFault) {
         switch (fields[.part], fields[.assembly]) {
         case (nil, nil): self = .whole
         case (let value?, nil): self = .part(try Begin.Part(value, size: size))

@@ -46,8 +46,8 @@ package struct BodyReader {
     /// check is compared.
     ///
     /// - Throws: `damagedFrame` when the check doesn't match; `malformedFrame`.
-    mutating func fields(known: Set<FieldTag>) throws(ProtocolFault) -> [FieldTag: [UInt8]] {
-        var fields: [FieldTag: [UInt8]] = [:]
+    mutating func fields(known: [FieldTag]) throws(ProtocolFault) -> MessageFields {
+        var fields = MessageFields()
         while offset < bytes.count {
             let start = offset
             let tag = FieldTag(rawValue: try integer(UInt8.self))
@@ -60,9 +60,7 @@ package struct BodyReader {
                 if tag.isCritical { throw .malformed("The message has the unknown critical field \(tag.rawValue).") }
                 continue
             }
-            guard fields.updateValue(value, forKey: tag) == nil else {
-                throw .malformed("The message has field \(tag.rawValue) twice.")
-            }
+            try fields.add(tag, value)
         }
         return fields
     }

@@ -33,21 +33,6 @@ struct FieldTag: RawRepresentable, Hashable {
     var isCritical: Bool { rawValue >= 0x80 }
 }
 
-extension [FieldTag: [UInt8]] {
-    /// The text in a field, or an empty one. Long ones are cut, broken ones repaired: they are for people only.
-    func text(_ tag: FieldTag) -> String {
-        guard let value = self[tag] else { return "" }
-        return String(decoding: value.prefix(Limits.text), as: UTF8.self)
-    }
-
-    /// The number in a field of four bytes, or nothing without the field.
-    func number(_ tag: FieldTag) throws(ProtocolFault) -> UInt32? {
-        guard let value = self[tag] else { return nil }
-        guard value.count == 4 else { throw .malformed("The field \(tag.rawValue) must have 4 bytes.") }
-        return value.reduce(0) { $0 << 8 | UInt32($1) }
-    }
-}
-
 extension [UInt8] {
     mutating func append(field tag: FieldTag, _ value: some Collection<UInt8>) {
         append(tag.rawValue)

@@ -120,7 +120,7 @@ public struct RelativePath: Hashable, Sendable {
 
 extension RelativePath {
     /// Byte by byte. The synthesised hash agrees: equal bytes are equal strings.
-    public static func == (a: RelativePath, b: RelativePath) -> Bool { a.string.utf8.elementsEqual(b.string.utf8) }
+    public static func == (a: RelativePath, b: RelativePath) -> Bool { a.string.hasSameBytes(as: b.string) }
 }
 
 extension RelativePath: CustomStringConvertible {

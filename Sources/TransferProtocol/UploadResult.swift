@@ -55,7 +55,7 @@ extension UploadResult {
     }
 
     /// Made once: it would be an allocation for every result.
-    private static let tags: Set<FieldTag> = [.message, .storedPath, .retryAfter, .receipt]
+    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt]
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.uploadID()

@@ -44,15 +44,27 @@ extension Receipt {
     /// The canonical text: one JSON object, its members in this order, without spaces. It is the leaf that the server
     /// signs with others, so not a byte of it may ever change.
     package var text: [UInt8] {
-        let capacity =
-            Self.fixedSize + ByteWriter.longestJSON(of: path.string) + ByteWriter.longestJSON(of: sender)
-        return ByteWriter.bytes(capacity: capacity) { append(to: &$0) }
+        var ending: ReceiptEnding?
+        return text(&ending)
     }
 
-    /// Bytes of a text without its path and sender are fewer than this.
-    private static let fixedSize = 512
+    /// The canonical text.
+    ///
+    /// - Parameter ending: that of the text before this one; used again where it is the same.
+    func text(_ ending: inout ReceiptEnding?) -> [UInt8] {
+        let own = ending.flatMap { $0.fits(self) ? $0 : nil } ?? ReceiptEnding(self)
+        ending = own
+        let capacity = Self.fixedSize + ByteWriter.longestJSON(of: path.string) + own.text.count
+        return ByteWriter.bytes(capacity: capacity) { text in
+            appendBeginning(to: &text)
+            text.append(own.text)
+        }
+    }
 
-    private func append(to text: inout ByteWriter) {
+    /// Bytes of a text without its path and its ending are fewer than this.
+    private static let fixedSize = 384
+
+    private func appendBeginning(to text: inout ByteWriter) {
         text.append("{\"version\":1,\"number\":")
         text.append(decimal: number)
         text.append(",\"uploadID\":\"")
@@ -69,12 +81,6 @@ extension Receipt {
         text.append(hexadecimal: digest.bytes)
         text.append("\",\"result\":\"")
         text.append(result == .committed ? "committed" as StaticString : "alreadyStored")
-        text.append("\",\"sender\":")
-        text.append(jsonString: sender)
-        text.append(",\"time\":\"")
-        time.append(to: &text)
-        text.append("\",\"server\":\"")
-        server.raw.withUnsafeBytes { text.append(hexadecimal: $0) }
-        text.append("\"}")
+        text.append("\"")
     }
 }

@@ -16,7 +16,7 @@ struct ReceiptFields {
     var server: Bytes32?
     var index: UInt64 = 0
     var treeSize: UInt64 = 0
-    var inclusion: [Bytes32?] = []
+    var inclusion: [Bytes32]? = []
     var signature: [UInt8] = []
 }
 
@@ -42,18 +42,19 @@ extension Receipt {
 
 extension SignedReceipt {
     /// - Throws: `malformed` or `unknownVersion`.
-    convenience init(_ fields: ReceiptFields) throws(ReceiptFault) {
+    ///
+    /// - Parameter ending: of the text of the receipt before it.
+    convenience init(_ fields: ReceiptFields, _ ending: inout ReceiptEnding?) throws(ReceiptFault) {
         let receipt = try Receipt(fields)
         guard (1...UInt64(Limits.receiptBatch)).contains(fields.treeSize), fields.index < fields.treeSize else {
             throw .malformed("no leaf of a tree")
         }
-        let inclusion = fields.inclusion.compactMap(\.self)
-        guard inclusion.count == fields.inclusion.count, inclusion.count <= Self.longestInclusion else {
+        guard let inclusion = fields.inclusion, inclusion.count <= Self.longestInclusion else {
             throw .malformed("no inclusion path")
         }
         guard fields.signature.count == ServerKey.signatureSize else { throw .malformed("no signature") }
         self.init(
-            receipt, text: receipt.text, index: UInt32(fields.index), treeSize: UInt32(fields.treeSize),
+            receipt, text: receipt.text(&ending), index: UInt32(fields.index), treeSize: UInt32(fields.treeSize),
             inclusion: inclusion,
             signature: fields.signature)
     }

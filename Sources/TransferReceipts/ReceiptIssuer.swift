@@ -39,19 +39,14 @@ package final class ReceiptIssuer: Sendable {
     ///   - uploads: 1 to `Limits.receiptBatch`, all durable.
     ///   - sender: of all of them; cut to its limit.
     /// - Returns: a receipt for each, in order.
-    package func issue(_ uploads: [Acknowledged], sender: String) -> [SignedReceipt] {
+    package func issue(_ uploads: [Acknowledged], sender: String) -> ReceiptBatch {
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
         let receipts = receipts(uploads, sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self))
         let hasher = TreeHasher()
-        let texts = receipts.map(\.text)
-        let tree = MerkleTree(texts.map(hasher.leaf), hasher)
-        let treeSize = UInt32(receipts.count)
-        let signature = identity.sign(SignedReceipt.signedMessage(treeSize: treeSize, root: tree.root))
-        return receipts.enumerated().map { index, receipt in
-            SignedReceipt(
-                receipt, text: texts[index], index: UInt32(index), treeSize: treeSize,
-                inclusion: tree.inclusionPath(of: index), signature: signature)
-        }
+        var ending: ReceiptEnding?
+        let tree = MerkleTree(receipts.map { hasher.leaf($0.text(&ending)) }, hasher)
+        let message = SignedReceipt.signedMessage(treeSize: UInt32(receipts.count), root: tree.root)
+        return ReceiptBatch(receipts: receipts, tree: tree, signature: identity.sign(message))
     }
 
     private func receipts(_ uploads: [Acknowledged], sender: String) -> [Receipt] {

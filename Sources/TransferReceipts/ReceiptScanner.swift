@@ -38,13 +38,21 @@ struct ReceiptScanner {
         try expect(",\"treeSize\":")
         fields.treeSize = try integer()
         try expect(",\"inclusion\":[")
-        while peek != UInt8(ascii: "]") {
-            if !fields.inclusion.isEmpty { try expect(",") }
-            fields.inclusion.append([UInt8](hexadecimal: try string()).flatMap { Bytes32($0) })
-        }
+        fields.inclusion = try hashes()
         fields.signature = [UInt8](hexadecimal: try string(after: "],\"signature\":")) ?? []
         try expect("}")
         guard offset == line.count else { throw unexpected }
+    }
+
+    /// - Returns: nothing when one of them is no hash.
+    private mutating func hashes() throws(ReceiptFault) -> [Bytes32]? {
+        var hashes: [Bytes32?] = []
+        while peek != UInt8(ascii: "]") {
+            if !hashes.isEmpty { try expect(",") }
+            hashes.append([UInt8](hexadecimal: try string()).flatMap { Bytes32($0) })
+        }
+        let known = hashes.compactMap(\.self)
+        return known.count == hashes.count ? known : nil
     }
 
     private var peek: UInt8? { offset < line.count ? line[offset] : nil }

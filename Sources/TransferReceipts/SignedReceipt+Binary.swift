@@ -3,9 +3,14 @@ import TransferProtocol
 extension SignedReceipt {
     /// As it travels in a `result` frame; `docs/PROTOCOL.md` has the table.
     package var encoded: [UInt8] {
+        Self.encode(
+            receipt, Proof(index: index, treeSize: treeSize, inclusion: inclusion, signature: signature))
+    }
+
+    static func encode(_ receipt: Receipt, _ proof: Proof) -> [UInt8] {
         let texts = receipt.path.string.utf8.count + receipt.sender.utf8.count
-        // What is always there takes 201 bytes at most.
-        return ByteWriter.bytes(capacity: 256 + texts + Bytes32.count * inclusion.count) { bytes in
+        // What is always there takes 201 bytes at most. No more than is needed: a server keeps these for a while.
+        return ByteWriter.bytes(capacity: 201 + texts + Bytes32.count * proof.inclusion.count) { bytes in
             bytes.append(byte: Receipt.version)
             bytes.append(bigEndian: receipt.number, size: 8)
             bytes.append(bigEndian: receipt.uploadID.high, size: 8)
@@ -15,22 +20,26 @@ extension SignedReceipt {
             bytes.append(bigEndian: receipt.size, size: 8)
             bytes.append(bigEndian: receipt.time.milliseconds, size: 8)
             receipt.server.raw.withUnsafeBytes { bytes.append($0) }
-            bytes.append(signature)
-            bytes.append(bigEndian: UInt64(index), size: 4)
-            bytes.append(bigEndian: UInt64(treeSize), size: 4)
+            bytes.append(proof.signature)
+            bytes.append(bigEndian: UInt64(proof.index), size: 4)
+            bytes.append(bigEndian: UInt64(proof.treeSize), size: 4)
             bytes.append(byte: receipt.digest.algorithm.rawValue)
             bytes.append(receipt.digest.bytes)
-            for text in [receipt.path.string, receipt.sender] {
-                bytes.append(bigEndian: UInt64(text.utf8.count), size: 2)
-                bytes.append(text)
-            }
-            bytes.append(byte: UInt8(inclusion.count))
-            for hash in inclusion { hash.withUnsafeBytes { bytes.append($0) } }
+            bytes.append(sized: receipt.path.string)
+            bytes.append(sized: receipt.sender)
+            bytes.append(byte: UInt8(proof.inclusion.count))
+            proof.inclusion.withUnsafeBytes { bytes.append($0) }
         }
     }
 
     /// Reads what `encoded` writes and nothing else. Nothing is verified.
     package convenience init(decoding bytes: [UInt8]) throws(ReceiptFault) {
+        var ending: ReceiptEnding?
+        try self.init(decoding: bytes, &ending)
+    }
+
+    /// - Parameter ending: of the text of the receipt before it.
+    convenience init(decoding bytes: [UInt8], _ ending: inout ReceiptEnding?) throws(ReceiptFault) {
         let fields: ReceiptFields
         do throws(ProtocolFault) {
             fields = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
@@ -40,7 +49,7 @@ extension SignedReceipt {
         } catch {
             throw .malformed(error.message)
         }
-        try self.init(fields)
+        try self.init(fields, &ending)
     }
 }
 
@@ -58,11 +67,9 @@ extension ReceiptFields {
         index = try reader.number(4)
         treeSize = try reader.number(4)
         digest = try reader.digest()
-        path = String(validating: try reader.sizedArray(), as: UTF8.self)
-        sender = String(validating: try reader.sizedArray(), as: UTF8.self)
-        let count = Int(try reader.number(1))
-        inclusion.reserveCapacity(count)
-        for _ in 0..<count { inclusion.append(Bytes32(try reader.bytes(Bytes32.count))) }
+        path = try reader.text()
+        sender = try reader.text()
+        inclusion = try reader.hashes(Int(try reader.number(1)))
         try reader.finish()
     }
 }
@@ -72,5 +79,26 @@ extension BodyReader {
     /// longer than all the rest.
     fileprivate mutating func number(_ size: Int) throws(ProtocolFault) -> UInt64 {
         try bytes(size).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// - Returns: nothing for what is not UTF-8.
+    fileprivate mutating func text() throws(ProtocolFault) -> String? {
+        String(validating: try bytes(Int(try number(2))), as: UTF8.self)
+    }
+
+    fileprivate mutating func hashes(_ count: Int) throws(ProtocolFault) -> [Bytes32] {
+        let bytes = try bytes(count * Bytes32.count)
+        return [Bytes32](unsafeUninitializedCapacity: count) { hashes, initialized in
+            UnsafeMutableRawBufferPointer(hashes).copyMemory(from: bytes)
+            initialized = count
+        }
+    }
+}
+
+extension ByteWriter {
+    /// Two bytes of length, then the text.
+    fileprivate mutating func append(sized text: String) {
+        append(bigEndian: UInt64(text.utf8.count), size: 2)
+        append(text)
     }
 }

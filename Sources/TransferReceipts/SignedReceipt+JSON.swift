@@ -35,7 +35,8 @@ extension SignedReceipt {
         guard line.count <= Self.longestLine else { throw .malformed("a line of \(line.count) bytes") }
         var scanner = ReceiptScanner(line)
         let fields = try scanner.fields()
-        try self.init(fields)
+        var ending: ReceiptEnding?
+        try self.init(fields, &ending)
         guard jsonBytes == line else { throw .malformed("not in the canonical form") }
     }
 }

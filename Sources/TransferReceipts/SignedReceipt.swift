@@ -35,6 +35,21 @@ public final class SignedReceipt: Sendable {
         self.signature = signature
     }
 
+    /// What leads from a receipt's text to the signature.
+    struct Proof {
+        let index: UInt32
+        let treeSize: UInt32
+        let inclusion: [Bytes32]
+        let signature: [UInt8]
+    }
+
+    /// - Parameter text: the receipt's.
+    convenience init(_ receipt: Receipt, text: [UInt8], _ proof: Proof) {
+        self.init(
+            receipt, text: text, index: proof.index, treeSize: proof.treeSize, inclusion: proof.inclusion,
+            signature: proof.signature)
+    }
+
     /// Bytes of an inclusion path's length: a tree of 65,536 leaves is 16 high.
     static let longestInclusion = 16
 

@@ -62,4 +62,6 @@ final class LaneBatch: @unchecked Sendable {
 struct LaneOutcome: Sendable {
     var frames: [UInt8] = []
     var settled: [UploadID] = []
+    /// Whether there are uploads whose results wait for the next batch.
+    var isWaiting = false
 }

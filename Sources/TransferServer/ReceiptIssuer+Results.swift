@@ -3,43 +3,38 @@ import TransferReceipts
 import TransferStore
 
 extension ReceiptIssuer {
-    /// Puts a receipt into every result that acknowledges durable content; all of them share one signature.
-    ///
-    /// - Parameter uploads: what the results are about, in the same order.
-    /// - Returns: the receipts, to be kept before the results leave.
-    @discardableResult
-    func addReceipts(
-        to results: inout [UploadResult], of uploads: [(receiving: Receiving, publication: Publication)], sender: String
-    ) -> [SignedReceipt] {
-        let acknowledged = zip(results, uploads).map { result, upload in
-            Acknowledged(result, upload.receiving.begin.kind, path: upload.publication.path.string)
+    /// Gives every upload that is stored and durable its receipt; all of them share one signature.
+    func addReceipts(to uploads: inout [PublishedUpload], sender: String) {
+        let acknowledged = uploads.map { upload in
+            upload.path.flatMap { Acknowledged(upload.result, upload.receiving.begin.kind, at: $0) }
         }
         let wanted = acknowledged.compactMap(\.self)
-        guard !wanted.isEmpty else { return [] }
-        let receipts = issue(wanted, sender: sender)
-        var next = receipts[...]
+        guard !wanted.isEmpty else { return }
+        let batch = issue(wanted, sender: sender)
+        var next = 0
         for (index, upload) in acknowledged.enumerated() where upload != nil {
-            results[index].receipt = next.popFirst()?.encoded
+            uploads[index].take(receipt: batch.encoded(next))
+            next += 1
         }
-        return receipts
     }
 
     /// Puts a receipt of its own into a result, if it acknowledges durable content.
     ///
     /// - Parameter path: that the client asked for.
     func addReceipt(to result: inout UploadResult, path: String, kind: ContentKind, sender: String) {
-        guard let acknowledged = Acknowledged(result, kind, path: path) else { return }
-        result.receipt = issue([acknowledged], sender: sender).first?.encoded
+        // The store has made a path of it before.
+        guard let path = try? RelativePath(result.storedPath ?? path),
+            let acknowledged = Acknowledged(result, kind, at: path)
+        else { return }
+        result.receipt = issue([acknowledged], sender: sender).encoded(0)
     }
 }
 
 extension ReceiptIssuer.Acknowledged {
+    /// - Parameter path: where the content is.
     /// - Returns: nothing for a result that promises nothing.
-    fileprivate init?(_ result: UploadResult, _ kind: ContentKind, path: String) {
-        // The store has made a path of it before.
-        guard result.isAcknowledgement, result.isDurable, let digest = result.digest,
-            let path = try? RelativePath(result.storedPath ?? path)
-        else { return nil }
+    fileprivate init?(_ result: UploadResult, _ kind: ContentKind, at path: RelativePath) {
+        guard result.isAcknowledgement, result.isDurable, let digest = result.digest else { return nil }
         self.init(
             uploadID: result.id, path: path, kind: kind, size: result.size, digest: digest, result: result.code)
     }

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferIO
 import TransferProtocol
 import TransferSystem
@@ -188,6 +189,7 @@ extension ServerSession {
         }
         send(replies)
         replies = []
+        tellLane()
         // The last thing that a stopping server waits for may have been the end of an upload that it refused.
         endIfDrained()
     }
@@ -286,18 +288,30 @@ extension ServerSession {
     }
 
     private func takeQueue() -> [LaneBatch] {
-        defer { queue = [] }
+        defer {
+            queue = []
+            tellLane()
+        }
         return queue
     }
 
+    /// Tells the lane whether another batch will follow the one that it works on.
+    private func tellLane() {
+        lane.hasMore.store(!queue.isEmpty || filling?.operations.isEmpty == false, ordering: .releasing)
+    }
+
     private func workLoop() async {
-        while !queue.isEmpty {
+        var isLaneWaiting = false
+        while !queue.isEmpty || isLaneWaiting {
             // All that wait in one hop: each costs two changes of thread.
             let outcome = await context.pool.run { [lane, batches = takeQueue()] in lane.process(batches) }
             send(early.take())
             for id in outcome.settled { machine.settled(id) }
             liveness.active(now: .now)
             send(outcome.frames)
+            isLaneWaiting = outcome.isWaiting
+            // What it waits for may still be being filled.
+            if isLaneWaiting, queue.isEmpty { submit(unless: false) }
             wake.fire()
         }
         isWorking = false

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferCatalog
 import TransferCodec
 import TransferProtocol
@@ -30,12 +31,18 @@ final class UploadLane: @unchecked Sendable {
     private var assemblies: [UploadID: Assembly] = [:]
     private var state = State.idle
     let early: EarlyFrames
-    private var ready: [(receiving: Receiving, publication: Publication)] = []
+    var ready: [(receiving: Receiving, publication: Publication)] = []
+    /// Published, and without a result so far.
+    var published: [PublishedUpload] = []
+    /// Whether a publication ended since it was last asked for.
+    var hasCompleted = false
+    /// Whether the session has more for this lane already; set on its loop.
+    let hasMore = Atomic(false)
     var outcome = LaneOutcome()
     var events: [LogEvent] = []
     private var lastReport: Int64 = 0
     /// There where the client wants receipts and the server gives them.
-    private var issuer: ReceiptIssuer?
+    private(set) var issuer: ReceiptIssuer?
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
@@ -63,16 +70,19 @@ final class UploadLane: @unchecked Sendable {
             for operation in batch.operations { perform(operation, batch) }
         }
         publish()
+        acknowledge(unless: mayWait)
         report()
         context.log.write(events)
         events.removeAll(keepingCapacity: true)
         defer { outcome = LaneOutcome() }
+        outcome.isWaiting = !published.isEmpty
         return outcome
     }
 
     /// The connection ended: what is not complete will not be.
     func cancel() {
         defer { leaveAssemblies() }
+        acknowledge()
         guard case .receiving(let receiving) = state else { return }
         receiving.discard(keepingBlocks: true)
         state = .idle
@@ -134,45 +144,6 @@ final class UploadLane: @unchecked Sendable {
         case .staged(let result): settle(receiving, result)
         case .known(let result): settle(receiving, withReceipt(result, receiving))
         }
-    }
-
-    /// Publishes what the batch completed: one sync pass for all of it, one transaction, and then the results.
-    private func publish() {
-        guard !ready.isEmpty else { return }
-        let outcomes = context.store.publish(ready.map(\.publication))
-        var results = zip(ready, outcomes).map { result(of: $0.publication, $1) }
-        issuer?.addReceipts(to: &results, of: ready, sender: peer)
-        record(outcomes, results)
-        for ((receiving, _), result) in zip(ready, results) { settle(receiving, result) }
-        for (receiving, _) in ready { if let assembly = receiving.assembly { context.assemblies.remove(assembly) } }
-        ready.removeAll(keepingCapacity: true)
-    }
-
-    private func result(of publication: Publication, _ outcome: Result<Published, StoreError>) -> UploadResult {
-        switch outcome {
-        case .success(let published):
-            UploadResult(published, publication, isDurable: context.store.durability == .commit)
-        // Not `receiving.size`: by now the digester may count the bytes of a later upload.
-        case .failure(let error): UploadResult(error, publication.id, size: publication.size)
-        }
-    }
-
-    private func record(_ outcomes: [Result<Published, StoreError>], _ results: [UploadResult]) {
-        let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
-        let isDurable = context.store.durability == .commit
-        var entries: [CatalogEntry] = []
-        entries.reserveCapacity(ready.count)
-        for (index, outcome) in outcomes.enumerated() {
-            guard case .success(let published) = outcome else { continue }
-            let (receiving, publication) = ready[index]
-            let entry = CatalogEntry(
-                published, publication, kind: receiving.begin.kind, isDurable: isDurable, sender: peer,
-                begun: utc - (now - receiving.started), committed: utc, run: run)
-            guard var entry else { continue }
-            entry.receipt = results[index].receipt
-            entries.append(entry)
-        }
-        context.known.record(entries)
     }
 
     private func reject(_ receiving: Receiving, _ error: StoreError) {

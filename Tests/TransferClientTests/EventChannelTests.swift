@@ -64,6 +64,33 @@ import TransferProtocol
         #expect(try await reader.value == Array(0..<1000))
     }
 
+    /// A reader gets what is gathered, whether it was waiting before or comes meanwhile.
+    @Test func aReaderGetsWhatIsGathered() async throws {
+        let channel = EventChannel()
+        let reader = Task {
+            var numbers: [Int] = []
+            while let number = Self.number(try await channel.next()) { numbers.append(number) }
+            return numbers
+        }
+        for round in 0..<100 {
+            channel.gather {
+                for number in 0..<round % 4 { channel.send(Self.event(4 * round + number)) }
+            }
+            await Task.yield()
+        }
+        channel.finish(.success(()))
+        #expect(try await reader.value == (0..<400).filter { $0 % 4 < $0 / 4 % 4 })
+    }
+
+    @Test func tellsWhetherEventsWait() async throws {
+        let channel = EventChannel()
+        #expect(!channel.hasEvents)
+        channel.gather { channel.send(Self.event(1)) }
+        #expect(channel.hasEvents)
+        _ = try await channel.next()
+        #expect(!channel.hasEvents)
+    }
+
     @Test func cancellingIsToldOnceEvenWhenItCameBefore() {
         let channel = EventChannel()
         let told = Atomic<Int>(0)

@@ -140,7 +140,7 @@ import TransferTestSupport
             let issuer = ReceiptIssuer(signer ?? identity, numbers: ReceiptNumbers())
             let upload = ReceiptIssuer.Acknowledged(
                 uploadID: offer.id, path: path, kind: .text, size: offer.size, digest: offer.digest, result: .committed)
-            return issuer.issue([upload], sender: "test")[0]
+            return issuer.issue([upload], sender: "test").signed(0)
         }
     }
 }

@@ -16,18 +16,20 @@ import Testing
         #expect(bytes == [3, 0, 2, 0xC3, 0xA9])
     }
 
-    @Test func longTextIsCutWhenWrittenAndWhenRead() {
+    @Test func longTextIsCutWhenWrittenAndWhenRead() throws {
         let long = String(repeating: "x", count: Limits.text + 1)
         var bytes: [UInt8] = []
         bytes.append(field: .agent, text: long)
         #expect(bytes.count == 3 + Limits.text)
-        let fields = [FieldTag.agent: Array(long.utf8)]
+        var fields = MessageFields()
+        try fields.add(.agent, Array(long.utf8))
         #expect(fields.text(.agent) == String(repeating: "x", count: Limits.text))
         #expect(fields.text(.message) == "")
     }
 
-    @Test func brokenTextIsRepaired() {
-        let fields: [FieldTag: [UInt8]] = [.message: [0x61, 0xFF, 0x62, 0xC3]]
+    @Test func brokenTextIsRepaired() throws {
+        var fields = MessageFields()
+        try fields.add(.message, [0x61, 0xFF, 0x62, 0xC3])
         #expect(fields.text(.message) == "a\u{FFFD}b\u{FFFD}")
     }
 }

@@ -10,6 +10,26 @@ import Testing
         #expect(value([]) == 0)
     }
 
+    /// Many bytes are taken at once; it must not show, wherever they begin and end.
+    @Test func everyLengthIsTheSameAsBitByBit() {
+        let bytes = (0..<80).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
+        for start in 0..<9 {
+            for end in start...bytes.count {
+                #expect(value(Array(bytes[start..<end])) == Self.bitByBit(bytes[start..<end]), "\(start)..<\(end)")
+                bytes.withUnsafeBytes {
+                    let part = UnsafeRawBufferPointer(rebasing: $0[start..<end])
+                    #expect(FrameCheck.value(part) == Self.bitByBit(bytes[start..<end]), "\(start)..<\(end)")
+                }
+            }
+        }
+    }
+
+    private static func bitByBit(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        ~bytes.reduce(.max) { word, byte in
+            (0..<8).reduce(word ^ UInt32(byte)) { word, _ in word >> 1 ^ (word & 1 == 0 ? 0 : 0x82F6_3B78) }
+        }
+    }
+
     private func value(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { FrameCheck.value($0) } }
 
     private static let checked = [

@@ -17,7 +17,7 @@ import TransferProtocol
     @Test func numbersGrow() {
         let numbers = ReceiptNumbers(first: 1 << 60)
         let issuer = ReceiptIssuer(Sample.identity, numbers: numbers)
-        let receipts = (0..<3).flatMap { _ in issuer.issue([Sample.upload(1), Sample.upload(2)], sender: "x") }
+        let receipts = (0..<3).flatMap { _ in issuer.issue([Sample.upload(1), Sample.upload(2)], sender: "x").signed }
         #expect(receipts.map(\.receipt.number) == (0..<6).map { 1 << 60 + $0 })
     }
 
@@ -33,7 +33,7 @@ import TransferProtocol
     @Test func saysWhatWasAcknowledged() throws {
         let issuer = ReceiptIssuer(Sample.identity, numbers: ReceiptNumbers())
         let upload = Sample.upload(3)
-        let receipt = try #require(issuer.issue([upload], sender: "192.0.2.1:9").first).receipt
+        let receipt = issuer.issue([upload], sender: "192.0.2.1:9").signed(0).receipt
         #expect(receipt.uploadID == upload.uploadID && receipt.path == upload.path && receipt.kind == upload.kind)
         #expect(receipt.size == upload.size && receipt.digest == upload.digest && receipt.result == .alreadyStored)
         #expect(receipt.sender == "192.0.2.1:9" && receipt.server == Sample.key)
@@ -41,7 +41,7 @@ import TransferProtocol
 
     @Test func longSendersAreCut() throws {
         let issuer = ReceiptIssuer(Sample.identity, numbers: ReceiptNumbers())
-        let signed = try #require(issuer.issue([Sample.upload(1)], sender: String(repeating: "s", count: 300)).first)
+        let signed = issuer.issue([Sample.upload(1)], sender: String(repeating: "s", count: 300)).signed(0)
         #expect(signed.receipt.sender.utf8.count == Limits.sender)
         #expect(try SignedReceipt(json: signed.jsonBytes) == signed)
     }

@@ -34,7 +34,8 @@ enum Sample {
 
     /// As many receipts of one batch.
     static func receipts(_ count: Int, by identity: ServerIdentity = identity) -> [SignedReceipt] {
-        ReceiptIssuer(identity, numbers: ReceiptNumbers()).issue((1...count).map { upload($0) }, sender: "[::1]:50000")
+        ReceiptIssuer(identity, numbers: ReceiptNumbers())
+            .issue((1...count).map { upload($0) }, sender: "[::1]:50000").signed
     }
 
     private static func padded(_ number: Int) -> String {

@@ -14,7 +14,9 @@ import TransferTestSupport
 
     @Test(arguments: paths) func everyPathComesBack(_ path: String) throws {
         let issuer = ReceiptIssuer(Sample.identity, numbers: ReceiptNumbers())
-        let signed = try #require(issuer.issue([Sample.upload(1, path: path)], sender: "unix\"\\\n").first)
+        let batch = issuer.issue([Sample.upload(1, path: path)], sender: "unix\"\\\n")
+        let signed = batch.signed(0)
+        #expect(batch.encoded(0) == signed.encoded)
         #expect(try SignedReceipt(decoding: signed.encoded) == signed)
         let line = signed.jsonBytes
         #expect(line.count <= SignedReceipt.longestLine)

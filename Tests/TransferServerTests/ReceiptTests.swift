@@ -31,6 +31,26 @@ extension ServerTests {
             }
         }
 
+        /// Results wait for others to share their signature, but never for something that has yet to come.
+        @Test func noneWaitsForWhatIsNotThere() async throws {
+            try await serving { server in
+                let (client, _) = try Self.client(of: server)
+                let paths = (0..<400).map { "d/\($0)" }
+                let content = [UInt8](repeating: 7, count: 2000)
+                // More than one receive buffer holds, and then an upload that doesn't end.
+                let unfinished = Frames.begin("x", size: 2) + Frames.data([1])
+                client.send(paths.flatMap { Frames.upload($0, content) } + unfinished)
+                let verifier = ReceiptVerifier()
+                var stored: Set<String> = []
+                for _ in paths {
+                    let signed = try SignedReceipt(decoding: #require(client.result().receipt))
+                    try verifier.verify(signed)
+                    stored.insert(signed.receipt.path.string)
+                }
+                #expect(stored == Set(paths))
+            }
+        }
+
         @Test func whoDoesNotAskGetsNone() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

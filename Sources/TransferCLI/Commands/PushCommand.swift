@@ -55,7 +55,7 @@ struct PushCommand {
                 events.cancel()
                 input.cancel()
             }
-            for try await event in events { await reporter.show(event) }
+            for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
             return await reporter.finish(nil)
         } catch {
             return await reporter.finish(error)

@@ -26,7 +26,9 @@ actor PushReporter {
         line = output.showsProgress ? LiveLine() : nil
     }
 
-    func show(_ event: PushEvent) {
+    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    func show(_ event: PushEvent, isLast: Bool) {
+        defer { if isLast { receipts?.flush() } }
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
@@ -63,7 +65,6 @@ actor PushReporter {
     }
 
     private func show(_ report: UploadReport) {
-        // Kept before it is shown: who reads of an upload finds its receipt.
         if let receipt = report.receipt { receipts?.append(receipt) }
         switch report.result {
         case .skipped: skipped += 1
@@ -73,6 +74,8 @@ actor PushReporter {
             committed.bytes = committed.bytes.addingClamped(report.size)
         case let code: failed[code, default: 0] += 1
         }
+        // Kept before it is shown: who reads of an upload finds its receipt.
+        if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
         if output.isJSON {
             print(report.json.text + "\n", to: .output)
         } else if !report.result.isSuccess {

@@ -11,6 +11,11 @@ final class ReceiptFile: @unchecked Sendable {
     private let path: String
     private var isNew = false
     private var failure: SystemError?
+    /// Whole lines that are not written yet.
+    private var waiting: [UInt8] = []
+
+    /// Bytes that are worth a call: with 64 KiB it costs a hundredth of what the lines in it do.
+    private static let worthwhile = 64 << 10
 
     /// Opens the file, making it where it is missing.
     init(_ path: String) throws(SystemError) {
@@ -22,25 +27,35 @@ final class ReceiptFile: @unchecked Sendable {
         if !isNew, Self.endsInsideLine(path, status) { write([UInt8(ascii: "\n")]) }
     }
 
-    /// Appends a line, with one call, so that lines of pushes that go on at the same time don't mix.
+    /// Appends a line, now or soon: at the latest `flush` writes it.
     func append(_ receipt: SignedReceipt) {
-        write(receipt.jsonBytes + [UInt8(ascii: "\n")])
+        waiting += receipt.jsonBytes
+        waiting.append(UInt8(ascii: "\n"))
+        if waiting.count >= Self.worthwhile { flush() }
+    }
+
+    /// Writes what waits, with one call, so that lines of pushes that go on at the same time don't mix.
+    func flush() {
+        guard !waiting.isEmpty else { return }
+        write(waiting)
+        waiting.removeAll(keepingCapacity: true)
     }
 
     /// Makes what was appended durable.
     ///
     /// - Returns: why receipts are lost, if any are.
     func close() -> SystemError? {
+        flush()
         if failure == nil { sync(descriptor.number) }
         if failure == nil, isNew { syncFolder() }
         return failure
     }
 
-    private func write(_ line: [UInt8]) {
+    private func write(_ lines: [UInt8]) {
         guard failure == nil else { return }
         let number = descriptor.number
         do throws(SystemError) {
-            var rest = line[...]
+            var rest = lines[...]
             while !rest.isEmpty {
                 let count = try rest.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
                     try system("write") { Glibc.write(number, bytes.baseAddress, bytes.count) }

@@ -1,0 +1,26 @@
+/// The optional fields of a message. Messages have one or two: going through a list is faster than hashing their tags.
+struct MessageFields {
+    private var fields: [(tag: FieldTag, value: [UInt8])] = []
+
+    /// The value of a field, or nothing without the field.
+    subscript(tag: FieldTag) -> [UInt8]? { fields.first { $0.tag == tag }?.value }
+
+    /// - Throws: `malformedFrame` when there is one with that tag.
+    mutating func add(_ tag: FieldTag, _ value: [UInt8]) throws(ProtocolFault) {
+        guard self[tag] == nil else { throw .malformed("The message has field \(tag.rawValue) twice.") }
+        fields.append((tag, value))
+    }
+
+    /// The text in a field, or an empty one. Long ones are cut, broken ones repaired: they are for people only.
+    func text(_ tag: FieldTag) -> String {
+        guard let value = self[tag] else { return "" }
+        return String(decoding: value.prefix(Limits.text), as: UTF8.self)
+    }
+
+    /// The number in a field of four bytes, or nothing without the field.
+    func number(_ tag: FieldTag) throws(ProtocolFault) -> UInt32? {
+        guard let value = self[tag] else { return nil }
+        guard value.count == 4 else { throw .malformed("The field \(tag.rawValue) must have 4 bytes.") }
+        return value.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

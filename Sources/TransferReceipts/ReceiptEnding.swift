@@ -1,0 +1,32 @@
+import TransferProtocol
+
+/// How the texts of receipts end. Those of one batch end alike, so that it is written once for all of them.
+struct ReceiptEnding {
+    private let sender: String
+    private let time: ReceiptTime
+    private let server: ServerKey
+
+    /// From the comma before the sender on.
+    let text: [UInt8]
+
+    init(_ receipt: Receipt) {
+        sender = receipt.sender
+        time = receipt.time
+        server = receipt.server
+        // What is always there takes 121 bytes.
+        text = ByteWriter.bytes(capacity: 121 + ByteWriter.longestJSON(of: receipt.sender)) { text in
+            text.append(",\"sender\":")
+            text.append(jsonString: receipt.sender)
+            text.append(",\"time\":\"")
+            receipt.time.append(to: &text)
+            text.append("\",\"server\":\"")
+            receipt.server.raw.withUnsafeBytes { text.append(hexadecimal: $0) }
+            text.append("\"}")
+        }
+    }
+
+    /// Whether the receipt's text ends like this.
+    func fits(_ receipt: Receipt) -> Bool {
+        time == receipt.time && server == receipt.server && sender.hasSameBytes(as: receipt.sender)
+    }
+}

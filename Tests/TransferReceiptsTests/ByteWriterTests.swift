@@ -1,0 +1,15 @@
+import Testing
+import TransferProtocol
+
+@testable import TransferReceipts
+
+@Suite struct ByteWriterTests {
+    /// Several bytes are written at once; it must not show.
+    @Test func everyByteHasItsDigits() {
+        let bytes = Array(UInt8.min...UInt8.max)
+        for count in 0...bytes.count {
+            let digits = ByteWriter.bytes(capacity: 2 * count) { $0.append(hexadecimal: Array(bytes.suffix(count))) }
+            #expect(String(decoding: digits, as: UTF8.self) == String(hexadecimal: bytes.suffix(count)))
+        }
+    }
+}
