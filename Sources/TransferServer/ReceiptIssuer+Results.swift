@@ -24,6 +24,21 @@ extension ReceiptIssuer {
         return receipts
     }
 
+    /// Puts a receipt into every such result that has none yet and says itself what it is about; all of them share one
+    /// signature.
+    func addMissingReceipts(to results: inout [UploadResult], sender: String) {
+        let missing = results.indices.filter { results[$0].receipt == nil }
+        let acknowledged = missing.map { index in
+            Acknowledged(results[index], results[index].kind ?? .file, path: results[index].storedPath ?? "")
+        }
+        let wanted = acknowledged.compactMap(\.self)
+        guard !wanted.isEmpty else { return }
+        var next = issue(wanted, sender: sender)[...]
+        for (index, upload) in zip(missing, acknowledged) where upload != nil {
+            results[index].receipt = next.popFirst()?.encoded
+        }
+    }
+
     /// Puts a receipt of its own into a result, if it acknowledges durable content.
     ///
     /// - Parameter path: that the client asked for.

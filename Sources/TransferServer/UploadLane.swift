@@ -35,7 +35,7 @@ final class UploadLane: @unchecked Sendable {
     var events: [LogEvent] = []
     private var lastReport: Int64 = 0
     /// There where the client wants receipts and the server gives them.
-    private var issuer: ReceiptIssuer?
+    private(set) var issuer: ReceiptIssuer?
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
@@ -83,6 +83,7 @@ final class UploadLane: @unchecked Sendable {
         switch (operation, state) {
         case (.begin(let begin), _): start(begin)
         case (.resume(let begin), _): resume(begin)
+        case (.lookup(let lookup), _): answer(lookup)
         case (.data(let piece), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
         case (.block(let block), .receiving(let receiving)):
