@@ -30,6 +30,7 @@ extension ClientSession {
         // What is still being compared is asked about again.
         questions = [:]
         guard case .lost = ending else { return }
+        run.lanes.lookups.lost()
         let lost = inFlight.takeAll()
         hasLostParts = lost.contains(where: \.isShared)
         run.feed.putBack(lost)

@@ -182,7 +182,7 @@ extension ClientSession {
             let chunks = await takeChunks()
             let orders = LaneProducer.Orders(
                 allowance: allowance, answer: answer, questions: Self.mostQuestions - questions.count,
-                expectsKnown: run.lanes.expectsKnown)
+                lookups: run.lanes.lookups.orders(open: machine.lookups))
             let newsBefore = news
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
@@ -225,10 +225,14 @@ extension ClientSession {
         for upload in chunk.begun {
             machine.began(upload.id)
             inFlight.add(upload)
+            // Should it have to be sent again, it may be known by then.
+            upload.isUnknown = false
             lastBegun = upload.id
             answer = .none
         }
         for split in chunk.asked { ask(split) }
+        for uploads in chunk.lookups { lookUp(uploads) }
+        run.lanes.lookups.sent(unasked: chunk.unasked.count, bytes: chunk.unasked.bytes)
         for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
@@ -344,6 +348,8 @@ extension ClientSession {
         case .accepted(let id):
             accepted(id)
         case .found(let have): found(have)
+        case .known(let result): known(result)
+        case .unknown(let ids): unknown(ids)
         case .progress(let id, let bytes): progressed(id, bytes)
         case .finished(let result):
             try inFlight.check(result)
@@ -377,7 +383,6 @@ extension ClientSession {
     }
 
     private func accepted(_ id: UploadID) {
-        run.lanes.expectsKnown = false
         if id == lastBegun { answer = .accepted }
         questions[id]?.isAnswered = true
         conclude(id)
@@ -403,7 +408,7 @@ extension ClientSession {
     private func finished(_ result: UploadResult) {
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         questions[result.id] = nil
-        run.lanes.expectsKnown = result.code == .alreadyStored
+        if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
         if result.id == lastBegun { answer = .settled }
         if let failure {
             run.channel.send(upload) { .failed($0, failure) }
@@ -411,12 +416,12 @@ extension ClientSession {
             upload.asked?.restart()
             putBack(upload, result)
         } else {
-            hasProgressed = true
             if result.code == .staged {
+                hasProgressed = true
                 progressed(upload, result.size)
                 if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
             } else {
-                run.channel.send(upload) { report($0, result, digest) }
+                report(upload, result, digest: digest)
                 upload.asked = nil
             }
         }
@@ -424,7 +429,12 @@ extension ClientSession {
     }
 
     /// - Parameter digest: of the content as it was sent, if all of it was.
-    private func report(_ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?) -> UploadReport {
+    func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
+        hasProgressed = true
+        run.channel.send(upload) { makeReport($0, result, digest) }
+    }
+
+    private func makeReport(_ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?) -> UploadReport {
         var report = UploadReport(upload, result)
         if let inspector { report.takeReceipt(of: result, digest: digest, inspector) }
         return report

@@ -15,8 +15,8 @@ final class LaneProducer: @unchecked Sendable {
         var answer = Answer.none
         /// Uploads that may be asked about now.
         var questions = 0
-        /// Whether it is likely that the server has what comes next, so that it is asked before anything is sent.
-        var expectsKnown = false
+        /// What may be asked about, and what may be sent unasked.
+        var lookups = LookupGovernor.Orders()
         /// Whether nothing that is ready waits for this: then a stream may be waited for.
         var mayWait = true
     }
@@ -35,6 +35,8 @@ final class LaneProducer: @unchecked Sendable {
         /// Results must arrive first.
         case waitForAllowance
         case waitForAccept
+        /// What comes next is held back until something that was asked about is answered.
+        case waitForAnswer
         /// There is nothing left to push, but uploads may be put back.
         case exhausted
     }
@@ -45,6 +47,8 @@ final class LaneProducer: @unchecked Sendable {
     private var long: LongUpload?
     /// Opened, but the chunk had no room left for it.
     private var held: (pending: PendingUpload, reader: ContentReader)?
+    /// Taken from the feed, and neither sent nor asked about.
+    private var next: PendingUpload?
     /// A stream gave less than a block: the session may want to know, or to stop.
     private var isWaiting = false
 
@@ -67,8 +71,12 @@ final class LaneProducer: @unchecked Sendable {
         for chunk in chunks {
             let next = fill(chunk, orders)
             guard next == .more, chunk !== chunks.last, !mayBlock else { return next }
-            orders.allowance -= chunk.begun.count + chunk.asked.count
+            orders.allowance -= chunk.uploads
             orders.questions -= chunk.asked.count
+            orders.lookups.questions -= chunk.lookups.reduce(0) { $0 + $1.count }
+            if orders.lookups.unasked != LookupGovernor.Orders.unlimited {
+                orders.lookups.unasked = chunk.lookups.isEmpty ? orders.lookups.unasked - chunk.unasked.bytes : 0
+            }
             orders.mayWait = false
             // The answer was to an upload before this chunk.
             if !chunk.begun.isEmpty { orders.answer = .none }
@@ -89,7 +97,7 @@ final class LaneProducer: @unchecked Sendable {
                 guard let next = advance(long, chunk, answer) else { continue }
                 return next
             }
-            guard chunk.begun.count + chunk.asked.count < orders.allowance else { return .waitForAllowance }
+            guard chunk.uploads < orders.allowance else { return .waitForAllowance }
             if let held {
                 guard start(held.pending, held.reader, chunk, orders) else {
                     return chunk.isEmpty ? .waitForAllowance : .more
@@ -97,10 +105,11 @@ final class LaneProducer: @unchecked Sendable {
                 self.held = nil
                 continue
             }
-            switch feed.next() {
+            switch takeNext() {
             case nil: return .exhausted
             case .report(let report): chunk.reports.append(report)
-            case .upload(let pending): open(pending, chunk, orders)
+            case .upload(let pending):
+                if let next = course(of: pending, chunk, orders) { return next }
             }
             guard held == nil, chunk.reports.count < OutgoingChunk.mostReports else { return .more }
         }
@@ -109,6 +118,8 @@ final class LaneProducer: @unchecked Sendable {
 
     /// The connection is gone: what was opened but not begun goes back to the feed.
     func stop() {
+        if let next { feed.putBack([next]) }
+        next = nil
         if let held { feed.putBack([held.pending]) }
         held = nil
         long = nil
@@ -120,7 +131,7 @@ final class LaneProducer: @unchecked Sendable {
         do throws(LocalFailure) {
             let reader = try ContentReader(pending.content)
             pending.size = reader.size
-            pending.identify(ids, reader)
+            pending.identify(ids, reader.file)
             if !start(pending, reader, chunk, orders) { held = (pending, reader) }
         } catch {
             report(pending, error, chunk)
@@ -169,7 +180,7 @@ final class LaneProducer: @unchecked Sendable {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
             guard chunk.room >= OutgoingChunk.controlRoom else { return false }
-            begin(pending, reader, chunk, orders)
+            begin(pending, reader, chunk)
         } catch {
             report(pending, error, chunk)
         }
@@ -192,6 +203,81 @@ final class LaneProducer: @unchecked Sendable {
         Message.resume(begin).encode(into: &frame)
         chunk.append(frame)
         chunk.asked.append(split)
+    }
+}
+
+// MARK: Asking first
+
+extension LaneProducer {
+    private func takeNext() -> UploadFeed.Item? { next.take().map { .upload($0) } ?? feed.next() }
+
+    /// Sends what may be sent, asks about what may be asked about, and keeps the rest.
+    ///
+    /// - Returns: nothing to go on with the next one.
+    private func course(of pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
+        let lookups = orders.lookups
+        let left = lookups.questions - chunk.lookups.reduce(0) { $0 + $1.count }
+        guard left > 0 || lookups.unasked != LookupGovernor.Orders.unlimited, let size = identify(pending) else {
+            if pending.mayBeAskedAbout { chunk.unasked.count += 1 }
+            open(pending, chunk, orders)
+            return nil
+        }
+        if lookups.unasked != LookupGovernor.Orders.unlimited, chunk.lookups.isEmpty,
+            size <= lookups.unasked - chunk.unasked.bytes
+        {
+            chunk.unasked.bytes += size
+            open(pending, chunk, orders)
+            return nil
+        }
+        guard left > 0 else {
+            next = pending
+            return chunk.isEmpty ? .waitForAnswer : .more
+        }
+        guard chunk.room >= OutgoingChunk.controlRoom else {
+            next = pending
+            return .more
+        }
+        lookUp(pending, atMost: min(left, orders.allowance - chunk.uploads, Limits.lookup), chunk)
+        // Asked at once: the answers shall come while the next ones are looked at.
+        return lookups.unasked == LookupGovernor.Orders.unlimited ? nil : .more
+    }
+
+    /// Gives an upload the id that it would begin with, if the server can be asked about it.
+    ///
+    /// - Returns: bytes of its content.
+    private func identify(_ pending: PendingUpload) -> UInt64? {
+        guard pending.mayBeAskedAbout, case .file(let path, let followsLinks) = pending.content,
+            let file = SourceFile.identity(path: path, followsLinks: followsLinks), file.size < SplitUpload.smallestSize
+        else { return nil }
+        if pending.started == 0 { pending.started = monotonicNanoseconds() }
+        pending.identify(ids, file)
+        pending.size = file.size
+        return file.size
+    }
+
+    /// Asks about an upload and those that come after it.
+    private func lookUp(_ first: PendingUpload, atMost limit: Int, _ chunk: OutgoingChunk) {
+        var asked = [first]
+        while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports, let item = feed.next()
+        {
+            switch item {
+            case .report(let report): chunk.reports.append(report)
+            case .upload(let pending):
+                if identify(pending) == nil { next = pending } else { asked.append(pending) }
+            }
+        }
+        var frame: [UInt8] = []
+        Message.lookup(Lookup(asked.map(\.id), digest: configuration.digest)).encode(into: &frame)
+        chunk.append(frame)
+        chunk.lookups.append(asked)
+    }
+}
+
+extension PendingUpload {
+    /// Whether the server may know it by its id. A long file is asked about by itself.
+    fileprivate var mayBeAskedAbout: Bool {
+        guard !isUnknown, isIdentified, case .file = content else { return false }
+        return true
     }
 }
 
@@ -268,12 +354,10 @@ extension LaneProducer {
 // MARK: Long uploads
 
 extension LaneProducer {
-    private func begin(
-        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
-    ) {
+    private func begin(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) {
         var begin = makeBegin(pending, reader)
         if pending.wantedKind == nil { begin.kind = recognise(reader) }
-        begin.expectsAccept = asksFirst(pending, reader, orders)
+        begin.expectsAccept = asksFirst(pending, reader)
         pending.kind = begin.kind
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
@@ -284,9 +368,9 @@ extension LaneProducer {
     }
 
     /// Of a file in parts the server was asked as a whole.
-    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader, _ orders: Orders) -> Bool {
+    private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
         guard pending.split == nil, let size = reader.size else { return false }
-        return size >= Self.askFirstSize || orders.expectsKnown && pending.isIdentified
+        return size >= Self.askFirstSize
     }
 
     private func recognise(_ reader: ContentReader) -> ContentKind {

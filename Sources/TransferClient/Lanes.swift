@@ -17,9 +17,8 @@ final class Lanes: @unchecked Sendable {
     /// Fired when a lane has ended.
     let ended = Signal()
 
-    /// Whether the server knew the upload that it answered last: then it is likely to know the next one too. True at first,
-    /// when to ask costs nothing, because nothing else is on its way.
-    var expectsKnown = true
+    /// What is asked about before it is sent.
+    var lookups = LookupGovernor()
 
     private(set) var sessions: [ClientSession] = []
     private(set) var isOver = false

@@ -44,6 +44,12 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads that the server is asked about in here.
     var asked: [any UploadInParts] = []
 
+    /// Uploads that the server is asked about in here, before they are sent: those of each frame.
+    var lookups: [[PendingUpload]] = []
+
+    /// Of those that begin in here, how many the server could have been asked about and wasn't, and their content in bytes.
+    var unasked = (count: 0, bytes: UInt64(0))
+
     /// The digests of longer uploads whose `end` is in here.
     var ended: [(id: UploadID, digest: Digest)] = []
 
@@ -65,6 +71,9 @@ final class OutgoingChunk: @unchecked Sendable {
     init(_ buffer: BlockBuffer) {
         self.buffer = buffer
     }
+
+    /// Uploads that count as begun when this is sent.
+    var uploads: Int { begun.count + asked.count + lookups.reduce(0) { $0 + $1.count } }
 
     var isEmpty: Bool { count == 0 }
 

@@ -36,6 +36,12 @@ final class PendingUpload: @unchecked Sendable {
     /// Not to be derived from the source: another upload has that id.
     private var hasOwnID: Bool
 
+    /// What the file was when it got its id.
+    private var identity: SourceFile.Identity?
+
+    /// The server was asked about it and doesn't have it, so it is sent.
+    var isUnknown = false
+
     /// What is known of it in parts, when the server has to be asked again.
     var asked: (any UploadInParts)?
 
@@ -61,8 +67,9 @@ final class PendingUpload: @unchecked Sendable {
     }
 
     /// Takes the id that its source gives it.
-    func identify(_ ids: SourceID, _ reader: ContentReader) {
-        guard !hasOwnID, case .file(let path, _) = content, let file = reader.file else { return }
+    func identify(_ ids: SourceID, _ file: SourceFile.Identity?) {
+        guard !hasOwnID, case .file(let path, _) = content, let file, file != identity else { return }
+        identity = file
         id = ids.id(path: path.absolutePath, destination: destination, file: file)
     }
 

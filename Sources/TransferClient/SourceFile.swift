@@ -91,9 +91,15 @@ final class SourceFile {
     ///
     /// - Throws: `sourceChanged`.
     func checkUnchanged() throws(LocalFailure) {
-        var now = stat()
-        let code = fstatat(AT_FDCWD, path, &now, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
-        guard code == 0, Identity(now) == identity else { throw .changed }
+        guard Self.identity(path: path, followsLinks: followsLinks) == identity else { throw .changed }
+    }
+
+    /// - Returns: nothing when there is no file under the path.
+    static func identity(path: String, followsLinks: Bool) -> Identity? {
+        var status = stat()
+        let code = fstatat(AT_FDCWD, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
+        guard code == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Identity(status)
     }
 }
 

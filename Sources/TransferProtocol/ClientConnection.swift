@@ -19,6 +19,8 @@ package struct ClientConnection: Sendable {
     /// Uploads without a result, and those that were asked about and have no answer.
     private var begun: Set<UploadID> = []
     private var asked: Set<UploadID> = []
+    /// Those that were looked up and have no answer.
+    private var lookedUp: Set<UploadID> = []
 
     /// Whether `welcome` has arrived.
     package private(set) var isWelcomed = false
@@ -37,6 +39,10 @@ package struct ClientConnection: Sendable {
         case found(Have)
         case progress(UploadID, bytes: UInt64)
         case finished(UploadResult)
+        /// An upload that was looked up has its acknowledgement already.
+        case known(UploadResult)
+        /// These have none: what they are has to be sent.
+        case unknown([UploadID])
         /// Send this back.
         case reply(Message)
         /// The server takes no more uploads on this connection.
@@ -54,6 +60,9 @@ package struct ClientConnection: Sendable {
         }
     }
 
+    /// Uploads that were looked up and have no answer.
+    package var lookups: Int { lookedUp.count }
+
     /// Whether every upload that was begun has its result.
     package var isSettled: Bool { begun.isEmpty }
 
@@ -67,6 +76,14 @@ package struct ClientConnection: Sendable {
     package mutating func asked(_ id: UploadID) {
         began(id)
         asked.insert(id)
+    }
+
+    /// A lookup is on its way; each of its uploads is answered by `known` or `unknown`.
+    package mutating func lookedUp(_ ids: some Sequence<UploadID>) {
+        for id in ids {
+            began(id)
+            lookedUp.insert(id)
+        }
     }
 
     /// - Throws: `unexpectedFrame` or `malformedFrame`; the connection must end.
@@ -104,9 +121,19 @@ package struct ClientConnection: Sendable {
         case .result(let result):
             guard begun.remove(result.id) != nil else { throw unknown(.result) }
             asked.remove(result.id)
-            return .finished(result)
+            guard lookedUp.remove(result.id) != nil else { return .finished(result) }
+            guard result.code == .committed || result.code == .alreadyStored else {
+                throw ProtocolFault(.unexpectedFrame, "The server answered a lookup with \(result.code).")
+            }
+            return .known(result)
+        case .unknown(let ids):
+            for id in ids {
+                guard lookedUp.remove(id) != nil else { throw unknown(.unknown) }
+                begun.remove(id)
+            }
+            return .unknown(ids)
         case .accept(let id):
-            guard begun.contains(id) else { throw unknown(.accept) }
+            guard begun.contains(id), !lookedUp.contains(id) else { throw unknown(.accept) }
             if asked.remove(id) != nil { begun.remove(id) }
             return .accepted(id)
         case .have(let have):

@@ -24,6 +24,8 @@ struct FieldTag: RawRepresentable, Hashable {
     static let serverKey = FieldTag(rawValue: 7)
     /// In `result`: a signed receipt.
     static let receipt = FieldTag(rawValue: 8)
+    /// In `result`: what the upload that was looked up was said to be, 1 byte.
+    static let kind = FieldTag(rawValue: 12)
     /// In `begin`: the upload that the content is a part of, where the part starts and how long the upload is.
     static let part = FieldTag(rawValue: 0x80)
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.

@@ -43,8 +43,13 @@ enum FrameCheck {
 }
 
 extension FunctionCode {
-    /// Whether this side ends such messages with a check: those that name places, and promise what stands there.
-    var isChecked: Bool { self == .begin || self == .resume || self == .result }
+    /// Whether this side ends such messages with a check: those that name places or uploads, and promise what stands there.
+    var isChecked: Bool {
+        switch self {
+        case .begin, .resume, .result, .lookup, .unknown: true
+        case .hello, .welcome, .ping, .pong, .goodbye, .accept, .data, .block, .end, .abort, .received, .have: false
+        }
+    }
 }
 
 extension [UInt8] {

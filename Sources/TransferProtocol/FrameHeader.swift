@@ -15,6 +15,8 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case result = 23
     case resume = 24
     case have = 25
+    case lookup = 26
+    case unknown = 27
 }
 
 /// How a body is encoded on the wire.

@@ -36,4 +36,8 @@ package enum Limits {
     /// Uploads that a client may have begun and not yet seen a result for. A client needs no more to fill a link: 4,096
     /// files of 4 KiB are 16 MiB in flight.
     package static let unacknowledgedUploads = 4096
+
+    /// Uploads that one `lookup` asks about, and that one `unknown` names: 4 KiB of ids. More would share the header among
+    /// more and wait longer for the last of them.
+    package static let lookup = 256
 }

@@ -16,6 +16,9 @@ package enum Message: Equatable, Sendable {
     /// Asks what the server has of an upload in parts; as its `begin` will say, with the scope `assembly`.
     case resume(Begin)
     case have(Have)
+    case lookup(Lookup)
+    /// Uploads of a lookup that have no acknowledgement which still holds.
+    case unknown([UploadID])
 
     package var function: FunctionCode {
         switch self {
@@ -33,6 +36,8 @@ package enum Message: Equatable, Sendable {
         case .result: .result
         case .resume: .resume
         case .have: .have
+        case .lookup: .lookup
+        case .unknown: .unknown
         }
     }
 
@@ -61,6 +66,8 @@ package enum Message: Equatable, Sendable {
         case .received(let received): received.encode(into: &bytes)
         case .result(let result): result.encode(into: &bytes)
         case .have(let have): have.encode(into: &bytes)
+        case .lookup(let lookup): lookup.encode(into: &bytes)
+        case .unknown(let ids): bytes.append(ids: ids)
         }
     }
 
@@ -92,6 +99,11 @@ package enum Message: Equatable, Sendable {
             let id = try reader.uploadID()
             _ = try reader.fields(known: [])
             return .accept(id)
+        case .lookup: return .lookup(try Lookup(&reader))
+        case .unknown:
+            let ids = try reader.uploadIDs()
+            _ = try reader.fields(known: [])
+            return .unknown(ids)
         case .ping, .pong, .block, .end, .abort, .received, .have:
             let message = try decodeFixed(function, &reader)
             try reader.finish()

@@ -21,7 +21,7 @@ package struct ServerConnection: Sendable {
     }
 
     private var state = State.awaitingHello
-    /// Uploads that were begun and have no result.
+    /// Uploads that were begun or asked about and have no result.
     private var unacknowledged: Set<UploadID> = []
     private let unacknowledgedLimit: Int
 
@@ -36,6 +36,8 @@ package struct ServerConnection: Sendable {
         case begin(Begin)
         /// Say what there is of the upload, then `accept`; or a result.
         case resume(Begin)
+        /// Answer each of the ids with its acknowledgement, or say that it has none.
+        case lookup(Lookup)
         case block(BlockDigest)
         case end(End)
         case abort
@@ -94,6 +96,9 @@ package struct ServerConnection: Sendable {
         case (.resume(let begin), .idle):
             try admit(begin.id)
             return .resume(begin)
+        case (.lookup(let lookup), .idle):
+            for id in lookup.ids { try admit(id) }
+            return .lookup(lookup)
         case (.block(let block), .receiving): return .block(block)
         case (.end(let end), .receiving):
             state = .open(.idle)
@@ -105,7 +110,8 @@ package struct ServerConnection: Sendable {
         case (.end, .skipping), (.abort, .skipping):
             state = .open(.idle)
             return .nothing
-        case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping):
+        case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping),
+            (.lookup, .receiving), (.lookup, .skipping):
             throw unexpected(message.function, "inside an upload")
         case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")
         case (.hello, _): throw unexpected(.hello, "twice")

@@ -12,7 +12,7 @@ package struct UploadResult: Equatable, Sendable {
     /// Computed by the server from what it stored; there when `code` is a success other than `skipped`.
     package var digest: Digest?
 
-    /// Where the content is, when that is not the path that `begin` asked for.
+    /// Where the content is, when that is not the path that `begin` asked for; always when there was none.
     package var storedPath: String?
 
     /// A sentence for people; empty when there is nothing to say.
@@ -24,10 +24,13 @@ package struct UploadResult: Equatable, Sendable {
     /// A signed receipt for an acknowledgement, where the client asked for one.
     package var receipt: [UInt8]?
 
+    /// What the content is, in the answer to a lookup; whoever sends a `begin` says so itself.
+    package var kind: ContentKind?
+
     package init(
         id: UploadID, code: ResultCode, isDurable: Bool = false, size: UInt64 = 0, digest: Digest? = nil,
         storedPath: String? = nil, message: String = "", retryAfter: UInt32? = nil,
-        receipt: [UInt8]? = nil
+        receipt: [UInt8]? = nil, kind: ContentKind? = nil
     ) {
         self.id = id
         self.code = code
@@ -38,6 +41,7 @@ package struct UploadResult: Equatable, Sendable {
         self.message = message
         self.retryAfter = retryAfter
         self.receipt = receipt
+        self.kind = kind
     }
 
     /// Tells the peer what it did wrong; the connection closes after it.
@@ -55,7 +59,7 @@ extension UploadResult {
     }
 
     /// Made once: it would be an allocation for every result.
-    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt]
+    private static let tags: [FieldTag] = [.message, .storedPath, .retryAfter, .receipt, .kind]
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.uploadID()
@@ -75,6 +79,10 @@ extension UploadResult {
         }
         retryAfter = try fields.number(.retryAfter)
         receipt = fields[.receipt]
+        kind = try fields[.kind].map { (bytes) throws(ProtocolFault) in
+            guard bytes.count == 1 else { throw .malformed("The kind field must have 1 byte.") }
+            return ContentKind(rawValue: bytes[0]) ?? .file
+        }
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -90,5 +98,6 @@ extension UploadResult {
         if let storedPath { bytes.append(field: .storedPath, storedPath.utf8) }
         if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
         if let receipt { bytes.append(field: .receipt, receipt) }
+        if let kind { bytes.append(field: .kind, [kind.rawValue]) }
     }
 }

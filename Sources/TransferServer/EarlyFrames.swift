@@ -1,9 +1,11 @@
+import TransferProtocol
 import TransferSystem
 
 /// Frames that a lane has for its client while it is still at work on something long.
 final class EarlyFrames: Sendable {
     private struct State {
         var frames: [UInt8] = []
+        var settled: [UploadID] = []
         var notify: (@Sendable () -> Void)?
     }
 
@@ -14,18 +16,20 @@ final class EarlyFrames: Sendable {
         state.withLock { $0.notify = notify }
     }
 
-    func send(_ frames: [UInt8]) {
+    /// - Parameter settled: uploads that have their answer with these frames.
+    func send(_ frames: [UInt8], settled: [UploadID] = []) {
         let notify = state.withLock { state in
             state.frames += frames
+            state.settled += settled
             return state.notify
         }
         notify?()
     }
 
-    func take() -> [UInt8] {
+    func take() -> (frames: [UInt8], settled: [UploadID]) {
         state.withLock { state in
-            defer { state.frames = [] }
-            return state.frames
+            defer { (state.frames, state.settled) = ([], []) }
+            return (state.frames, state.settled)
         }
     }
 }

@@ -9,6 +9,7 @@ final class LaneBatch: @unchecked Sendable {
     enum Operation {
         case begin(Begin)
         case resume(Begin)
+        case lookup(Lookup)
         case data(DataPiece)
         case block(BlockDigest)
         case end(End)

@@ -154,8 +154,15 @@ extension LogEvent {
     }
 
     static func settled(_ receiving: Receiving, _ result: UploadResult, peer: String) -> LogEvent {
-        let seconds = Double(monotonicNanoseconds() - (receiving.assembly?.started ?? receiving.started)) / 1e9
-        let path = result.storedPath ?? receiving.begin.path
+        let started = receiving.assembly?.started ?? receiving.started
+        return settled(result, path: result.storedPath ?? receiving.begin.path, started: started, peer: peer)
+    }
+
+    /// - Parameters:
+    ///   - path: where the content is, or was to be.
+    ///   - started: nanoseconds of the monotonic clock.
+    static func settled(_ result: UploadResult, path: String, started: Int64, peer: String) -> LogEvent {
+        let seconds = Double(monotonicNanoseconds() - started) / 1e9
         let isSuccess = result.code.isSuccess
         return LogEvent(
             isSuccess ? .info : .warning, isSuccess ? "stored" : "failed", text(result, path, seconds),

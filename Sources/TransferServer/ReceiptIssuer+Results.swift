@@ -18,6 +18,24 @@ extension ReceiptIssuer {
         }
     }
 
+    /// Puts a receipt into every such result that has none yet and says itself what it is about; all of them share one
+    /// signature.
+    func addMissingReceipts(to results: inout [UploadResult], sender: String) {
+        let missing = results.indices.filter { results[$0].receipt == nil }
+        let acknowledged = missing.map { index in
+            results[index].storedPath.flatMap { try? RelativePath($0) }
+                .flatMap { Acknowledged(results[index], results[index].kind ?? .file, at: $0) }
+        }
+        let wanted = acknowledged.compactMap(\.self)
+        guard !wanted.isEmpty else { return }
+        let batch = issue(wanted, sender: sender)
+        var next = 0
+        for (index, upload) in zip(missing, acknowledged) where upload != nil {
+            results[index].receipt = batch.encoded(next)
+            next += 1
+        }
+    }
+
     /// Puts a receipt of its own into a result, if it acknowledges durable content.
     ///
     /// - Parameter path: that the client asked for.

@@ -23,12 +23,11 @@ extension Receiving {
         guard let path = try? RelativePath(entry.path), let digest = entry.digest,
             let identity = context.store.identity(at: path)
         else { return nil }
-        let isDurable = context.store.durability == .commit
-        if identity == entry.identity, entry.isDurable || !isDurable { return entry }
+        if context.holds(entry, identity) { return entry }
         var entry = entry
         entry.identity = try context.store.find(path, size: entry.size, digest: digest)
         guard entry.identity != nil else { return nil }
-        entry.isDurable = isDurable
+        entry.isDurable = context.store.durability == .commit
         context.known.record([entry])
         return entry
     }

@@ -215,6 +215,7 @@ extension ServerSession {
         case .welcome(let hello): welcome(hello)
         case .begin(let begin): admit(begin, batch)
         case .resume(let begin): admit(begin, batch, isQuestion: true)
+        case .lookup(let lookup): admit(lookup, batch)
         case .block(let block): batch.operations.append(.block(block))
         case .end(let end): batch.operations.append(.end(end))
         case .abort: batch.operations.append(.abort)
@@ -255,6 +256,15 @@ extension ServerSession {
         batch.operations.append(.begin(begin))
         liveness.expectRate(begin.size != nil, now: .now)
     }
+
+    private func admit(_ lookup: Lookup, _ batch: LaneBatch) {
+        guard !isDraining else {
+            for id in lookup.ids { machine.settled(id) }
+            return send(.unknown(lookup.ids))
+        }
+        liveness.active(now: .now)
+        batch.operations.append(.lookup(lookup))
+    }
 }
 
 // MARK: Storing
@@ -284,7 +294,10 @@ extension ServerSession {
 
     /// Sends what the pool has for the client before it is done with what it works on.
     private func sendEarly() {
-        send(early.take())
+        let (frames, settled) = early.take()
+        for id in settled { machine.settled(id) }
+        send(frames)
+        endIfDrained()
     }
 
     private func takeQueue() -> [LaneBatch] {
@@ -305,7 +318,7 @@ extension ServerSession {
         while !queue.isEmpty || isLaneWaiting {
             // All that wait in one hop: each costs two changes of thread.
             let outcome = await context.pool.run { [lane, batches = takeQueue()] in lane.process(batches) }
-            send(early.take())
+            sendEarly()
             for id in outcome.settled { machine.settled(id) }
             liveness.active(now: .now)
             send(outcome.frames)

@@ -93,6 +93,7 @@ final class UploadLane: @unchecked Sendable {
         switch (operation, state) {
         case (.begin(let begin), _): start(begin)
         case (.resume(let begin), _): resume(begin)
+        case (.lookup(let lookup), _): answer(lookup)
         case (.data(let piece), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
         case (.block(let block), .receiving(let receiving)):

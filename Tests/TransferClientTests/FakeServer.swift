@@ -53,11 +53,14 @@ final class FakeServer: Sendable {
             send(.welcome(welcome))
         }
 
-        /// As `next`, but answers pings as a server does that has nothing else to say.
+        /// As `next`, but answers pings, and lookups, as a server does that knows nothing and has nothing else to say.
         private func nextToAnswer() -> Arrival? {
             while let arrival = next() {
-                guard case .message(.ping(let token)) = arrival else { return arrival }
-                send(.pong(token))
+                switch arrival {
+                case .message(.ping(let token)): send(.pong(token))
+                case .message(.lookup(let lookup)): send(.unknown(lookup.ids))
+                default: return arrival
+                }
             }
             return nil
         }

@@ -52,6 +52,7 @@ import Testing
         .hello(Hello(agent: "x")), .welcome(Welcome(unacknowledgedUploads: 9)), .ping(7), .pong(7),
         .goodbye(Goodbye(.shuttingDown)), .begin(Sample.begin),
         .resume(Begin(id: Sample.id, path: "c", size: nil, scope: .assembly)),
+        .lookup(Lookup([Sample.otherID], digest: .xxh128)), .unknown([Sample.id]), .unknown([Sample.otherID]),
         .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id), .accept(Sample.otherID),
         .block(BlockDigest(index: 0, digest: Sample.xxh128)), .end(End(size: 0, digest: Sample.xxh128)), .abort,
         .received(Received(id: Sample.id, bytes: 5)), .received(Received(id: Sample.otherID, bytes: 5)),
@@ -103,6 +104,47 @@ import Testing
         let result = UploadResult(id: Sample.otherID, code: .alreadyStored)
         #expect(try machine.receive(.result(result)) == .finished(result))
         #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(.have(have)) } == .unexpectedFrame)
+    }
+
+    private static let ids = (1...3 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
+
+    /// A machine that has looked up three, beside one that was begun.
+    private func lookingUp() throws -> ClientConnection {
+        var machine = try State.open.machine
+        machine.lookedUp(Self.ids)
+        #expect(machine.lookups == 3 && machine.allowance == Limits.unacknowledgedUploads - 4)
+        return machine
+    }
+
+    @Test func aLookupIsAnsweredOnceForEach() throws {
+        var machine = try lookingUp()
+        let result = UploadResult(id: Self.ids[1], code: .alreadyStored)
+        #expect(try machine.receive(.result(result)) == .known(result))
+        #expect(try machine.receive(.unknown([Self.ids[2]])) == .unknown([Self.ids[2]]))
+        #expect(try machine.receive(.unknown([Self.ids[0]])) == .unknown([Self.ids[0]]))
+        #expect(machine.lookups == 0 && machine.allowance == Limits.unacknowledgedUploads - 1)
+        for id in Self.ids {
+            for message in [Message.unknown([id]), .result(UploadResult(id: id, code: .committed))] {
+                #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(message) } == .unexpectedFrame)
+            }
+            machine.began(id)
+            let result = UploadResult(id: id, code: .committed)
+            #expect(try machine.receive(.result(result)) == .finished(result))
+        }
+    }
+
+    /// Whatever else a server says to a lookup is none of its answers.
+    @Test(
+        arguments: [
+            .accept(ids[0]), .have(Have(id: ids[0], first: 0, digests: [])), .unknown([ids[0], ids[0]]),
+            .unknown([ids[0], Sample.id]), .unknown([ids[0], Sample.otherID]),
+            .result(UploadResult(id: ids[0], code: .skipped)), .result(UploadResult(id: ids[0], code: .staged)),
+            .result(UploadResult(id: ids[0], code: .shuttingDown)),
+            .result(UploadResult(id: ids[0], code: .invalidPath)),
+        ] as [Message]) func whatIsNoAnswerToALookup(_ message: Message) throws
+    {
+        var machine = try lookingUp()
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(message) } == .unexpectedFrame)
     }
 
     @Test func theTableHasEveryMessage() {

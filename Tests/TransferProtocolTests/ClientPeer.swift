@@ -69,7 +69,7 @@ struct ClientPeer {
         case .finished(let result): results[result.id] = result
         case .reply(let reply): if !hasSaidGoodbye { link.send(reply) }
         case .refused(let result): throw ProtocolFault(result.code, result.message)
-        case .welcomed, .found, .progress, .leaving, .nothing: break
+        case .welcomed, .found, .known, .unknown, .progress, .leaving, .nothing: break
         }
     }
 }

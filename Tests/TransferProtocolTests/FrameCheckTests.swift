@@ -38,7 +38,8 @@ import Testing
     ]
 
     /// Whatever bit changes on the way, the message never becomes another one.
-    @Test(arguments: checked) func noBitChangesUnnoticed(_ message: Message) {
+    @Test(arguments: checked + [.lookup(Lookup([Sample.id], digest: .xxh128)), .unknown([Sample.id])])
+    func noBitChangesUnnoticed(_ message: Message) {
         for bit in 0..<message.checkedBody.count * 8 {
             var body = message.checkedBody
             body[bit / 8] ^= 1 << (bit % 8)

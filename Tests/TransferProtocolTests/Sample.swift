@@ -36,6 +36,10 @@ enum Sample {
         .resume(Begin(id: otherID, path: "a", size: nil, digest: .sha256, scope: .assembly)),
         .have(Have(id: id, first: 7, digests: [xxh128, xxh128])),
         .have(Have(id: id, first: .max - 1, digests: [sha256])),
+        .lookup(Lookup([id], digest: .xxh128)),
+        .lookup(Lookup([otherID, id], digest: .sha256)),
+        .unknown([id]),
+        .unknown((1...256).map { UploadID(high: 7, low: $0) }),
         .accept(id),
         .block(BlockDigest(index: 0, digest: xxh128)),
         .block(BlockDigest(index: .max, digest: sha256)),
@@ -51,6 +55,9 @@ enum Sample {
         .result(
             UploadResult(
                 id: id, code: .committed, isDurable: true, size: 1, digest: xxh128, receipt: Array(0x60..<0x90))),
+        .result(
+            UploadResult(
+                id: id, code: .alreadyStored, size: 1, digest: sha256, storedPath: "a", kind: .location)),
         .result(UploadResult(id: id, code: .busy, message: "Full; come back.", retryAfter: 1_500)),
         .result(UploadResult(ProtocolFault(.frameTooLarge, "Too large."))),
     ]

@@ -52,11 +52,13 @@ import Testing
     private static let block = BlockDigest(index: 0, digest: Sample.xxh128)
     private static let end = End(size: 0, digest: Sample.xxh128)
     private static let question = Begin(id: Sample.otherID, path: "c", size: nil, scope: .assembly)
+    private static let lookup = Lookup([Sample.otherID, UploadID(high: 0, low: 2)], digest: .xxh128)
     private static let newBegin = Begin(id: Sample.otherID, path: "b", size: nil)
 
     private static let messages: [Message] = [
         .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
-        .begin(newBegin), .resume(question), .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
+        .begin(newBegin), .resume(question), .lookup(lookup), .unknown([Sample.id]),
+        .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
         .block(block), .end(end), .abort,
         .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),
     ]
@@ -71,6 +73,7 @@ import Testing
         case (.goodbye, _): Outcome(.close, .closed)
         case (.begin(let begin), .idle): Outcome(.begin(begin), .receiving)
         case (.resume(let begin), .idle): Outcome(.resume(begin), .idle)
+        case (.lookup(let lookup), .idle): Outcome(.lookup(lookup), .idle)
         case (.block(let block), .receiving): Outcome(.block(block), .receiving)
         case (.end(let end), .receiving): Outcome(.end(end), .idle)
         case (.abort, .receiving): Outcome(.abort, .idle)
@@ -103,6 +106,33 @@ import Testing
         machine.settled(Self.question.id)
         #expect(machine.isSettled)
         #expect(try machine.receive(.begin(Self.question)) == .begin(Self.question))
+    }
+
+    /// Each of the uploads that a lookup asks about is open until it has its answer.
+    @Test func everyUploadOfALookupCounts() throws {
+        var machine = ServerConnection(unacknowledgedLimit: 3)
+        _ = try machine.receive(.hello(Hello(agent: "")))
+        try upload(3, to: &machine)
+        #expect(try machine.receive(.lookup(Self.lookup)) == .lookup(Self.lookup))
+        #expect(!machine.isSettled && !machine.isReceiving)
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(begin(4)) } == .unexpectedFrame)
+        machine.settled(Self.lookup.ids[0])
+        #expect(
+            faultCode { () throws(ProtocolFault) in
+                _ = try machine.receive(.lookup(Lookup([Self.lookup.ids[1]], digest: .xxh128)))
+            } == .unexpectedFrame)
+        machine.settled(Self.lookup.ids[1])
+        machine.settled(id(3))
+        #expect(machine.isSettled)
+        try upload(1, to: &machine)
+    }
+
+    @Test(arguments: [[1, 2, 1], [3]] as [[UInt64]])
+    func aLookupNamesNoUploadThatIsOpen(_ numbers: [UInt64]) throws {
+        var machine = try State.idle.machine
+        try upload(3, to: &machine)
+        let lookup = Lookup(numbers.map(id), digest: .xxh128)
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(.lookup(lookup)) } == .unexpectedFrame)
     }
 
     @Test func theTableHasEveryMessage() {

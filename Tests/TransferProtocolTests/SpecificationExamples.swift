@@ -3,6 +3,7 @@
 /// What the examples of `docs/PROTOCOL.md` show, in their order.
 enum SpecificationExamples {
     private static let id = UploadID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF)
+    private static let otherID = UploadID(high: 0xFFEE_DDCC_BBAA_9988, low: 0x7766_5544_3322_1100)
     private static let begin = Begin(
         id: id, path: "notes/hello.txt", size: 5, kind: .text,
         modified: .init(seconds: 1_767_225_600, nanoseconds: 500_000_000), permissions: 0o644)
@@ -93,6 +94,21 @@ enum SpecificationExamples {
             (
                 "`have`, the blocks 7 and 8:",
                 Conversation { $0.append(.have(Have(id: id, first: 7, digests: [digest, zeros]))) }
+            ),
+            (
+                "`lookup` of two uploads:",
+                Conversation { $0.append(.lookup(Lookup([id, otherID], digest: .xxh128))) }
+            ),
+            (
+                "`result` and `unknown`, which answer it: the server has the first and not the second:",
+                Conversation {
+                    $0.append(
+                        .result(
+                            UploadResult(
+                                id: id, code: .alreadyStored, isDurable: true, size: 5, digest: digest,
+                                storedPath: "notes/hello.txt", kind: .text)))
+                    $0.append(.unknown([otherID]))
+                }
             ),
             (
                 "`ping` and `goodbye`:",

@@ -23,7 +23,8 @@ import Testing
             ("pathComponent", UInt64(Limits.pathComponent)), ("pathDepth", UInt64(Limits.pathDepth)),
             ("text", UInt64(Limits.text)), ("uploadSize", Limits.uploadSize),
             ("unacknowledgedUploads", UInt64(Limits.unacknowledgedUploads)),
-            ("receiptBatch", UInt64(Limits.receiptBatch)), ("sender", UInt64(Limits.sender)),
+            ("lookup", UInt64(Limits.lookup)), ("receiptBatch", UInt64(Limits.receiptBatch)),
+            ("sender", UInt64(Limits.sender)),
         ]
         #expect(rows == limits.map { [$0, "\($1)"] })
     }
@@ -41,7 +42,7 @@ import Testing
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
-            (.keeps, "keeps"), (.check, "check"), (.part, "part"),
+            (.keeps, "keeps"), (.kind, "kind"), (.check, "check"), (.part, "part"),
             (.assembly, "assembly"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
@@ -89,7 +90,7 @@ import Testing
     /// Every field of a byte table begins where the one before it ends.
     @Test func byteTablesHaveNoGaps() {
         let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
-        #expect(tables.count == 14)
+        #expect(tables.count == 16)
         for table in tables {
             var end: Int? = 0
             for row in table.dropFirst() {

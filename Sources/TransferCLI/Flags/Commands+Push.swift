@@ -9,6 +9,8 @@ extension Commands {
                 + "sent with everything in it; - stands for standard input and needs --name.",
             "After a lost connection it connects again and sends what was not acknowledged. Standard "
                 + "input, too, goes on where it was.",
+            "Files that were pushed before and have the same path, size and time of modification are not sent again, as "
+                + "long as the server has them.",
         ],
         flags: pushSources + pushHandling + pushOutput + [plaintext, .help],
         examples: pushExamples,

@@ -93,7 +93,7 @@ final class PeerConnection {
         try send(frame)
     }
 
-    /// Reads messages, data left out, until one is of interest.
+    /// Reads messages, data left out, until one is of interest. Whoever asks is told that nothing is known here.
     func next<T>(_ interest: (Message) -> T?) throws -> T {
         while true {
             switch try received.withUnsafeBytes({ try parser.next($0.bytes) }) {
@@ -102,6 +102,7 @@ final class PeerConnection {
             case .message(let message, let consumed):
                 received.removeFirst(consumed)
                 if let found = interest(message) { return found }
+                if case .lookup(let lookup) = message { try send(.unknown(lookup.ids)) }
             }
         }
     }

@@ -37,6 +37,26 @@ import TransferTestSupport
         }
     }
 
+    /// An id that is damaged is another one, which may be known: then nothing would be stored.
+    @Test(arguments: [0, 7, 15]) func aDamagedQuestionIsNotAnswered(_ index: Int) async throws {
+        let hello = Self.size(.hello(Hello(agent: ClientConfiguration().agent, run: 1)))
+        // The header, the digest function and the count stand before the id.
+        let place = hello + FrameHeader.shortSize + 3 + index
+        let sources = try TemporaryDirectory()
+        // Long enough to be asked about.
+        let content = [UInt8](repeating: 7, count: 20_000)
+        try Files.write(sources.path("file"), content)
+        try await withServer { server in
+            let proxy = FaultyProxy(to: server.port) {
+                $0 == 0 ? .init(up: FaultPlan([(place, .flip(bit: 1))])) : .init()
+            }
+            let outcome = try await proxy.address.outcome([.path(sources.path("file"))])
+            #expect(outcome.codes == [.committed] && outcome.connections == 2)
+            #expect(server.stored("file") == content)
+            withExtendedLifetime(proxy) {}
+        }
+    }
+
     private func push(
         _ plan: FaultyProxy.Plan, _ check: (RunningServer, Outcome) -> Void
     ) async throws {

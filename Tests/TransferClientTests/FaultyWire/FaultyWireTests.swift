@@ -23,7 +23,7 @@ import TransferTestSupport
         let long = try WireSet.LongFile(in: sources)
         let tally = FaultTally()
         for start in stride(from: first, to: end, by: Int(Self.perServer)) {
-            try await play(start..<min(end, start + Self.perServer), long, tally)
+            try await play(start..<min(end, start + Self.perServer), long, sources, tally)
         }
         print("\(end - first) sessions over a faulty wire from seed \(first) on: \(tally.description)")
         if end - first >= Self.perServer { #expect(tally.kinds == WireFault.kinds) }
@@ -35,7 +35,9 @@ import TransferTestSupport
         getenv(name).flatMap { UInt64(String(cString: $0)) }
     }
 
-    private func play(_ seeds: Range<UInt64>, _ long: WireSet.LongFile, _ tally: FaultTally) async throws {
+    private func play(
+        _ seeds: Range<UInt64>, _ long: WireSet.LongFile, _ sources: TemporaryDirectory, _ tally: FaultTally
+    ) async throws {
         let server = try await RunningServer(in: TemporaryDirectory()) { configuration in
             configuration.durability = .none
             configuration.timeouts.handshake = .milliseconds(300)
@@ -43,7 +45,7 @@ import TransferTestSupport
             configuration.timeouts.silence = .milliseconds(400)
             configuration.timeouts.idle = .milliseconds(600)
         }
-        let sessions = seeds.map { WireSession($0, server: server, long: long, tally: tally) }
+        let sessions = seeds.map { WireSession($0, server: server, long: long, sources: sources, tally: tally) }
         let problems = try await run(sessions)
         for problem in problems { Issue.record("\(problem)") }
         await server.stop()

@@ -4,7 +4,8 @@ import TransferProtocol
 import TransferSystem
 import TransferTestSupport
 
-/// A push over a faulty wire, decided by its seed, and then the same over a clean one.
+/// A push over a faulty wire, decided by its seed, then the same over a clean one, and what the server may be asked about
+/// once more over a faulty one.
 struct WireSession {
     /// Ticks of a tenth of a second that a push may take. Counted, so that a machine that stands still for a while
     /// doesn't count as a push that does.
@@ -25,13 +26,16 @@ struct WireSession {
 
     /// - Parameters:
     ///   - long: a file that travels in parts, for sessions that push one.
+    ///   - sources: for the files of all sessions.
     ///   - tally: counts the faults.
-    init(_ seed: UInt64, server: RunningServer, long: WireSet.LongFile, tally: FaultTally) {
+    init(
+        _ seed: UInt64, server: RunningServer, long: WireSet.LongFile, sources: TemporaryDirectory, tally: FaultTally
+    ) {
         var generator = SplitMix64(seed: seed)
         self.seed = seed
         self.server = server
         self.tally = tally
-        files = WireSet(using: &generator, long: long)
+        files = WireSet(using: &generator, long: long, directory: sources.path("s\(seed)"))
         faultyConnections = Int.random(in: 1...4, using: &generator)
         var configuration = ClientConfiguration()
         configuration.lanes = .fixed(Int.random(in: 1...4, using: &generator))
@@ -49,18 +53,22 @@ struct WireSession {
 
     /// - Returns: a sentence for each promise that was broken.
     func run() async throws -> [String] {
+        try files.write()
         var problems = try await pushOverFaultyWire()
         problems += try await pushOverCleanWire()
+        if files.areFiles { problems += try await pushOverFaultyWire(again: true) }
         problems += files.problems(in: server, folder)
         return problems.map { "seed \(seed): \($0)" }
     }
 
-    private func pushOverFaultyWire() async throws -> [String] {
+    /// - Parameter again: whether the server has all of it.
+    private func pushOverFaultyWire(again: Bool = false) async throws -> [String] {
+        let reachUp = again ? files.reachUpAgain : files.reachUp
         let proxy = FaultyProxy(to: server.port, tally: tally) { [seed, files, faultyConnections] number in
             guard number < faultyConnections else { return .init() }
-            var generator = SplitMix64(seed: seed &* 0x1_0001 &+ UInt64(number))
+            var generator = SplitMix64(seed: seed &* 0x1_0001 &+ UInt64(number) &+ (again ? 0x100 : 0))
             return .init(
-                up: FaultPlan(using: &generator, reach: files.reachUp),
+                up: FaultPlan(using: &generator, reach: reachUp),
                 down: FaultPlan(using: &generator, reach: files.reachDown))
         }
         let outcome = try await push(to: proxy.address(folder), configuration)

@@ -44,10 +44,17 @@ struct WireSet: Sendable {
 
     private let long: LongFile?
 
+    /// Where they stand as files, below that directory; otherwise they are in memory. The server is asked about files
+    /// before they are sent.
+    private let directory: String?
+
     /// One session of so many pushes the long file.
     private static let longOneIn = 200
 
-    init(using generator: inout SplitMix64, long: LongFile) {
+    /// - Parameters:
+    ///   - long: what some sets contain beside small files.
+    ///   - directory: for the files, when the set becomes one of files; every second one does.
+    init(using generator: inout SplitMix64, long: LongFile, directory: String) {
         var contents: [String: [UInt8]] = [:]
         let largest = [20, 300, 5000, 70_000].randomElement(using: &generator) ?? 20
         for number in 0..<Int.random(in: 1...30, using: &generator) {
@@ -64,17 +71,31 @@ struct WireSet: Sendable {
         if isLong { contents["long"] = long.content }
         self.contents = contents
         self.long = isLong ? long : nil
+        self.directory = Bool.random(using: &generator) ? directory : nil
+    }
+
+    /// Whether the server may be asked about them.
+    var areFiles: Bool { directory != nil }
+
+    /// Makes the files.
+    func write() throws {
+        guard let directory else { return }
+        for (name, content) in contents where name != "long" { try Files.write("\(directory)/\(name)", content) }
     }
 
     var uploads: [Upload] {
         contents.sorted { $0.key < $1.key }.map { name, content in
-            guard let long, name == "long" else { return .bytes(content, name: name) }
-            return .path(long.path, name: name)
+            if let long, name == "long" { return .path(long.path, name: name) }
+            guard let directory else { return .bytes(content, name: name) }
+            return .path("\(directory)/\(name)", name: name)
         }
     }
 
     /// Bytes that travel to the server, about.
     var reachUp: Int { contents.values.reduce(0) { $0 + $1.count + 130 } }
+
+    /// The same when the server has all of it.
+    var reachUpAgain: Int { 100 + 20 * contents.count }
 
     /// Bytes that travel back, about.
     var reachDown: Int { 60 + 60 * contents.count }
@@ -105,7 +126,11 @@ extension WireSet {
         return nil
     }
 
-    private func name(of report: UploadReport) -> String { report.source == long?.path ? "long" : report.source }
+    private func name(of report: UploadReport) -> String {
+        if report.source == long?.path { return "long" }
+        guard let directory, report.source.hasPrefix(directory + "/") else { return report.source }
+        return String(report.source.dropFirst(directory.count + 1))
+    }
 
     /// What is wrong with what stands in a folder when everything was pushed.
     func problems(in server: RunningServer, _ folder: String) -> [String] {

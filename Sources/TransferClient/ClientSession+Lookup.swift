@@ -1,0 +1,34 @@
+import TransferProtocol
+
+/// What the server knows of uploads that it was asked about before they are sent.
+extension ClientSession {
+    func lookUp(_ uploads: [PendingUpload]) {
+        machine.lookedUp(uploads.lazy.map(\.id))
+        for upload in uploads { inFlight.add(upload) }
+        run.lanes.lookups.asked()
+    }
+
+    /// What was acknowledged before needs no content, as long as it is what stands here.
+    func known(_ result: UploadResult) {
+        guard let upload = inFlight.remove(result.id)?.upload else { return }
+        guard result.size == upload.size, result.digest?.algorithm.function == run.configuration.digest else {
+            return unknown([upload])
+        }
+        run.lanes.lookups.knew()
+        upload.kind = upload.wantedKind ?? result.kind ?? .file
+        report(upload, result)
+        tellProducer()
+    }
+
+    /// Sends them.
+    func unknown(_ ids: [UploadID]) {
+        unknown(ids.compactMap { inFlight.remove($0)?.upload })
+    }
+
+    private func unknown(_ uploads: [PendingUpload]) {
+        for upload in uploads { upload.isUnknown = true }
+        run.lanes.lookups.missed(uploads.count)
+        run.feed.putBack(uploads)
+        tellProducer()
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferReceipts
+import TransferTestSupport
+
+extension ServerTests {
+    /// Which of many uploads the server has already.
+    @Suite struct LookupTests {
+        private static let known = (1...5 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
+        private static let stranger = UploadID(high: 2, low: 1)
+
+        /// Stores a file for each of the ids, `d/1` to `d/5`.
+        private static func fill(_ server: TestServer, run: UInt64? = nil) throws {
+            let client = try server.greetedClient(run: run)
+            let frames = known.flatMap { Frames.upload("d/\($0.low)", [UInt8($0.low)], id: $0) }
+            #expect(try client.codes(known.count, to: frames) == Array(repeating: .committed, count: known.count))
+        }
+
+        @Test func everyIdHasOneAnswer() async throws {
+            try await serving { server in
+                try Self.fill(server)
+                let client = try server.greetedClient()
+                let answers = try client.lookUp(Self.known + [Self.stranger])
+                #expect(Set(answers.known.map(\.id)) == Set(Self.known) && answers.unknown == [Self.stranger])
+                for result in answers.known {
+                    let content = [UInt8(result.id.low)]
+                    #expect(result.storedPath == "d/\(result.id.low)" && result.kind == .file)
+                    #expect(result.size == 1 && result.isDurable && result.digest == Frames.digest(content))
+                }
+                // All are answered, so all may be begun.
+                let frames = Frames.upload("new", [1], id: Self.stranger) + Frames.upload("d/1", [1], id: Self.known[0])
+                #expect(try client.codes(2, to: frames) == [.committed, .committed])
+            }
+        }
+
+        @Test func aServerThatWasStartedAnewKnowsThem() async throws {
+            let directory = try TemporaryDirectory()
+            try await serving(in: directory) { try Self.fill($0, run: 7) }
+            try await serving(in: directory) { server in
+                let same = try server.greetedClient(run: 7).lookUp(Self.known)
+                #expect(same.known.map(\.code) == Array(repeating: .committed, count: 5))
+                let other = try server.greetedClient(run: 8).lookUp(Self.known)
+                #expect(other.known.map(\.code) == Array(repeating: .alreadyStored, count: 5))
+            }
+        }
+
+        /// Nothing is read for a question, so a file that was touched is not known until somebody sends it.
+        @Test func onlyWhatIsUntouchedIsKnown() async throws {
+            try await serving { server in
+                try Self.fill(server)
+                func path(_ number: Int) -> String { server.directory.path("store/d/\(number)") }
+                unlink(path(1))
+                truncate(path(2), 0)
+                utimes(path(3), nil)
+                unlink(path(4))
+                symlink("5", path(4))
+                let client = try server.greetedClient()
+                let answers = try client.lookUp(Self.known)
+                #expect(answers.known.map(\.id) == [Self.known[4]] && answers.unknown == Array(Self.known[..<4]))
+                #expect(try client.codes(to: Frames.upload("d/3", [3], id: Self.known[2])) == [.committed])
+                #expect(try client.lookUp([Self.known[2]]).unknown.isEmpty)
+            }
+        }
+
+        @Test func anotherDigestFunctionIsAnotherUpload() async throws {
+            try await serving { server in
+                try Self.fill(server)
+                let answers = try server.greetedClient().lookUp(Self.known, .sha256)
+                #expect(answers.known.isEmpty && answers.unknown == Self.known)
+            }
+        }
+
+        @Test func partsAndFailuresAreNotKnown() async throws {
+            try await serving { server in
+                let content = [UInt8](repeating: 1, count: Limits.blockSize + 1)
+                let upload = PartedUpload("big", content)
+                let client = try server.greetedClient()
+                #expect(try client.codes(to: upload.inOnePart) == [.staged])
+                #expect(try client.codes(to: Frames.upload("../x", [1], id: Self.stranger)) == [.invalidPath])
+                #expect(try client.lookUp([upload.id, Self.stranger]).known.isEmpty)
+                #expect(try client.codes(to: upload.assembly) == [.committed])
+                #expect(try client.lookUp([upload.id]).known.map(\.storedPath) == ["big"])
+            }
+        }
+
+        /// One signature is enough for all of them.
+        @Test(arguments: [true, false]) func everyAnswerHasItsReceipt(hadReceipts: Bool) async throws {
+            try await serving { server in
+                if !hadReceipts { try Self.fill(server) }
+                let client = try server.client()
+                client.send(Frames.hello(features: .receipts))
+                if hadReceipts {
+                    let frames = Self.known.flatMap { Frames.upload("d/\($0.low)", [UInt8($0.low)], id: $0) }
+                    #expect(try client.codes(5, to: frames).allSatisfy { $0 == .committed })
+                }
+                let answers = try client.lookUp(Self.known + [Self.stranger])
+                #expect(answers.known.count == 5)
+                var signatures: Set<[UInt8]> = []
+                for result in answers.known {
+                    let signed = try SignedReceipt(decoding: #require(result.receipt))
+                    try ReceiptVerifier().verify(signed)
+                    #expect(signed.receipt.uploadID == result.id && signed.receipt.path.string == result.storedPath)
+                    #expect(signed.receipt.digest == result.digest && signed.receipt.size == result.size)
+                    signatures.insert(signed.signature)
+                }
+                if !hadReceipts { #expect(signatures.count == 1) }
+            }
+        }
+
+        @Test func whoDoesNotAskGetsNoReceipt() async throws {
+            try await serving { server in
+                try Self.fill(server)
+                #expect(try server.greetedClient().lookUp(Self.known).known.allSatisfy { $0.receipt == nil })
+            }
+        }
+
+        /// A server that stops takes no more questions, and lets nobody wait for an answer.
+        @Test func aServerThatStopsKnowsNothing() async throws {
+            try await serving { server in
+                try Self.fill(server)
+                let client = try server.greetedClient()
+                client.send(Frames.begin("open", size: nil, expectsAccept: true))
+                try client.expectAccept()
+                server.beginShutDown()
+                server.waitUntilClosed()
+                client.send(Frames.data([1]) + Frames.end([1]))
+                client.send(.lookup(Lookup(Self.known, digest: .xxh128)))
+                var hasResult = false
+                while case .message(let message) = try client.next() {
+                    switch message {
+                    case .unknown(let ids): #expect(ids == Self.known)
+                    case .result(let result): hasResult = result.code == .committed
+                    case .goodbye, .received, .ping: break
+                    default: Issue.record("\(message)")
+                    }
+                }
+                #expect(hasResult)
+            }
+        }
+
+        @Test func theWindowBoundsQuestions() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(Frames.begin("open", size: nil))
+                client.send(Frames.encoded(.abort))
+                #expect(try client.result().code == .aborted)
+                let ids = (0..<Limits.unacknowledgedUploads).map { UploadID(high: 9, low: UInt64($0)) }
+                for start in stride(from: 0, to: ids.count, by: Limits.lookup) {
+                    client.send(.lookup(Lookup(Array(ids[start..<start + Limits.lookup]), digest: .xxh128)))
+                }
+                var unknown: Set<UploadID> = []
+                while unknown.count < ids.count {
+                    guard case .unknown(let some) = try client.answer() else { break }
+                    unknown.formUnion(some)
+                }
+                #expect(unknown == Set(ids))
+                try server.checkServes()
+            }
+        }
+
+        @Test(arguments: [
+            Frames.encoded(.lookup(Lookup([stranger, stranger], digest: .xxh128))),
+            Frames.begin("open", size: nil) + Frames.encoded(.lookup(Lookup([stranger], digest: .xxh128))),
+            Frames.encoded(.unknown([stranger])),
+        ]) func whatIsNotAllowedEndsTheConnection(_ frames: [UInt8]) async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                client.send(frames)
+                var last: UploadResult?
+                while case .message(let message) = try client.next() {
+                    if case .result(let result) = message { last = result }
+                }
+                #expect(last?.id == UploadID.none && last?.code == .unexpectedFrame)
+                try server.checkServes()
+            }
+        }
+    }
+}
+
+extension RawClient {
+    /// Asks about uploads, and waits for the answers to all of them.
+    fileprivate func lookUp(
+        _ ids: [UploadID], _ function: DigestFunction = .xxh128
+    ) throws -> (known: [UploadResult], unknown: [UploadID]) {
+        send(.lookup(Lookup(ids, digest: function)))
+        var (known, unknown): ([UploadResult], [UploadID]) = ([], [])
+        while known.count + unknown.count < ids.count {
+            switch try answer() {
+            case .result(let result): known.append(result)
+            case .unknown(let some): unknown += some
+            case let other: throw Failure(description: "\(other) instead of an answer")
+            }
+        }
+        return (known, unknown)
+    }
+}
