@@ -41,14 +41,14 @@ final class LaneProducer: @unchecked Sendable {
         case exhausted
     }
 
-    private let feed: UploadFeed
-    private let configuration: ClientConfiguration
-    private let ids: SourceID
+    let feed: UploadFeed
+    let configuration: ClientConfiguration
+    let ids: SourceID
     private var long: LongUpload?
     /// Opened, but the chunk had no room left for it.
     private var held: (pending: PendingUpload, reader: ContentReader)?
     /// Taken from the feed, and neither sent nor asked about.
-    private var next: PendingUpload?
+    var next: PendingUpload?
     /// A stream gave less than a block: the session may want to know, or to stop.
     private var isWaiting = false
 
@@ -125,7 +125,7 @@ final class LaneProducer: @unchecked Sendable {
         long = nil
     }
 
-    private func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
+    func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
         // A stream is opened for every read.
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
         do throws(LocalFailure) {
@@ -203,81 +203,6 @@ final class LaneProducer: @unchecked Sendable {
         Message.resume(begin).encode(into: &frame)
         chunk.append(frame)
         chunk.asked.append(split)
-    }
-}
-
-// MARK: Asking first
-
-extension LaneProducer {
-    private func takeNext() -> UploadFeed.Item? { next.take().map { .upload($0) } ?? feed.next() }
-
-    /// Sends what may be sent, asks about what may be asked about, and keeps the rest.
-    ///
-    /// - Returns: nothing to go on with the next one.
-    private func course(of pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
-        let lookups = orders.lookups
-        let left = lookups.questions - chunk.lookups.reduce(0) { $0 + $1.count }
-        guard left > 0 || lookups.unasked != LookupGovernor.Orders.unlimited, let size = identify(pending) else {
-            if pending.mayBeAskedAbout { chunk.unasked.count += 1 }
-            open(pending, chunk, orders)
-            return nil
-        }
-        if lookups.unasked != LookupGovernor.Orders.unlimited, chunk.lookups.isEmpty,
-            size <= lookups.unasked - chunk.unasked.bytes
-        {
-            chunk.unasked.bytes += size
-            open(pending, chunk, orders)
-            return nil
-        }
-        guard left > 0 else {
-            next = pending
-            return chunk.isEmpty ? .waitForAnswer : .more
-        }
-        guard chunk.room >= OutgoingChunk.controlRoom else {
-            next = pending
-            return .more
-        }
-        lookUp(pending, atMost: min(left, orders.allowance - chunk.uploads, Limits.lookup), chunk)
-        // Asked at once: the answers shall come while the next ones are looked at.
-        return lookups.unasked == LookupGovernor.Orders.unlimited ? nil : .more
-    }
-
-    /// Gives an upload the id that it would begin with, if the server can be asked about it.
-    ///
-    /// - Returns: bytes of its content.
-    private func identify(_ pending: PendingUpload) -> UInt64? {
-        guard pending.mayBeAskedAbout, case .file(let path, let followsLinks) = pending.content,
-            let file = SourceFile.identity(path: path, followsLinks: followsLinks), file.size < SplitUpload.smallestSize
-        else { return nil }
-        if pending.started == 0 { pending.started = monotonicNanoseconds() }
-        pending.identify(ids, file)
-        pending.size = file.size
-        return file.size
-    }
-
-    /// Asks about an upload and those that come after it.
-    private func lookUp(_ first: PendingUpload, atMost limit: Int, _ chunk: OutgoingChunk) {
-        var asked = [first]
-        while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports, let item = feed.next()
-        {
-            switch item {
-            case .report(let report): chunk.reports.append(report)
-            case .upload(let pending):
-                if identify(pending) == nil { next = pending } else { asked.append(pending) }
-            }
-        }
-        var frame: [UInt8] = []
-        Message.lookup(Lookup(asked.map(\.id), digest: configuration.digest)).encode(into: &frame)
-        chunk.append(frame)
-        chunk.lookups.append(asked)
-    }
-}
-
-extension PendingUpload {
-    /// Whether the server may know it by its id. A long file is asked about by itself.
-    fileprivate var mayBeAskedAbout: Bool {
-        guard !isUnknown, isIdentified, case .file = content else { return false }
-        return true
     }
 }
 
