@@ -102,7 +102,10 @@ package actor Server {
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
-        await context.pool.run { [context] in context.known.close() }
+        await context.pool.run { [context] in
+            context.forgetUnfinished()
+            context.known.close()
+        }
         context.store.unlock()
         context.log.write([.stopped])
     }
@@ -219,7 +222,11 @@ extension Server {
         permits.release()
         ended.fire()
         letPartsGo()
-        if sessions.isEmpty, !isStopping { context.pool.submit { [context] in context.known.settle() } }
+        guard sessions.isEmpty, !isStopping else { return }
+        context.pool.submit { [context] in
+            context.forgetUnfinished()
+            context.known.settle()
+        }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.

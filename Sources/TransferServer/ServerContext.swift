@@ -35,7 +35,10 @@ final class ServerContext: Sendable {
         self.issuer = issuer
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
-        pool.submit { [known] in known.load() }
+        pool.submit { [self] in
+            known.load()
+            forgetUnfinished()
+        }
     }
 
     /// A catalog that cannot be used is no reason not to start.

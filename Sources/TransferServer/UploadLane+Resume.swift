@@ -25,7 +25,7 @@ extension UploadLane {
 
     /// - Returns: how many blocks there are.
     private func tell(_ begin: Begin) throws(StoreError) -> Int {
-        let assembly = try enter(begin.id, total: begin.size, begin.digest)
+        let assembly = try enter(begin.id, total: begin.size, begin)
         let presence = try assembly.takeOver(connection: connection) { [context] () throws(StoreError) in
             try context.store.resume(id: begin.id, size: begin.size)
         }

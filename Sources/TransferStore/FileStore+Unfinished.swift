@@ -30,6 +30,15 @@ extension FileStore {
         return staged
     }
 
+    /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
+    package func hasPart(_ id: UploadID) -> Bool {
+        do throws(SystemError) {
+            return try incoming.directory.status(StagedFile.resumableName(id)) != nil
+        } catch {
+            return true
+        }
+    }
+
     /// Files of uploads that are not complete.
     package struct Unfinished: Equatable, Sendable {
         package var count = 0

@@ -240,7 +240,7 @@ package final class StagedFile: @unchecked Sendable {
 extension StagedFile {
     static let partSuffix = ".part"
 
-    private static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
+    static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
 
     /// The upload whose resumable part has the name.
     static func upload(ofPart name: String) -> UploadID? {
