@@ -144,4 +144,21 @@ package final class Catalog: Sendable {
         try settle()
         return try connections.read { (reader) throws(CatalogError) in try reader.count() }
     }
+
+    /// Above all numbers of receipts that were given, as long as it was there to keep that.
+    package var receiptNumber: UInt64 {
+        get throws(CatalogError) {
+            let kept = try connections.read { (reader) throws(CatalogError) in
+                try reader.database.execute("SELECT max(kept) FROM numbers")
+            }
+            return kept.flatMap { UInt64(exactly: $0) } ?? 0
+        }
+    }
+
+    /// Keeps a number that is above all of receipts; it is as durable as the catalog is when this returns.
+    package func keep(receiptNumber: UInt64) throws(CatalogError) {
+        try connections.write { (writer) throws(CatalogError) in
+            try writer.keep(number: Int64(clamping: receiptNumber))
+        }
+    }
 }

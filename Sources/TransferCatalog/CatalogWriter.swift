@@ -99,6 +99,14 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
+    /// Keeps a number in place of the last one.
+    func keep(number: Int64) throws(CatalogError) {
+        try transaction { () throws(CatalogError) in
+            try database.execute("DELETE FROM numbers")
+            try database.execute("INSERT INTO numbers (kept) VALUES (\(number))")
+        }
+    }
+
     private func run(_ statement: Statement, _ id: UploadID) throws(CatalogError) {
         try id.withBytes { (bytes) throws(CatalogError) in
             statement.bind(1, blob: bytes)

@@ -105,6 +105,24 @@ final class KnownUploads: Sendable {
     /// - Returns: how many the catalog knows.
     func count() throws(CatalogError) -> Int { try catalog.count() }
 
+    /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
+    var receiptNumber: UInt64 {
+        do throws(CatalogError) {
+            return try catalog.receiptNumber
+        } catch {
+            complain(error, unrecorded: 0)
+            return 0
+        }
+    }
+
+    func keep(receiptNumber: UInt64) {
+        do throws(CatalogError) {
+            try catalog.keep(receiptNumber: receiptNumber)
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
     private func complain(_ error: CatalogError, unrecorded: Int) {
         let now = monotonicNanoseconds()
         let total = trouble.withLock { trouble -> Int? in
