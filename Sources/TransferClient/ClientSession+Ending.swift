@@ -30,7 +30,7 @@ extension ClientSession {
         // What is still being compared is asked about again.
         questions = [:]
         guard case .lost = ending else { return }
-        let lost = inFlight.takeAll()
+        let lost = takeUnacknowledged()
         hasLostParts = lost.contains(where: \.isShared)
         run.feed.putBack(lost)
     }

@@ -125,7 +125,11 @@ actor ClientSession {
     }
 
     /// Uploads that were begun and have no result, in order; they are the caller's from now on.
-    func takeUnacknowledged() -> [PendingUpload] { inFlight.takeAll() }
+    func takeUnacknowledged() -> [PendingUpload] {
+        let uploads = inFlight.takeAll()
+        for upload in uploads { ended(upload) }
+        return uploads
+    }
 
     /// Ends at once.
     func cancel() {
@@ -225,6 +229,7 @@ extension ClientSession {
         for upload in chunk.begun {
             machine.began(upload.id)
             inFlight.add(upload)
+            run.abandoned.began(upload)
             lastBegun = upload.id
             answer = .none
         }
@@ -232,6 +237,7 @@ extension ClientSession {
         for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
+        for (split, code) in chunk.failedInParts { giveUp(split, code) }
         for (upload, failure) in chunk.unread { unread(upload, failure) }
         guard !chunk.isEmpty, !isOver else { return }
         askForLane(produced: chunk.count)
@@ -254,7 +260,7 @@ extension ClientSession {
     /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
     private func unread(_ upload: PendingUpload, _ failure: LocalFailure) {
         guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
-        run.channel.send(upload) { .failed($0, failure) }
+        report(upload, of: upload.split) { .failed($0, failure) }
     }
 
     private func compress(_ chunk: OutgoingChunk) async {
@@ -405,8 +411,10 @@ extension ClientSession {
         questions[result.id] = nil
         run.lanes.expectsKnown = result.code == .alreadyStored
         if result.id == lastBegun { answer = .settled }
-        if let failure {
-            run.channel.send(upload) { .failed($0, failure) }
+        if upload.isDrop {
+            // Nobody waits for it.
+        } else if let failure {
+            report(upload, of: upload.split) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
             upload.asked?.restart()
             putBack(upload, result)
@@ -416,10 +424,11 @@ extension ClientSession {
                 progressed(upload, result.size)
                 if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
             } else {
-                run.channel.send(upload) { report($0, result, digest) }
+                report(upload, of: upload.split) { report($0, result, digest) }
                 upload.asked = nil
             }
         }
+        ended(upload)
         tellProducer()
     }
 

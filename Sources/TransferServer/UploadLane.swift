@@ -93,7 +93,7 @@ final class UploadLane: @unchecked Sendable {
             state = .idle
             if ready.count >= context.configuration.filesAtOnce { publish() }
         case (.abort, .receiving(let receiving)):
-            reject(receiving, StoreError(.aborted, "The client took the upload back."))
+            takeBack(receiving)
             state = .idle
         case (.end, _), (.abort, _): state = .idle
         case (.data, _), (.block, _): break
@@ -176,7 +176,7 @@ final class UploadLane: @unchecked Sendable {
         context.known.record(entries)
     }
 
-    private func reject(_ receiving: Receiving, _ error: StoreError) {
+    func reject(_ receiving: Receiving, _ error: StoreError) {
         receiving.discard()
         state = .rejected
         settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))

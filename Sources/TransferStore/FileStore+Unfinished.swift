@@ -39,6 +39,18 @@ extension FileStore {
         }
     }
 
+    /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
+    package func removePart(_ id: UploadID) throws(StoreError) {
+        try attempt("remove the part of the upload") { () throws(SystemError) in
+            do throws(SystemError) {
+                try incoming.directory.unlink(StagedFile.resumableName(id))
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+            }
+        }
+        space?.release(part: id)
+    }
+
     /// Files of uploads that are not complete.
     package struct Unfinished: Equatable, Sendable {
         package var count = 0
