@@ -86,11 +86,20 @@ package final class Catalog: Sendable {
         try settle()
     }
 
-    /// Records an upload that has begun. One that has its acknowledgement stays as it is.
-    package func recordUnfinished(_ entry: CatalogEntry) throws(CatalogError) {
-        precondition(entry.state == .unfinished, "recorded as unfinished: \(entry.state)")
-        try settle()
-        try connections.write { (writer) throws(CatalogError) in try writer.writeUnfinished(entry) }
+    /// Records uploads that have begun, and forgets others that were unfinished. What has its acknowledgement stays as it is.
+    ///
+    /// It survives the process, and a crash of the machine once anything else was recorded behind it: so it costs no sync.
+    ///
+    /// - Parameter given: ids of those that will not be finished.
+    package func recordUnfinished(
+        _ entries: [CatalogEntry], forgetting given: [UploadID] = []
+    ) throws(CatalogError) {
+        guard !entries.isEmpty || !given.isEmpty else { return }
+        precondition(entries.allSatisfy { $0.state == .unfinished }, "an acknowledgement recorded as unfinished")
+        // What has arrived and is not settled will be written over this.
+        try connections.write { (writer) throws(CatalogError) in
+            try writer.writeUnfinished(entries, deleting: given)
+        }
     }
 
     /// Forgets uploads, all of them or none; ids that it doesn't know are no failure.
@@ -134,5 +143,22 @@ package final class Catalog: Sendable {
     package func count() throws(CatalogError) -> Int {
         try settle()
         return try connections.read { (reader) throws(CatalogError) in try reader.count() }
+    }
+
+    /// Above all numbers of receipts that were given, as long as it was there to keep that.
+    package var receiptNumber: UInt64 {
+        get throws(CatalogError) {
+            let kept = try connections.read { (reader) throws(CatalogError) in
+                try reader.database.execute("SELECT max(kept) FROM numbers")
+            }
+            return kept.flatMap { UInt64(exactly: $0) } ?? 0
+        }
+    }
+
+    /// Keeps a number that is above all of receipts; it is as durable as the catalog is when this returns.
+    package func keep(receiptNumber: UInt64) throws(CatalogError) {
+        try connections.write { (writer) throws(CatalogError) in
+            try writer.keep(number: Int64(clamping: receiptNumber))
+        }
     }
 }

@@ -12,12 +12,19 @@ enum CatalogColumns {
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
     /// Writes an entry over whatever has its id.
-    static let upsert =
-        "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
-        + names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    static let upsert = insert(replacing: names.split(separator: ", ").dropFirst())
 
-    /// Writes an entry unless its id has its acknowledgement.
-    static let upsertUnfinished = upsert + " WHERE state = \(CatalogEntry.State.unfinished.rawValue)"
+    /// Writes an entry that is unfinished, which says nothing new of one that is acknowledged. When it was begun stays.
+    static let upsertUnfinished =
+        insert(replacing: names.split(separator: ", ").dropFirst().filter { $0 != "begun" }) + " WHERE \(isUnfinished)"
+
+    /// A condition for rows without an acknowledgement.
+    static let isUnfinished = "state = \(CatalogEntry.State.unfinished.rawValue)"
+
+    private static func insert(replacing columns: some Sequence<Substring>) -> String {
+        "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
+            + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    }
 
     /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
     static func run(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {

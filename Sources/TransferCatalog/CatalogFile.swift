@@ -43,7 +43,7 @@ struct CatalogFile: Sendable {
         try database.execute("PRAGMA foreign_keys = ON")
         try CatalogSchema.migrate(database)
         if validates { try validate(database) }
-        return try CatalogWriter(database)
+        return try CatalogWriter(database, isDurable: isDurable)
     }
 
     /// Opens it once a writer has.

@@ -13,11 +13,19 @@ final class CatalogWriter: @unchecked Sendable {
     private let upsert: Statement
     private let upsertUnfinished: Statement
     private let delete: Statement
+    private let deleteUnfinished: Statement
     private let upsertReceipt: Statement
+    private let isDurable: Bool
+    /// Whether a transaction is synced now.
+    private var syncs: Bool
 
-    /// - Parameter database: with today's tables.
-    init(_ database: Database) throws(CatalogError) {
+    /// - Parameters:
+    ///   - database: with today's tables, which syncs when it is durable.
+    ///   - isDurable: whether what is recorded has to survive a crash of the machine.
+    init(_ database: Database, isDurable: Bool = true) throws(CatalogError) {
         self.database = database
+        self.isDurable = isDurable
+        syncs = isDurable
         begin = try Statement("BEGIN IMMEDIATE", in: database)
         commit = try Statement("COMMIT", in: database, kind: .commit)
         arrive = try Statement("INSERT INTO arrivals (entries) VALUES (?1)", in: database)
@@ -29,6 +37,8 @@ final class CatalogWriter: @unchecked Sendable {
             "INSERT OR REPLACE INTO receipts (upload, receipt) SELECT number, ?2 FROM uploads WHERE id = ?1",
             in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
+        deleteUnfinished = try Statement(
+            "DELETE FROM uploads WHERE id = ?1 AND \(CatalogColumns.isUnfinished)", in: database)
     }
 
     func isEmpty() throws(CatalogError) -> Bool {
@@ -73,25 +83,41 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    func writeUnfinished(_ entry: CatalogEntry) throws(CatalogError) {
-        try transaction { () throws(CatalogError) in try CatalogColumns.run(upsertUnfinished, entry) }
+    /// Writes uploads that are unfinished, and deletes such; what is acknowledged stays as it is. The next transaction that
+    /// is synced makes it durable: nothing that was promised depends on it.
+    func writeUnfinished(_ entries: [CatalogEntry], deleting ids: [UploadID] = []) throws(CatalogError) {
+        try transaction(isSynced: false) { () throws(CatalogError) in
+            for entry in entries { try CatalogColumns.run(upsertUnfinished, entry) }
+            for id in ids { try run(deleteUnfinished, id) }
+        }
     }
 
     /// Deletes all or none; ids that aren't there are no failure.
     func delete(_ ids: [UploadID]) throws(CatalogError) {
         try transaction { () throws(CatalogError) in
-            for id in ids { try delete(id) }
+            for id in ids { try run(delete, id) }
         }
     }
 
-    private func delete(_ id: UploadID) throws(CatalogError) {
+    /// Keeps a number in place of the last one.
+    func keep(number: Int64) throws(CatalogError) {
+        try transaction { () throws(CatalogError) in
+            try database.execute("DELETE FROM numbers")
+            try database.execute("INSERT INTO numbers (kept) VALUES (\(number))")
+        }
+    }
+
+    private func run(_ statement: Statement, _ id: UploadID) throws(CatalogError) {
         try id.withBytes { (bytes) throws(CatalogError) in
-            delete.bind(1, blob: bytes)
-            try delete.run()
+            statement.bind(1, blob: bytes)
+            try statement.run()
         }
     }
 
-    private func transaction(_ body: () throws(CatalogError) -> Void) throws(CatalogError) {
+    private func transaction(
+        isSynced: Bool = true, _ body: () throws(CatalogError) -> Void
+    ) throws(CatalogError) {
+        try sync(isSynced && isDurable)
         try begin.run()
         do throws(CatalogError) {
             try body()
@@ -101,5 +127,12 @@ final class CatalogWriter: @unchecked Sendable {
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
             throw error
         }
+    }
+
+    /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
+    private func sync(_ wanted: Bool) throws(CatalogError) {
+        guard isDurable, wanted != syncs else { return }
+        try database.execute("PRAGMA synchronous = \(wanted ? "FULL" : "NORMAL")")
+        syncs = wanted
     }
 }

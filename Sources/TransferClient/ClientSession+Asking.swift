@@ -45,7 +45,7 @@ extension ClientSession {
                 run.feed.add(question.split)
             }
         } catch {
-            run.channel.send(question.split.whole) { .failed($0, error) }
+            report(question.split.whole, of: question.split) { .failed($0, error) }
         }
         question.split.whole.asked = nil
         tellProducer()

@@ -31,7 +31,7 @@ extension ClientSession {
         questions = [:]
         guard case .lost = ending else { return }
         run.lanes.lookups.lost()
-        let lost = inFlight.takeAll()
+        let lost = takeUnacknowledged()
         hasLostParts = lost.contains(where: \.isShared)
         run.feed.putBack(lost)
     }

@@ -125,7 +125,11 @@ actor ClientSession {
     }
 
     /// Uploads that were begun and have no result, in order; they are the caller's from now on.
-    func takeUnacknowledged() -> [PendingUpload] { inFlight.takeAll() }
+    func takeUnacknowledged() -> [PendingUpload] {
+        let uploads = inFlight.takeAll()
+        for upload in uploads { ended(upload) }
+        return uploads
+    }
 
     /// Ends at once.
     func cancel() {
@@ -227,6 +231,7 @@ extension ClientSession {
             inFlight.add(upload)
             // Should it have to be sent again, it may be known by then.
             upload.isUnknown = false
+            run.abandoned.began(upload)
             lastBegun = upload.id
             answer = .none
         }
@@ -236,6 +241,7 @@ extension ClientSession {
         for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
         for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
+        for (split, code) in chunk.failedInParts { giveUp(split, code) }
         for (upload, failure) in chunk.unread { unread(upload, failure) }
         guard !chunk.isEmpty, !isOver else { return }
         askForLane(produced: chunk.count)
@@ -258,7 +264,7 @@ extension ClientSession {
     /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
     private func unread(_ upload: PendingUpload, _ failure: LocalFailure) {
         guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
-        run.channel.send(upload) { .failed($0, failure) }
+        report(upload, of: upload.split) { .failed($0, failure) }
     }
 
     private func compress(_ chunk: OutgoingChunk) async {
@@ -410,8 +416,10 @@ extension ClientSession {
         questions[result.id] = nil
         if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
         if result.id == lastBegun { answer = .settled }
-        if let failure {
-            run.channel.send(upload) { .failed($0, failure) }
+        if upload.isDrop {
+            // Nobody waits for it.
+        } else if let failure {
+            report(upload, of: upload.split) { .failed($0, failure) }
         } else if shouldRetry(upload, result) {
             upload.asked?.restart()
             putBack(upload, result)
@@ -425,13 +433,14 @@ extension ClientSession {
                 upload.asked = nil
             }
         }
+        ended(upload)
         tellProducer()
     }
 
     /// - Parameter digest: of the content as it was sent, if all of it was.
     func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
         hasProgressed = true
-        run.channel.send(upload) { makeReport($0, result, digest) }
+        report(upload, of: upload.split) { makeReport($0, result, digest) }
     }
 
     private func makeReport(_ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?) -> UploadReport {

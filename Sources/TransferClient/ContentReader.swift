@@ -21,6 +21,7 @@ final class ContentReader {
             self.init(try SourceFile(path: path, followsLinks: followsLinks))
         case .part(let split, let range): self.init(copying: try split.reader(of: range))
         case .assembly(let split): self.init(copying: try split.readerOfEnd())
+        case .drop(let split): self.init(size: split.knownSize ?? 0)
         case .bytes(let bytes): self.init(.bytes(bytes, position: 0), size: UInt64(bytes.count))
         // Read a block at a time, and each block has a reader of its own.
         case .stream, .rest: self.init(size: nil)

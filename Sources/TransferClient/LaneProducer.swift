@@ -154,7 +154,9 @@ final class LaneProducer: @unchecked Sendable {
     }
 
     private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
-        if let reported = pending.takeReported() { chunk.reports.append(.failed(reported, failure)) }
+        guard let reported = pending.takeReported() else { return }
+        chunk.reports.append(.failed(reported, failure))
+        if let split = pending.split { chunk.failedInParts.append((split, failure.code)) }
     }
 
     /// - Returns: false when it has to wait, mostly because the chunk has no room for it.
@@ -168,6 +170,7 @@ final class LaneProducer: @unchecked Sendable {
                 readStream(pending, chunk)
                 return true
             }
+            if pending.isDrop { return appendDrop(pending, reader, chunk) }
             if isLong(pending, reader) {
                 guard chunk.room >= OutgoingChunk.controlRoom, chunk.asked.count < orders.questions else {
                     return false
@@ -274,6 +277,23 @@ extension LaneProducer {
         chunk.begun.append(pending)
         return true
     }
+
+    /// Appends what takes back all that the server has of an upload.
+    ///
+    /// - Returns: false when the chunk has no room for it.
+    private func appendDrop(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) -> Bool {
+        guard chunk.room >= OutgoingChunk.controlRoom else { return false }
+        var begin = makeBegin(pending, reader)
+        begin.scope = .assembly
+        // Whatever has the name now: nothing is to be stored.
+        begin.conflict = .keepBoth
+        var frames: [UInt8] = []
+        Message.begin(begin).encode(into: &frames)
+        Message.abort.encode(into: &frames)
+        chunk.append(frames)
+        chunk.begun.append(pending)
+        return true
+    }
 }
 
 // MARK: Long uploads
@@ -348,7 +368,7 @@ extension LaneProducer {
                 let (isFull, end) = try upload.readOn()
                 isWaiting = !isFull
                 if let end { feed.putBack([end]) }
-            case .file, .bytes, .part, .assembly: break
+            case .file, .bytes, .part, .assembly, .drop: break
             }
         } catch {
             isWaiting = true

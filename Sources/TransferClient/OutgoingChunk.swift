@@ -56,6 +56,9 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads that end here without an answer of the server.
     var reports: [UploadReport] = []
 
+    /// What these were parts or ends of, and how it was reported.
+    var failedInParts: [(any UploadInParts, ResultCode)] = []
+
     /// Streams that could not be read, and why.
     var unread: [(PendingUpload, LocalFailure)] = []
 

@@ -17,6 +17,8 @@ final class PendingUpload: @unchecked Sendable {
         case rest(StreamUpload)
         /// What ends a long upload, when all its parts are there.
         case assembly(any UploadInParts)
+        /// Takes back what the server has of a long upload, when nobody can go on with it.
+        case drop(any UploadInParts)
     }
 
     /// Until a file was opened, any.
@@ -52,6 +54,9 @@ final class PendingUpload: @unchecked Sendable {
     /// Of the content, when all of it is in one chunk.
     var digest: Digest?
     var attempts = 0
+
+    /// What the server has of it is of no more use. Touched on the run's loop only.
+    var isGivenUp = false
 
     /// - Parameter hasOwnID: whether the id stays, whatever the source is.
     init(
@@ -100,16 +105,19 @@ final class PendingUpload: @unchecked Sendable {
         switch content {
         case .part(let split, _), .assembly(let split): split
         case .rest(let stream): stream
-        case .file, .bytes, .stream: nil
+        case .file, .bytes, .stream, .drop: nil
         }
     }
+
+    /// Whether it only takes back: then nobody waits for what comes of it.
+    var isDrop: Bool { if case .drop = content { true } else { false } }
 
     /// Whether somebody else decides when there is something to send.
     var mayBlock: Bool {
         switch content {
         case .stream: asked == nil
         case .rest: true
-        case .file, .bytes, .part, .assembly: false
+        case .file, .bytes, .part, .assembly, .drop: false
         }
     }
 
@@ -122,6 +130,7 @@ final class PendingUpload: @unchecked Sendable {
     /// What to report when this has come to an end: of an upload in parts, only the first end counts, and it is the whole
     /// that is reported.
     func takeReported() -> PendingUpload? {
+        guard !isDrop else { return nil }
         guard let split = split ?? asked else { return self }
         return split.finish() ? split.whole : nil
     }

@@ -118,11 +118,14 @@ actor PushRun {
     /// its last result has done its work.
     private func hasMore() async -> Bool {
         let feed = context.feed
+        var drops: [PendingUpload] = []
         while !isCancelled, let item = await context.pool.run({ feed.next() }) {
             switch item {
             case .report(let report): context.channel.send(.finished(report))
+            // Nothing is connected for that alone: the server throws it away by itself, later.
+            case .upload(let upload) where upload.isDrop: drops.append(upload)
             case .upload(let upload):
-                feed.putBack([upload])
+                feed.putBack(drops + [upload])
                 return true
             }
         }

@@ -12,6 +12,7 @@ final class RunContext: Sendable {
     let feed: UploadFeed
     let channel = EventChannel()
     let lanes: Lanes
+    let abandoned = AbandonedUploads()
     let compressors: CompressorPool
 
     /// Seconds for which the server keeps what has arrived of an unfinished upload, as far as it said.

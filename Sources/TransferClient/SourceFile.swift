@@ -141,6 +141,7 @@ extension PendingUpload.Content {
         case .bytes(let bytes): return UInt64(bytes.count)
         case .part(_, let range): return UInt64(range.count)
         case .assembly(let split): return split.knownSize
+        case .drop: return 0
         case .stream, .rest: return nil
         case .file(let path, _):
             var status = stat()

@@ -17,6 +17,19 @@ final class Assembly: Sendable {
         /// Being written: each connection has one at most.
         var claims: [PartClaim] = []
         var isFinished = false
+        /// The newest connection that worked on it, and the push that it is part of.
+        var newest: (connection: Int, run: UInt64?)?
+
+        mutating func note(_ connection: Int, _ run: UInt64?) {
+            guard newest.map({ $0.connection <= connection }) ?? true else { return }
+            newest = (connection, run)
+        }
+
+        /// Whether nobody newer, and of another push, works on it.
+        func mayBeTakenBack(by connection: Int, _ run: UInt64?) -> Bool {
+            guard let newest, newest.connection > connection else { return true }
+            return run != nil && newest.run == run
+        }
 
         /// Whether no newer connection has any of the bytes.
         func allows(_ range: Range<UInt64>, _ connection: Int) -> Bool {
@@ -99,15 +112,17 @@ final class Assembly: Sendable {
     ///
     /// - Parameters:
     ///   - connection: the number of the caller's; they grow.
+    ///   - run: the push that it is part of.
     ///   - stage: opens the file, where it is not open.
     /// - Returns: what there is of it.
     /// - Throws: `incomplete` when a newer connection works on it; `busy` when it is being completed; what `stage` throws.
     func takeOver(
-        connection: Int, stage: () throws(StoreError) -> StagedFile
+        connection: Int, run: UInt64?, stage: () throws(StoreError) -> StagedFile
     ) throws(StoreError) -> Presence {
         try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .beingCompleted }
             guard state.claims.allSatisfy({ $0.connection <= connection }) else { throw .takenOver }
+            state.note(connection, run)
             state.revoke(0..<UInt64.max)
             guard state.staged == nil else { return .known(state.parts) }
             return .unread(try state.place(stage))
@@ -131,16 +146,18 @@ final class Assembly: Sendable {
     ///
     /// - Parameters:
     ///   - connection: the number of the caller's; they grow.
+    ///   - run: the push that it is part of.
     ///   - stage: opens the file, for the first claim.
     /// - Throws: `incomplete` when a newer connection has any of the bytes; `busy` when the upload is being completed; what
     ///   `stage` throws.
     func claim(
-        _ range: Range<UInt64>, connection: Int, stage: () throws(StoreError) -> StagedFile
+        _ range: Range<UInt64>, connection: Int, run: UInt64?, stage: () throws(StoreError) -> StagedFile
     ) throws(StoreError) -> PartClaim {
         try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .beingCompleted }
             guard state.allows(range, connection) else { throw .takenOver }
             let staged = try state.place(stage)
+            state.note(connection, run)
             state.revoke(range)
             state.parts.remove(in: range)
             let claim = PartClaim(range, connection: connection, of: self, in: staged)
@@ -197,6 +214,25 @@ final class Assembly: Sendable {
     /// Ends the assembly and throws away what it holds.
     func giveUp() {
         state.withLock { $0.finish() }?.discard()
+    }
+
+    /// Ends the assembly and throws away what there is of the upload, at the wish of its client.
+    ///
+    /// - Parameters:
+    ///   - connection: the number of the caller's; they grow.
+    ///   - run: the push that it is part of.
+    ///   - remove: throws the file away, where it is not open.
+    /// - Throws: `incomplete` when a newer connection of another push works on it; `busy` when it is being completed; what
+    ///   `remove` throws.
+    func takeBack(
+        connection: Int, run: UInt64?, remove: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try state.withLock { (state) throws(StoreError) in
+            guard !state.isFinished else { throw .beingCompleted }
+            guard state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
+            // Before the lock is given up, so that nobody finds what is about to go.
+            if let staged = state.finish() { staged.discard() } else { try remove() }
+        }
     }
 
     /// Lets go of the file, which stays as it is.

@@ -2,8 +2,8 @@ import TransferCatalog
 import TransferProtocol
 import TransferSystem
 
-/// The uploads that were acknowledged: the last ones in memory, all of them in the catalog. An upload does not fail
-/// because the catalog does; the log tells.
+/// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, which also says what is
+/// unfinished. An upload does not fail because the catalog does; the log tells.
 final class KnownUploads: Sendable {
     /// What the log was not told yet.
     private struct Trouble {
@@ -24,6 +24,9 @@ final class KnownUploads: Sendable {
     private let catalog: Catalog
     private let recent = RecentResults()
     private let filter: UploadFilter
+    private let unfinished = UnfinishedUploads()
+    /// Held while something is said of unfinished uploads, so that what was said last counts.
+    private let tellingUnfinished = Locked(())
     private let log: Log
     private let trouble = Locked(Trouble())
 
@@ -39,6 +42,7 @@ final class KnownUploads: Sendable {
         var ids: [UploadID] = []
         do throws(CatalogError) {
             try catalog.forEachEntry { entry in
+                guard entry.state != .unfinished else { return unfinished.add([entry.id]) }
                 ids.append(entry.id)
                 guard ids.count == Self.loadStep else { return }
                 filter.add(ids)
@@ -69,6 +73,7 @@ final class KnownUploads: Sendable {
         guard !entries.isEmpty else { return }
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
+        unfinished.end(entries.lazy.map(\.id))
         do throws(CatalogError) {
             try catalog.record(entries)
             rejoice()
@@ -88,6 +93,8 @@ final class KnownUploads: Sendable {
 
     /// The server is over.
     func close() {
+        // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.
+        recordUnfinished()
         do throws(CatalogError) {
             try catalog.close()
         } catch {
@@ -97,6 +104,24 @@ final class KnownUploads: Sendable {
 
     /// - Returns: how many the catalog knows.
     func count() throws(CatalogError) -> Int { try catalog.count() }
+
+    /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
+    var receiptNumber: UInt64 {
+        do throws(CatalogError) {
+            return try catalog.receiptNumber
+        } catch {
+            complain(error, unrecorded: 0)
+            return 0
+        }
+    }
+
+    func keep(receiptNumber: UInt64) {
+        do throws(CatalogError) {
+            try catalog.keep(receiptNumber: receiptNumber)
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
 
     private func complain(_ error: CatalogError, unrecorded: Int) {
         let now = monotonicNanoseconds()
@@ -117,5 +142,36 @@ final class KnownUploads: Sendable {
             return trouble.unrecorded
         }
         if let total { log.write([.catalogWorks(unrecorded: total)]) }
+    }
+}
+
+// MARK: Unfinished ones
+
+extension KnownUploads {
+    /// Work on an upload in parts begins.
+    ///
+    /// - Returns: whether somebody has to call `recordUnfinished`, some time.
+    func begin(_ entry: CatalogEntry) -> Bool { unfinished.begin(entry) }
+
+    /// Writes down what has begun.
+    func recordUnfinished() {
+        tell { unfinished.takeWaiting() }
+    }
+
+    /// Forgets unfinished uploads that nothing is left of.
+    ///
+    /// - Parameter isThere: whether somebody can go on with an upload.
+    func forgetUnfinished(unless isThere: (UploadID) -> Bool) {
+        tell(forgetting: { unfinished.removeAll(unless: isThere) })
+    }
+
+    private func tell(_ entries: () -> [CatalogEntry] = { [] }, forgetting given: () -> [UploadID] = { [] }) {
+        tellingUnfinished.withLock { _ in
+            do throws(CatalogError) {
+                try catalog.recordUnfinished(entries(), forgetting: given())
+            } catch {
+                complain(error, unrecorded: 0)
+            }
+        }
     }
 }

@@ -150,7 +150,7 @@ extension Receiving {
         case .part(let part):
             guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
             target = .part(
-                try assembly.claim(part.offset..<part.offset + size, connection: connection) {
+                try assembly.claim(part.offset..<part.offset + size, connection: connection, run: run) {
                     [context] () throws(StoreError) in
                     try context.store.resume(id: part.upload, size: part.total)
                 })

@@ -27,9 +27,9 @@ package actor Server {
         do throws(StoreError) {
             let store = try FileStore(
                 path: configuration.directory, durability: configuration.durability, limits: configuration.space)
-            let (issuer, identity) = try Self.issuer(configuration) ?? (nil, nil)
-            self.identity = identity
-            context = ServerContext(configuration: configuration, store: store, log: log, issuer: issuer)
+            let (signer, event) = try Self.identity(configuration) ?? (nil, nil)
+            identity = event
+            context = ServerContext(configuration: configuration, store: store, log: log, identity: signer)
             context.expire(leftovers: true)
         } catch {
             throw ServerError(error.message)
@@ -48,15 +48,15 @@ package actor Server {
     /// What signs receipts, with the identity in the server's own folder, which the store has locked.
     ///
     /// - Returns: that, and what to log; nothing where acknowledgements don't promise enough.
-    private static func issuer(_ configuration: ServerConfiguration) throws(StoreError) -> (ReceiptIssuer?, LogEvent?)?
-    {
+    private static func identity(
+        _ configuration: ServerConfiguration
+    ) throws(StoreError) -> (ServerIdentity?, LogEvent?)? {
         // A receipt is worth no more than the acknowledgement.
         guard configuration.durability == .commit else { return nil }
         do throws(ServerIdentity.Fault) {
             let folder = "\(configuration.directory)/\(RelativePath.reservedName)"
             let (identity, isNew) = try ServerIdentity.open(in: folder)
-            let issuer = ReceiptIssuer(identity, numbers: ReceiptNumbers())
-            return (issuer, .identity(identity.key, isNew: isNew))
+            return (identity, .identity(identity.key, isNew: isNew))
         } catch {
             throw StoreError(.storageFailed, error.message)
         }
@@ -102,7 +102,10 @@ package actor Server {
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
-        await context.pool.run { [context] in context.known.close() }
+        await context.pool.run { [context] in
+            context.forgetUnfinished()
+            context.known.close()
+        }
         context.store.unlock()
         context.log.write([.stopped])
     }
@@ -219,7 +222,11 @@ extension Server {
         permits.release()
         ended.fire()
         letPartsGo()
-        if sessions.isEmpty, !isStopping { context.pool.submit { [context] in context.known.settle() } }
+        guard sessions.isEmpty, !isStopping else { return }
+        context.pool.submit { [context] in
+            context.forgetUnfinished()
+            context.known.settle()
+        }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.

@@ -20,5 +20,11 @@ extension ServerContext {
         } catch {
             log.write([.expiryFailed(error)])
         }
+        forgetUnfinished()
+    }
+
+    /// Lets the catalog forget the unfinished uploads whose parts are gone: taken back, refused, or too old.
+    func forgetUnfinished() {
+        known.forgetUnfinished { [store, assemblies] in assemblies[$0] != nil || store.hasPart($0) }
     }
 }

@@ -27,15 +27,23 @@ final class ServerContext: Sendable {
     /// Buffers for all sessions together; with 256 KiB each, 16 MiB.
     static let bufferCount = 64
 
-    init(configuration: ServerConfiguration, store: FileStore, log: Log, issuer: ReceiptIssuer?) {
+    /// - Parameter identity: that signs receipts.
+    init(configuration: ServerConfiguration, store: FileStore, log: Log, identity: ServerIdentity?) {
         self.configuration = configuration
         self.store = store
         self.log = log
-        known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
-        self.issuer = issuer
+        let known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
+        self.known = known
+        issuer = identity.map { identity in
+            let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
+            return ReceiptIssuer(identity, numbers: numbers)
+        }
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
-        pool.submit { [known] in known.load() }
+        pool.submit { [self] in
+            known.load()
+            forgetUnfinished()
+        }
     }
 
     /// A catalog that cannot be used is no reason not to start.

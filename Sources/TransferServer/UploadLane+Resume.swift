@@ -25,8 +25,8 @@ extension UploadLane {
 
     /// - Returns: how many blocks there are.
     private func tell(_ begin: Begin) throws(StoreError) -> Int {
-        let assembly = try enter(begin.id, total: begin.size, begin.digest)
-        let presence = try assembly.takeOver(connection: connection) { [context] () throws(StoreError) in
+        let assembly = try enter(begin.id, total: begin.size, begin)
+        let presence = try assembly.takeOver(connection: connection, run: run) { [context] () throws(StoreError) in
             try context.store.resume(id: begin.id, size: begin.size)
         }
         var count = 0
@@ -49,6 +49,31 @@ extension UploadLane {
             }
         }
         return count
+    }
+}
+
+/// What is taken back.
+extension UploadLane {
+    /// Ends an upload that its client doesn't want any more. What has arrived of one in parts goes, too.
+    func takeBack(_ receiving: Receiving) {
+        var error = StoreError(.aborted, "The client took the upload back.")
+        if receiving.begin.scope == .assembly {
+            do throws(StoreError) {
+                try throwAway(receiving.begin)
+            } catch let failure {
+                error = failure
+            }
+        }
+        reject(receiving, error)
+    }
+
+    private func throwAway(_ begin: Begin) throws(StoreError) {
+        let assembly = try enter(begin.id, total: nil, begin)
+        // Its file has no name any more, or nobody can say so.
+        defer { if assembly.isFinished { context.assemblies.remove(assembly) } }
+        try assembly.takeBack(connection: connection, run: run) { [context] () throws(StoreError) in
+            try context.store.removePart(begin.id)
+        }
     }
 }
 

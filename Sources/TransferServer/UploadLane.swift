@@ -1,6 +1,7 @@
 import Synchronization
 import TransferCatalog
 import TransferCodec
+import TransferIO
 import TransferProtocol
 import TransferReceipts
 import TransferStore
@@ -103,7 +104,7 @@ final class UploadLane: @unchecked Sendable {
             state = .idle
             if ready.count >= context.configuration.filesAtOnce { publish() }
         case (.abort, .receiving(let receiving)):
-            reject(receiving, StoreError(.aborted, "The client took the upload back."))
+            takeBack(receiving)
             state = .idle
         case (.end, _), (.abort, _): state = .idle
         case (.data, _), (.block, _): break
@@ -147,7 +148,7 @@ final class UploadLane: @unchecked Sendable {
         }
     }
 
-    private func reject(_ receiving: Receiving, _ error: StoreError) {
+    func reject(_ receiving: Receiving, _ error: StoreError) {
         receiving.discard()
         state = .rejected
         settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
@@ -183,11 +184,13 @@ final class UploadLane: @unchecked Sendable {
         case .whole: return nil
         case .assembly: return context.assemblies[begin.id]
         case .part(let part):
-            return try enter(part.upload, total: part.total, begin.digest)
+            return try enter(part.upload, total: part.total, begin)
         }
     }
 
-    func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
+    /// - Parameter begin: of a part, or a question about the whole.
+    func enter(_ id: UploadID, total: UInt64?, _ begin: Begin) throws(StoreError) -> Assembly {
+        let function = begin.digest
         if let known = assemblies[id], !known.isFinished {
             try known.check(total: total, function)
             return known
@@ -198,7 +201,17 @@ final class UploadLane: @unchecked Sendable {
         }
         let assembly = try context.assemblies.enter(id, total: total, function)
         assemblies[id] = assembly
+        noteUnfinished(id, total: total, begin)
         return assembly
+    }
+
+    /// Lets the catalog say that the upload is unfinished. Nobody waits for that.
+    private func noteUnfinished(_ id: UploadID, total: UInt64?, _ begin: Begin) {
+        let entry = CatalogEntry(
+            id: id, state: .unfinished, path: begin.path, kind: begin.kind, size: total ?? 0, sender: peer,
+            begun: utcNanoseconds(), run: run)
+        guard context.known.begin(entry) else { return }
+        context.pool.submit { [known = context.known] in known.recordUnfinished() }
     }
 
     private func dropFinished() {

@@ -9,6 +9,29 @@ extension Disk {
         try run("read", .read(file)) { Glibc.read(file, buffer.baseAddress, buffer.count) }
     }
 
+    /// As above, at a place.
+    func read(
+        _ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    ) throws(SystemError) -> Int {
+        try run("pread", .read(file)) { pread(file, buffer.baseAddress, buffer.count, off_t(clamping: offset)) }
+    }
+
+    /// - Parameter whence: SEEK_DATA or SEEK_HOLE.
+    /// - Returns: where the next of these begins.
+    func seek(_ file: Int32, from offset: UInt64, _ whence: Int32) throws(SystemError) -> UInt64 {
+        UInt64(max(0, try run("lseek", .seek(file)) { lseek(file, off_t(clamping: offset), whence) }))
+    }
+
+    func status(_ file: Int32) throws(SystemError) -> stat {
+        var status = stat()
+        try run("fstat", .examine(file)) { fstat(file, &status) }
+        return status
+    }
+
+    func truncate(_ file: Int32, to size: UInt64) throws(SystemError) {
+        try run("ftruncate", .truncate(file, size: size)) { ftruncate(file, off_t(clamping: size)) }
+    }
+
     /// - Returns: bytes that were written, maybe not all.
     func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(SystemError) -> Int {
         try run("pwrite", .write(file, bytes: bytes, offset: offset)) {

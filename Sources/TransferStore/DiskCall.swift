@@ -6,14 +6,18 @@ enum DiskCall {
     case makeDirectory(directory: Int32, name: String)
     /// fstatat(2).
     case status(directory: Int32, name: String)
-    /// statfs(2) and statvfs(3), by descriptor.
+    /// fstat(2), and statfs(2) and statvfs(3) by descriptor.
     case examine(Int32)
-    /// The result is the number of bytes.
+    /// read(2) or pread(2); the result is the number of bytes.
     case read(Int32)
+    /// lseek(2) for what is a hole and what is not; the result is a place in the file.
+    case seek(Int32)
     /// pwrite(2); the result is the number of bytes.
     case write(Int32, bytes: UnsafeRawBufferPointer, offset: UInt64)
     /// fallocate(2).
     case reserve(Int32, size: UInt64)
+    /// ftruncate(2).
+    case truncate(Int32, size: UInt64)
     case setTimes(Int32)
     case setPermissions(Int32)
     /// sync_file_range(2), without waiting.

@@ -30,6 +30,27 @@ extension FileStore {
         return staged
     }
 
+    /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
+    package func hasPart(_ id: UploadID) -> Bool {
+        do throws(SystemError) {
+            return try incoming.directory.status(StagedFile.resumableName(id)) != nil
+        } catch {
+            return true
+        }
+    }
+
+    /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
+    package func removePart(_ id: UploadID) throws(StoreError) {
+        try attempt("remove the part of the upload") { () throws(SystemError) in
+            do throws(SystemError) {
+                try incoming.directory.unlink(StagedFile.resumableName(id))
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+            }
+        }
+        space?.release(part: id)
+    }
+
     /// Files of uploads that are not complete.
     package struct Unfinished: Equatable, Sendable {
         package var count = 0

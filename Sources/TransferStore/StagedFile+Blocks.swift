@@ -69,15 +69,13 @@ extension StagedFile {
     }
 
     private func size() throws(SystemError) -> UInt64 {
-        var status = stat()
-        try system("fstat") { fstat(number, &status) }
-        return UInt64(max(0, status.st_size))
+        UInt64(max(0, try disk.status(number).st_size))
     }
 
     /// - Returns: nothing when there is no more data.
     private func seek(_ position: UInt64, _ whence: Int32) throws(SystemError) -> UInt64? {
         do throws(SystemError) {
-            return UInt64(max(0, try system("lseek") { lseek(number, off_t(clamping: position), whence) }))
+            return try disk.seek(number, from: position, whence)
         } catch {
             guard error.errno == ENXIO else { throw error }
             return nil
@@ -90,12 +88,8 @@ extension StagedFile {
         let hasher = BlockHasher(function)
         var position = range.lowerBound
         while position < range.upperBound {
-            let wanted = min(buffer.count, Int(range.upperBound - position))
-            let count = pread(number, buffer.baseAddress, wanted, off_t(clamping: position))
-            guard count > 0 else {
-                guard count < 0, errno == EINTR else { return nil }
-                continue
-            }
+            let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(range.upperBound - position)))
+            guard let count = try? disk.read(number, into: wanted, at: position), count > 0 else { return nil }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             position += UInt64(count)
         }
@@ -106,7 +100,7 @@ extension StagedFile {
     package func trim(to size: UInt64) throws(StoreError) {
         try attempt("set the size of the file") { () throws(SystemError) in
             guard try self.size() > size else { return }
-            try system("ftruncate") { ftruncate(number, off_t(clamping: size)) }
+            try disk.truncate(number, to: size)
         }
     }
 }

@@ -42,7 +42,7 @@ package final class StagedFile: @unchecked Sendable {
 
     var number: Int32 { descriptor.number }
 
-    private var disk: Disk { incoming.directory.disk }
+    var disk: Disk { incoming.directory.disk }
     /// Once published, the stored file's: giving it its name changed it.
     var identity: FileIdentity? { try? FileIdentity(of: number) }
 
@@ -131,9 +131,7 @@ package final class StagedFile: @unchecked Sendable {
     /// Bytes that the file takes already.
     private var space: UInt64 {
         get throws(SystemError) {
-            var status = stat()
-            try system("fstat") { fstat(number, &status) }
-            return UInt64(max(0, status.st_blocks)) * 512
+            UInt64(max(0, try disk.status(number).st_blocks)) * 512
         }
     }
 
@@ -240,7 +238,7 @@ package final class StagedFile: @unchecked Sendable {
 extension StagedFile {
     static let partSuffix = ".part"
 
-    private static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
+    static func resumableName(_ id: UploadID) -> String { "\(id)\(partSuffix)" }
 
     /// The upload whose resumable part has the name.
     static func upload(ofPart name: String) -> UploadID? {

@@ -64,13 +64,50 @@ import TransferTestSupport
         let catalog = fixture.open()
         let id = UploadID.random()
         var unfinished = CatalogEntry(id: id, state: .unfinished, path: "a", size: 0, begun: 1)
-        try catalog.recordUnfinished(unfinished)
+        try catalog.recordUnfinished([unfinished])
         unfinished.size = 7
-        try catalog.recordUnfinished(unfinished)
+        var later = unfinished
+        later.begun = 2
+        try catalog.recordUnfinished([later])
         #expect(try catalog.entry(for: id) == unfinished)
         try catalog.record([.sample(1, id: id)])
-        try catalog.recordUnfinished(unfinished)
-        #expect(try catalog.entry(for: id) == .sample(1, id: id))
+        for settles in [false, true] {
+            if settles { try catalog.settle() }
+            try catalog.recordUnfinished([unfinished])
+            #expect(try catalog.entry(for: id) == .sample(1, id: id))
+            try catalog.recordUnfinished([], forgetting: [id])
+            #expect(try catalog.entry(for: id) == .sample(1, id: id))
+        }
+        #expect(try all(catalog) == [.sample(1, id: id)])
+    }
+
+    @Test func anUnfinishedUploadIsForgotten() throws {
+        let catalog = fixture.open()
+        let entries = (0..<3).map { number in
+            CatalogEntry(id: .random(), state: .unfinished, path: "\(number)", size: 0, begun: 1)
+        }
+        try catalog.recordUnfinished(entries)
+        try catalog.recordUnfinished([], forgetting: [entries[1].id, .random()])
+        #expect(try all(catalog) == [entries[0], entries[2]])
+        #expect(try all(fixture.open()) == [entries[0], entries[2]])
+    }
+
+    /// What costs no sync leaves the next acknowledgement its own.
+    @Test func onlyAcknowledgementsAreSynced() throws {
+        let unfinished = CatalogEntry(id: .random(), state: .unfinished, path: "a", size: 0, begun: 1)
+        for isDurable in [true, false] {
+            let fixture = try CatalogFixture()
+            _ = fixture.open(isDurable: isDurable)
+            let file = CatalogFile(path: fixture.path, isDurable: isDurable, calls: CatalogCalls())
+            let writer = try file.openWriter(validates: false)
+            // sqlite.org/pragma.html#pragma_synchronous: 0 off, 1 normal, 2 full.
+            func level() throws -> Int64? { try writer.database.execute("PRAGMA synchronous") }
+            #expect(try level() == (isDurable ? 2 : 0))
+            try writer.writeUnfinished([unfinished])
+            #expect(try level() == (isDurable ? 1 : 0))
+            try writer.append([CatalogBatch([.sample(1)])])
+            #expect(try level() == (isDurable ? 2 : 0))
+        }
     }
 
     /// What was recorded is found before it is settled, and as well after the process died before it could be.
@@ -176,7 +213,7 @@ import TransferTestSupport
         var another = CatalogEntry.sample(2)
         another.size = 1 << 20
         try catalog.record([huge, another])
-        try catalog.recordUnfinished(CatalogEntry(id: .random(), state: .unfinished, path: "a", size: 5, begun: 1))
+        try catalog.recordUnfinished([CatalogEntry(id: .random(), state: .unfinished, path: "a", size: 5, begun: 1)])
         #expect(
             try catalog.totals() == [
                 .committed: CatalogTotals(uploads: 2, bytes: (1 << 62) + 3 + (1 << 20)),

@@ -174,7 +174,16 @@ import TransferTestSupport
                     guard case .resume(let begin) = message else { continue }
                     #expect(begin.size == nil && begin.scope == .assembly)
                     peer.send(.accept(begin.id))
-                    peer.commitNext()
+                    // Of no more use, so it is taken back: before what comes after it, or behind that.
+                    for _ in 0..<2 {
+                        guard let next = peer.nextBegin() else { return }
+                        guard next.id == begin.id else {
+                            peer.commit(next)
+                            continue
+                        }
+                        #expect(next.scope == .assembly)
+                        peer.send(.result(UploadResult(id: next.id, code: .aborted)))
+                    }
                 }
             })
         let content = [UInt8](repeating: 7, count: 9 * Limits.blockSize)

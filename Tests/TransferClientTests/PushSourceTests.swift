@@ -6,6 +6,35 @@ import TransferTestSupport
 
 /// Sources that are not plain files.
 @Suite struct PushSourceTests {
+    /// The next push of the file is another upload, so nothing of this one may stay on the server.
+    @Test(arguments: [1, 3]) func nothingStaysOfALongFileThatChanges(_ lanes: Int) async throws {
+        try await withServer { server in
+            let directory = try TemporaryDirectory(prefersMemory: true)
+            let path = directory.path("big")
+            // Whoever is told of its progress may be told too late.
+            for attempt in 0..<50 {
+                try Files.write(path, [UInt8(attempt)])
+                #expect(truncate(path, 96 << 20) == 0)
+                var configuration = ClientConfiguration.patient
+                configuration.lanes = .fixed(lanes)
+                let client = try TransferClient(server: server.address, configuration: configuration)
+                var code: ResultCode?
+                for try await event in client.push([.path(path), .text("after", name: "after")]) {
+                    switch event {
+                    case .progress: #expect(truncate(path, off_t(97 << 20 + attempt)) == 0)
+                    case .finished(let report) where report.source == path: code = report.result
+                    default: break
+                    }
+                }
+                if code == .committed { continue }
+                #expect(code == .sourceChanged)
+                #expect(server.parts.isEmpty)
+                return
+            }
+            Issue.record("the file never changed in time")
+        }
+    }
+
     @Test func specialFilesInADirectoryAreSkipped() async throws {
         try await withServer { server in
             let source = try TemporaryDirectory()

@@ -57,6 +57,20 @@ import TransferTestSupport
             #expect(outcome["broken"]?.message.contains("Broken") == true)
             #expect(outcome["after"]?.result == .committed)
             #expect(server.tree == ["after"])
+            #expect(server.parts.isEmpty)
+        }
+    }
+
+    /// Over several lanes, blocks of it are under way when it breaks.
+    @Test(arguments: [1, 4]) func nothingStaysOfALongStreamThatBreaks(_ lanes: Int) async throws {
+        try await withServer { server in
+            let pieces = (0..<9).map { _ in [UInt8](repeating: 1, count: 3 << 20) }
+            let outcome = try await server.address.outcome([
+                .stream(PieceSource(pieces, breaks: true), name: "broken"), .text("after", name: "after"),
+            ]) { $0.lanes = .fixed(lanes) }
+            #expect(outcome["broken"]?.result == .sourceUnreadable)
+            #expect(outcome["after"]?.result == .committed)
+            #expect(server.tree == ["after"] && server.parts.isEmpty)
         }
     }
 
@@ -78,6 +92,7 @@ import TransferTestSupport
         #expect(outcome.reports.first { $0.source != "after" }?.result == code)
         #expect(outcome["after"]?.result == .committed)
         #expect(server.tree == ["after", "taken"])
+        #expect(server.parts.isEmpty)
         await server.stop()
     }
 

@@ -45,6 +45,9 @@ struct RunningServer {
     /// The content of a file that the server stored.
     func stored(_ path: String) -> [UInt8]? { Files.read(directory.path("store/\(path)")) }
 
+    /// What it has of uploads that are not complete.
+    var parts: [String] { Files.tree(directory.path("store/.transfer/incoming")) }
+
     var tree: [String] { Files.tree(directory.path("store")) }
 
     func stop() async {

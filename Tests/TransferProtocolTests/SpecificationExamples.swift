@@ -92,6 +92,13 @@ enum SpecificationExamples {
                 Conversation { $0.append(.resume(Begin(id: id, path: "xy", size: 8 << 30, scope: .assembly))) }
             ),
             (
+                "`begin` and `abort` that take the same file back:",
+                Conversation {
+                    $0.append(.begin(Begin(id: id, path: "xy", size: 8 << 30, scope: .assembly)))
+                    $0.append(.abort)
+                }
+            ),
+            (
                 "`have`, the blocks 7 and 8:",
                 Conversation { $0.append(.have(Have(id: id, first: 7, digests: [digest, zeros]))) }
             ),

@@ -1,5 +1,6 @@
 import Testing
 import TransferProtocol
+import TransferSystem
 
 @testable import TransferReceipts
 
@@ -28,6 +29,19 @@ import TransferProtocol
         while ReceiptClock.microseconds() <= given + 100 {}
         #expect(ReceiptNumbers().take(1) > given + 99)
         #expect(given < 1 << 53)
+    }
+
+    /// Whatever the clock says, and whenever the server dies: what was kept is above all that was given.
+    @Test func whatIsKeptIsAboveWhatIsGiven() {
+        let kept = Locked([UInt64]())
+        let numbers = ReceiptNumbers(first: 1 << 60) { number in kept.withLock { $0.append(number) } }
+        #expect(kept.withLock { $0.count } == 1)
+        for count in [1, 1000, Limits.receiptBatch, 1 << 20, 1] {
+            let first = numbers.take(count)
+            #expect(kept.withLock { $0.last }.map { $0 > first + UInt64(count) } == true)
+        }
+        #expect(kept.withLock { $0 } == kept.withLock { $0 }.sorted())
+        #expect(kept.withLock { $0.count } <= 3)
     }
 
     @Test func saysWhatWasAcknowledged() throws {

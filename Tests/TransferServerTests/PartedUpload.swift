@@ -36,6 +36,13 @@ struct PartedUpload {
         return Frames.encoded(.begin(begin)) + Frames.end(other, function)
     }
 
+    /// Takes all of it back.
+    var withdrawal: [UInt8] {
+        var begin = Begin(id: id, path: path, size: 0, digest: function)
+        begin.scope = .assembly
+        return Frames.encoded(.begin(begin), .abort)
+    }
+
     /// Asks what there is.
     var question: [UInt8] {
         Frames.encoded(

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferCatalog
 import TransferProtocol
 import TransferReceipts
 import TransferServer
@@ -141,6 +142,46 @@ extension ServerTests {
                     let signed = try SignedReceipt(decoding: #require(try client.result().receipt))
                     seen.check(key, signed.receipt.number)
                 }
+            }
+        }
+
+        /// The catalog remembers what the clock has forgotten.
+        @Test func aClockThatIsTurnedBackRepeatsNoNumber() async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.path("store/.transfer/" + Catalog.fileName)
+            let seen = Seen()
+            // As when the clock had been in the year 2100 (microseconds).
+            let later: UInt64 = 4_102_444_800_000_000
+            try await serving(in: directory) { _ in }
+            try Catalog(path: path, isDurable: true) { _ in }.keep(receiptNumber: later)
+            for turn in 0..<3 {
+                try await serving(in: directory) { server in
+                    let (client, key) = try Self.client(of: server)
+                    // A new one each time, and one that has been acknowledged and gets another receipt.
+                    client.send(Frames.upload("x", [UInt8(turn)]) + Frames.upload("y", [1]))
+                    for _ in 0..<2 {
+                        let signed = try SignedReceipt(decoding: #require(try client.result().receipt))
+                        #expect(signed.receipt.number >= later)
+                        seen.check(key, signed.receipt.number)
+                    }
+                }
+            }
+        }
+
+        /// Then there is the clock.
+        @Test(arguments: ["lost", "damaged"]) func withoutACatalogNumbersGrow(_ how: String) async throws {
+            let directory = try TemporaryDirectory()
+            let path = directory.path("store/.transfer/" + Catalog.fileName)
+            let seen = Seen()
+            for turn in 0..<2 {
+                try await serving(in: directory) { server in
+                    let (client, key) = try Self.client(of: server)
+                    client.send(Frames.upload("x", [1]))
+                    let signed = try SignedReceipt(decoding: #require(try client.result().receipt))
+                    seen.check(key, signed.receipt.number)
+                }
+                guard turn == 0 else { continue }
+                if how == "lost" { #expect(unlink(path) == 0) } else { #expect(truncate(path, 100) == 0) }
             }
         }
 

@@ -39,7 +39,7 @@ extension DiskRecording {
         case .unlink(let directory, let name): remove(directory, name)
         case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
         case .syncAll: effects.append(.syncAll)
-        case .status, .examine, .read, .reserve, .setTimes, .setPermissions, .startWriting: break
+        case .status, .examine, .read, .seek, .truncate, .reserve, .setTimes, .setPermissions, .startWriting: break
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
     private static let wholeDisk = FileSystem(isMemory: false, syncsAsAWhole: true)
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
 
-    private static let codes: [Int32: ResultCode] = [
+    static let codes: [Int32: ResultCode] = [
         ENOSPC: .insufficientStorage, EDQUOT: .quotaExceeded, EIO: .storageFailed, EROFS: .storageFailed,
         EMFILE: .busy, ENOMEM: .busy,
     ]

@@ -129,7 +129,7 @@ extension DiskCall {
     /// - Parameter removals: whether what makes room counts, too.
     fileprivate func changes(including removals: Bool) -> Bool {
         switch self {
-        case .status, .examine, .read: false
+        case .status, .examine, .read, .seek: false
         case .open(_, _, let flags): flags & O_RDWR != 0
         case .unlink: removals
         default: true

@@ -1,0 +1,115 @@
+import Glibc
+import Testing
+import TransferCatalog
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// What the catalog says of uploads in parts that are not complete.
+    @Suite struct UnfinishedTests {
+        private static let content = SplitMix64.bytes(seed: 31, 2 * Limits.blockSize + 5)
+        private static let front = 0..<Limits.blockSize
+
+        private let directory: TemporaryDirectory
+        private let upload = PartedUpload("d/big", content)
+
+        init() throws {
+            directory = try TemporaryDirectory()
+        }
+
+        /// As somebody beside the server reads it.
+        private func entries() throws -> [CatalogEntry] {
+            let path = directory.path("store/.transfer/" + Catalog.fileName)
+            var entries: [CatalogEntry] = []
+            try Catalog(path: path, isDurable: false) { _ in }.forEachEntry { entries.append($0) }
+            return entries
+        }
+
+        private func has(_ state: CatalogEntry.State?) -> Bool {
+            (try? entries().map(\.state)) == (state.map { [$0] } ?? [])
+        }
+
+        @Test(arguments: [true, false]) func anUploadInPartsIsThereFromItsBeginning(_ isAskedFor: Bool) async throws {
+            try await serving(in: directory) { [self] server in
+                let client = try server.greetedClient(run: 7)
+                client.send(isAskedFor ? upload.question : upload.part(Self.front))
+                try server.waitUntil("the catalog knows the upload") { has(.unfinished) }
+                let entry = try #require(try entries().first)
+                #expect(entry.id == upload.id && entry.path == "d/big" && entry.size == UInt64(Self.content.count))
+                #expect(entry.begun > 0 && entry.committed == nil && entry.digest == nil && entry.run == 7)
+                #expect(entry.sender.hasPrefix("127.0.0.1:"))
+            }
+            #expect(has(.unfinished))
+        }
+
+        /// The next server goes on with it, and it has begun when it began.
+        @Test func itIsOneEntryToItsEnd() async throws {
+            try await serving(in: directory) { [self] server in
+                let client = try server.greetedClient()
+                #expect(try client.codes(to: upload.part(Self.front)) == [.staged])
+            }
+            let before = try entries()
+            try await serving(in: directory) { [self] server in
+                let client = try server.greetedClient()
+                client.send(upload.question)
+                while case .have = try client.answer() {}
+                let rest = upload.part(Self.front.upperBound..<Self.content.count)
+                #expect(try client.codes(to: rest) == [.staged])
+                #expect(try entries() == before)
+                #expect(try client.codes(to: upload.assembly) == [.committed])
+            }
+            let entry = try #require(try entries().first)
+            #expect(try entries().count == 1)
+            #expect(entry.state == .committed && entry.id == upload.id && entry.digest == Frames.digest(Self.content))
+        }
+
+        /// Refused at its end, so its part is gone.
+        @Test func whatIsRefusedLeavesTheCatalog() async throws {
+            try await serving(in: directory) { [self] server in
+                let client = try server.greetedClient()
+                let frames = upload.inOnePart + upload.assembly(digestOf: Self.content.reversed())
+                #expect(try client.codes(2, to: frames) == [.staged, .digestMismatch])
+                try server.waitUntil("the catalog knows the upload") { has(.unfinished) }
+                client.endSending()
+                try client.waitForClose()
+                try server.waitUntil("the catalog forgets the upload") { has(nil) }
+            }
+        }
+
+        @Test func whatIsTooOldLeavesTheCatalog() async throws {
+            try await serving(in: directory) { [self] server in
+                let client = try server.greetedClient()
+                #expect(try client.codes(to: upload.inOnePart) == [.staged])
+            }
+            #expect(has(.unfinished))
+            let old = timeval(tv_sec: time(nil) - 100, tv_usec: 0)
+            #expect(utimes(directory.path("store/.transfer/incoming/\(upload.id).part"), [old, old]) == 0)
+            try await serving({ $0.keepUnfinished = .seconds(50) }, in: directory) { [self] server in
+                try server.waitUntil("the catalog forgets the upload") { has(nil) }
+            }
+        }
+
+        /// Neither the part nor its entry is a loss, a stranger, or a promise.
+        @Test func aScrubLeavesItAlone() async throws {
+            let fixture = try ScrubFixture()
+            try await serving(in: fixture.directory) { [self] server in
+                let client = try server.greetedClient()
+                #expect(try client.codes(2, to: upload.inOnePart + Frames.upload("a", [1])) == [.staged, .committed])
+            }
+            for repairing in [false, true] {
+                let outcome = try fixture.scrub(repairing: repairing)
+                #expect(outcome.found.isEmpty && outcome.summary.isWell)
+                #expect(outcome.summary.unfinished.files == 1)
+            }
+            try await serving(in: fixture.directory) { [self] server in
+                let client = try server.greetedClient()
+                client.send(upload.question)
+                while case .have = try client.answer() {}
+                #expect(try client.codes(to: upload.assembly) == [.committed])
+            }
+            #expect(try fixture.scrub().found.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Glibc
+import TransferCodec
+import TransferProtocol
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+/// Every system call made to fail in turn while an upload goes on that has arrived in part before.
+@Suite struct FaultyResumeTests {
+    private static let fileSystem = FileSystem(isMemory: false, syncsAsAWhole: false)
+    private static let block = Limits.blockSize
+    private static let tail = 5000
+
+    /// Mostly a hole, as the bytes of its first block are mostly zero.
+    private static let content: [UInt8] = {
+        var content = [UInt8](repeating: 0, count: block)
+        content.put(SplitMix64.bytes(seed: 41, 4096), at: 0)
+        return content + SplitMix64.bytes(seed: 42, tail)
+    }()
+
+    private static let firstDigest = content[..<block].withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
+
+    private static let digest = content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
+
+    private let id = UploadID.random()
+
+    /// A store with the first block of the upload, and with what an earlier attempt has left behind its end.
+    private func prepare(_ script: ScriptedDisk) throws -> StoreFixture {
+        let fixture = try StoreFixture(fileSystem: Self.fileSystem, script: script)
+        let part = fixture.path(".transfer/incoming/\(id).part")
+        try Files.write(Array(Self.content[..<4096]), to: part)
+        try Files.check("truncate", truncate(part, off_t(Self.content.count + 100)))
+        return fixture
+    }
+
+    /// Asks what there is, adds what is missing, and publishes.
+    ///
+    /// - Returns: how many blocks were found.
+    private func resume(_ fixture: StoreFixture) throws -> Int {
+        let size = UInt64(Self.content.count)
+        let staged = try fixture.store.resume(id: id, size: size)
+        var found: [StagedFile.Block] = []
+        try staged.digestBlocks(of: size, .xxh128, threads: 1) { found += $0 }
+        let hasFirst = found.contains { $0.index == 0 && $0.digest == Self.firstDigest.bytes }
+        let start = hasFirst ? Self.block : 0
+        try Self.content[start...].withUnsafeBytes { bytes in try staged.write(bytes, at: UInt64(start)) }
+        try staged.trim(to: size)
+        let publication = Publication(
+            staged: staged, id: id, path: try RelativePath("a"), size: size, digest: Self.digest, conflict: .keepBoth,
+            modified: nil, permissions: nil)
+        _ = try fixture.publish([publication])[0].get()
+        return hasFirst ? 1 : 0
+    }
+
+    @Test func everyCallFails() throws {
+        let counting = ScriptedDisk()
+        let fixture = try prepare(counting)
+        counting.start()
+        #expect(try resume(fixture) == 1)
+        var failed: Set<String> = []
+        for code in FaultyDiskTests.codes.keys.sorted() + [EINTR] {
+            for call in 0..<counting.count {
+                let script = ScriptedDisk()
+                let fixture = try prepare(script)
+                script.start(fault: ScriptedDisk.Fault(call: call, kind: .error(code)))
+                try check(fixture, script, code, "call \(call), error \(code)")
+                failed.formUnion(script.failed)
+            }
+        }
+        #expect(failed.isSuperset(of: ["examine", "seek", "read", "truncate", "write", "reserve", "sync"]))
+    }
+
+    private func check(_ fixture: StoreFixture, _ script: ScriptedDisk, _ code: Int32, _ context: String) throws {
+        let context = "\(context): \(script.failed)"
+        do {
+            let found = try resume(fixture)
+            // Who cannot read a block doesn't have it.
+            #expect(found == 1 || code != EINTR, "\(context)")
+        } catch let error as StoreError {
+            #expect(error.code == FaultyDiskTests.codes[code], "\(context)")
+            // What has its name when a sync fails has all of its content.
+            let isWhole = script.failed.contains("sync") && Files.read(fixture.path("a")) == Self.content
+            #expect(fixture.visible.isEmpty || isWhole, "\(context)")
+        }
+        #expect(Files.descriptors(below: fixture.path(".transfer/incoming")).count <= 1, "\(context)")
+        script.mend()
+        #expect(throws: Never.self, "\(context)") { try resume(fixture) }
+        #expect(Files.read(fixture.path("a")) == Self.content, "\(context)")
+        #expect(fixture.visible == ["a"] && fixture.parts.isEmpty, "\(context)")
+        #expect(try fixture.publish("b", .one) == .committed("b"), "\(context)")
+    }
+
+    /// Where room is limited and the file is in memory, what the part takes already is looked at.
+    @Test func aPartThatCannotBeLookedAtIsNotGoneOnWith() throws {
+        let script = ScriptedDisk()
+        let temporary = try TemporaryDirectory(prefersMemory: true)
+        let store = try FileStore(
+            path: temporary.path("store"), durability: .commit, limits: SpaceLimits(quota: 64 << 20, minimumFree: 1),
+            fileSystem: Self.fileSystem, disk: script.disk)
+        let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+        let before = store.space?.used
+        script.start(fault: ScriptedDisk.Fault(call: 1, kind: .error(EIO)))
+        #expect(throws: StoreError.self) { try store.resume(id: id, size: UInt64(Self.content.count)) }
+        #expect(script.failed == ["examine"])
+        #expect(store.space?.used == before)
+        script.mend()
+        #expect(try resume(fixture) == 0)
+    }
+}
