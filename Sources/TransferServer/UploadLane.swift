@@ -138,7 +138,9 @@ final class UploadLane: @unchecked Sendable {
             publication.sender = sender
             ready.append((receiving, publication))
         case .staged(let result): settle(receiving, result)
-        case .known(let result): settle(receiving, withReceipt(result, receiving))
+        case .known(let result):
+            if let found = receiving.found { recordFound(receiving, result, found) }
+            settle(receiving, withReceipt(result, receiving))
         }
     }
 
@@ -152,6 +154,17 @@ final class UploadLane: @unchecked Sendable {
         for ((receiving, _), result) in zip(ready, results) { settle(receiving, result) }
         for (receiving, _) in ready { if let assembly = receiving.assembly { context.assemblies.remove(assembly) } }
         ready.removeAll(keepingCapacity: true)
+    }
+
+    /// Enters an upload whose content an earlier server has published and not recorded.
+    private func recordFound(_ receiving: Receiving, _ result: UploadResult, _ identity: FileIdentity) {
+        let now = utcNanoseconds()
+        context.known.record([
+            CatalogEntry(
+                id: result.id, state: .alreadyStored, path: result.storedPath ?? receiving.begin.path,
+                kind: receiving.begin.kind, size: result.size, digest: result.digest, isDurable: result.isDurable,
+                sender: peer, begun: now, committed: now, run: run, identity: identity)
+        ])
     }
 
     private func result(of publication: Publication, _ outcome: Result<Published, StoreError>) -> UploadResult {
