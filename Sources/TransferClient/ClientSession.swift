@@ -365,6 +365,8 @@ extension ClientSession {
             isLeaving = true
             tellProducer()
         case .refused(let result):
+            // It waited for a source in vain and did what it had to do: nothing that patience is there for.
+            if result.code == .timedOut, hasConnected, machine.isSettled { hasProgressed = true }
             end(result.code.isRetryable ? .lost(result.message) : .refused(result))
         case .nothing: break
         }

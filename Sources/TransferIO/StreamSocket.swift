@@ -19,6 +19,9 @@ package final class StreamSocket: ReadinessHandler {
     package let readable: Signal
     package let writable: Signal
 
+    /// Whether the peer will send no more.
+    package let peerEnd: PeerEnd
+
     let loop: EventLoop
     let number: Int32
     private var registration: Registration?
@@ -35,6 +38,7 @@ package final class StreamSocket: ReadinessHandler {
         self.readable = readable
         self.writable = writable
         number = descriptor.number
+        peerEnd = PeerEnd(descriptor.number)
         registration = nil
         registration = try loop.register(descriptor.number, self)
         _ = descriptor.release()
@@ -92,7 +96,7 @@ package final class StreamSocket: ReadinessHandler {
         guard let registration else { return }
         self.registration = nil
         loop.deregister(registration)
-        Glibc.close(number)
+        peerEnd.close()
         readable.fire()
         writable.fire()
     }

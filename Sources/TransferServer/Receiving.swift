@@ -2,6 +2,7 @@ import TransferCatalog
 import TransferCodec
 import TransferProtocol
 import TransferStore
+import TransferSystem
 
 /// The upload, or the part of one, that a lane is receiving: its bytes go to their file and through the digest as they
 /// come.
@@ -32,6 +33,9 @@ final class Receiving {
 
     /// The acknowledgement that this id already has: then nothing is stored, only compared.
     private var earlier: UploadResult?
+
+    /// The file that has the content, where no more than that was known of the upload.
+    private(set) var found: FileIdentity?
 
     let context: ServerContext
     private let connection: Int
@@ -221,9 +225,10 @@ extension Receiving {
             let stored = try context.store.find(
                 under: path, conflict: begin.conflict, size: end.size, digest: end.digest)
         else { return nil }
+        found = stored.identity
         return UploadResult(
             id: begin.id, code: .alreadyStored, isDurable: context.store.durability == .commit, size: end.size,
-            digest: end.digest, storedPath: stored == path ? nil : stored.string)
+            digest: end.digest, storedPath: stored.path == path ? nil : stored.path.string)
     }
 
     /// - Returns: the digest.

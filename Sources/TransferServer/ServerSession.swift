@@ -1,6 +1,7 @@
 import Synchronization
 import TransferIO
 import TransferProtocol
+import TransferStore
 import TransferSystem
 
 /// One connection, on one loop for life. Reads and parses on the loop; what is to be stored goes to the pool in
@@ -35,6 +36,7 @@ actor ServerSession {
 
     private let context: ServerContext
     private let peer: String
+    private let number: Int
     private let lane: UploadLane
     private let early = EarlyFrames()
     private let wake = Signal()
@@ -58,6 +60,7 @@ actor ServerSession {
     /// - Parameter number: of the connection; they grow.
     init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext) {
         self.peer = peer
+        self.number = number
         self.loop = loop
         self.context = context
         lane = UploadLane(context: context, connection: number, peer: peer, early: early)
@@ -66,10 +69,12 @@ actor ServerSession {
 
     /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
     ///
-    /// - Parameter number: the connected socket's descriptor, which becomes the session's.
-    func run(_ number: Int32) async {
+    /// - Parameter descriptor: the connected socket's, which becomes the session's.
+    func run(_ descriptor: Int32) async {
         do throws(SystemError) {
-            socket = try StreamSocket(Descriptor(number), loop: loop, readable: wake)
+            let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: wake)
+            self.socket = socket
+            lane.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
         } catch {
             context.log.write([.closed(peer: peer, reason: error.description)])
             return

@@ -42,4 +42,15 @@ extension UploadLane {
         for upload in published { if let assembly = upload.receiving.assembly { context.assemblies.remove(assembly) } }
         published.removeAll(keepingCapacity: true)
     }
+
+    /// Enters an upload whose content an earlier server has published and not recorded.
+    func recordFound(_ receiving: Receiving, _ result: UploadResult, _ identity: FileIdentity) {
+        let now = utcNanoseconds()
+        context.known.record([
+            CatalogEntry(
+                id: result.id, state: .alreadyStored, path: result.storedPath ?? receiving.begin.path,
+                kind: receiving.begin.kind, size: result.size, digest: result.digest, isDurable: result.isDurable,
+                sender: peer, begun: now, committed: now, run: run, identity: identity)
+        ])
+    }
 }

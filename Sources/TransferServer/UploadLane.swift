@@ -23,6 +23,9 @@ final class UploadLane: @unchecked Sendable {
     /// The push that the connection is part of, as its client named it; set before the first batch.
     var run: UInt64?
 
+    /// Set before the first batch.
+    var sender: Sender?
+
     let context: ServerContext
     let connection: Int
     let peer: String
@@ -142,9 +145,13 @@ final class UploadLane: @unchecked Sendable {
 
     private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
         switch try receiving.finish(end) {
-        case .publish(let publication): ready.append((receiving, publication))
+        case .publish(var publication):
+            publication.sender = sender
+            ready.append((receiving, publication))
         case .staged(let result): settle(receiving, result)
-        case .known(let result): settle(receiving, withReceipt(result, receiving))
+        case .known(let result):
+            if let found = receiving.found { recordFound(receiving, result, found) }
+            settle(receiving, withReceipt(result, receiving))
         }
     }
 

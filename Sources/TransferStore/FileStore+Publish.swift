@@ -67,14 +67,14 @@ extension FileStore {
 
     /// Looks for content under the names that it can have been given.
     ///
-    /// - Returns: the path that it has, durably if the store is.
+    /// - Returns: the path that it has, durably if the store is, and what the file was when it was read.
     package func find(
         under path: RelativePath, conflict: ConflictPolicy, size: UInt64, digest: Digest
-    ) throws(StoreError) -> RelativePath? {
+    ) throws(StoreError) -> (path: RelativePath, identity: FileIdentity)? {
         var candidate = path
         for number in 1...ConflictPolicy.mostNumbers {
             guard identity(at: candidate) != nil else { return nil }
-            if try find(candidate, size: size, digest: digest) != nil { return candidate }
+            if let identity = try find(candidate, size: size, digest: digest) { return (candidate, identity) }
             guard conflict == .keepBoth, let next = try? path.numbered(number) else { return nil }
             candidate = next
         }

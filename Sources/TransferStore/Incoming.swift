@@ -8,8 +8,8 @@ final class Incoming: Sendable {
     let committer: Committer
 
     /// Held while a file that has a final name loses it to another, so that whoever looks at it first replaces what they
-    /// saw.
-    let replacing = Locked(())
+    /// saw. Knows who did that last.
+    let replacing = Locked(Overwrites())
 
     /// Whether the kernel lets this process link a file by its descriptor; taken as true until it refuses.
     let linksByDescriptor = Atomic(true)

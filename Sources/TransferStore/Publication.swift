@@ -1,6 +1,20 @@
 package import TransferProtocol
 package import TransferSystem
 
+/// Who sent an upload.
+package struct Sender: Sendable {
+    /// The number of the connection; they grow.
+    package let connection: Int
+
+    /// Whether nobody is there any more. May be called on any thread.
+    package let isGone: @Sendable () -> Bool
+
+    package init(connection: Int, isGone: @escaping @Sendable () -> Bool) {
+        self.connection = connection
+        self.isGone = isGone
+    }
+}
+
 /// An upload whose size and digest match what its client declared: ready to get its name.
 package struct Publication {
     package var staged: StagedFile
@@ -13,6 +27,9 @@ package struct Publication {
     package var conflict: ConflictPolicy
     package var modified: Begin.Timestamp?
     package var permissions: UInt16?
+
+    /// Where that is known.
+    package var sender: Sender?
 
     package init(
         staged: StagedFile, id: UploadID, path: RelativePath, size: UInt64, digest: Digest,

@@ -94,6 +94,7 @@ final class Publisher {
 
     private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError) -> Published {
         var path = publication.path
+        announce(publication)
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
             if try take(slot, publication) { return .committed(path, publication.staged.identity) }
@@ -141,8 +142,20 @@ final class Publisher {
         return !isTaken
     }
 
+    /// Before the upload has its name, however it gets it: from now on nothing that is older comes behind it.
+    private func announce(_ publication: Publication) {
+        guard publication.conflict == .overwrite, let sender = publication.sender else { return }
+        publication.staged.incoming.replacing.withLock { $0.announce(publication.path, sender.connection) }
+    }
+
     private func replace(_ slot: Slot, _ publication: Publication) throws(StoreError) {
-        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+        try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
+            // One of a connection that is still there is as good as the other.
+            if let sender = publication.sender, let newest = overwrites.newest(publication.path),
+                newest > sender.connection, sender.isGone()
+            {
+                throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
+            }
             guard try !slot.isDirectory() else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }

@@ -25,23 +25,23 @@ import TransferTestSupport
 
     /// More uploads than may be unacknowledged, and more events than may wait, for a reader that is slow to begin.
     @Test func aSlowReaderGetsEveryEvent() async throws {
+        let isAhead = Gate()
         let fake = FakeServer { peer in
             peer.welcome(Welcome(unacknowledgedUploads: 100))
-            while let begin = peer.nextBegin() { peer.commit(begin) }
+            var count = 0
+            while let begin = peer.nextBegin() {
+                peer.commit(begin)
+                count += 1
+                // About as many as may wait for the reader.
+                if count == 8000 { isAhead.put(nil) }
+            }
         }
         var configuration = ClientConfiguration.patient
         // The order of results is that of one lane.
         configuration.lanes = .fixed(1)
-        // The fake doesn't answer pings, and yielding takes as long as the tests beside this one want.
-        configuration.silenceTimeout = 300
         let client = try TransferClient(server: fake.address, configuration: configuration)
         let events = client.push((0..<10_000).lazy.map { Upload.text("", name: "\($0)") })
-        // The push runs ahead of its reader meanwhile.
-        var yields = 0
-        while yields < 10_000 {
-            await Task.yield()
-            yields += 1
-        }
+        await isAhead.wait()
         var sources: [String] = []
         for try await event in events {
             guard case .finished(let report) = event else { continue }

@@ -41,6 +41,23 @@ extension ServerTests {
             }
         }
 
+        /// A client that has died, and the same command again: whatever the dead one had sent is stored before what the new one
+        /// was told of, or not at all.
+        @Test func whatADeadClientHasSentReplacesNothingNewer() async throws {
+            try await serving { server in
+                let older = try server.greetedClient(run: 1)
+                let names = (0..<4000).map { "d/\($0)" }
+                older.send(names.flatMap { Frames.upload($0, [1], conflict: .overwrite) })
+                older.endSending()
+                let newer = try server.greetedClient(run: 2)
+                newer.send(names.suffix(50).flatMap { Frames.upload($0, [2, 2], conflict: .overwrite) })
+                for _ in 0..<50 { #expect(try newer.result().code == .committed) }
+                try older.waitForClose()
+                for name in names.suffix(50) { #expect(server.content(name) == [2, 2], "\(name)") }
+                #expect(server.tree.count == 4001)
+            }
+        }
+
         @Test func acceptComesBeforeTheContentOnly() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

@@ -134,6 +134,8 @@ extension ServerTests {
                 #expect(result.code == .alreadyStored && result.isDurable)
                 #expect(result.storedPath == (name == "big" ? nil : name))
                 #expect(server.parts.isEmpty)
+                // From now on it is known, and by the next server too.
+                #expect(try client.codes(to: upload.question) == [.alreadyStored])
                 let other = PartedUpload("big", Array(Self.content.reversed()))
                 #expect(try client.codes(to: other.assembly) == [.incomplete])
             }

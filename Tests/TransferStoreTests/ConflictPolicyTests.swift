@@ -7,6 +7,47 @@ import Testing
 
 /// What becomes of an upload whose name is taken.
 @Suite struct ConflictPolicyTests {
+    private func overwrite(
+        _ fixture: StoreFixture, _ content: [UInt8], connection: Int, isGone: Bool
+    ) throws -> Result<Published, StoreError> {
+        var publication = try fixture.publication("d/x", content, .overwrite)
+        publication.sender = Sender(connection: connection) { isGone }
+        return fixture.publish([publication])[0]
+    }
+
+    /// As after a client that was killed and run again: what it sent before it died comes to the store behind what it was
+    /// acknowledged later.
+    @Test(arguments: [true, false]) func whoIsGoneReplacesNothingThatIsNewer(_ wasThere: Bool) throws {
+        let fixture = try StoreFixture()
+        if wasThere { try fixture.publish("d/x", .six) }
+        let committed = try Published.committed("d/x")
+        #expect(try overwrite(fixture, .one, connection: 7, isGone: true).get() == committed)
+        #expect(try overwrite(fixture, .two, connection: 9, isGone: false).get() == committed)
+        #expect(throws: StoreError.self) { try overwrite(fixture, .one, connection: 7, isGone: true).get() }
+        #expect(throws: StoreError.self) { try overwrite(fixture, .six, connection: 8, isGone: true).get() }
+        #expect(Files.read(fixture.path("d/x")) == .two)
+        #expect(fixture.parts.isEmpty)
+        // The same content is there, whoever sent it.
+        #expect(try overwrite(fixture, .two, connection: 7, isGone: true).get() == .alreadyStored("d/x"))
+        // Its own and what is older it may replace, and whoever is there may replace everything.
+        #expect(try overwrite(fixture, .one, connection: 9, isGone: true).get() == committed)
+        #expect(try overwrite(fixture, .two, connection: 10, isGone: true).get() == committed)
+        #expect(try overwrite(fixture, .six, connection: 7, isGone: false).get() == committed)
+        #expect(Files.read(fixture.path("d/x")) == .six)
+    }
+
+    @Test func whatWasReplacedLongAgoIsForgotten() throws {
+        var overwrites = Overwrites()
+        let path = try RelativePath("x")
+        overwrites.announce(path, 5)
+        overwrites.announce(path, 3)
+        #expect(overwrites.newest(path) == 5)
+        for number in 0..<32_767 { overwrites.announce(try RelativePath("d/\(number)"), 1) }
+        #expect(overwrites.newest(path) == 5)
+        for number in 0..<32_768 { overwrites.announce(try RelativePath("e/\(number)"), 1) }
+        #expect(overwrites.newest(path) == nil)
+    }
+
     @Test(arguments: [false, true]) func keepBoth(asPart: Bool) throws {
         let fixture = try StoreFixture()
         #expect(try fixture.publish("photo.png", .one, asPart: asPart) == .committed("photo.png"))

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferTestSupport
 
@@ -25,6 +26,39 @@ import TransferTestSupport
         push.closeInput()
         #expect(try push.wait() == .exited(0))
         #expect(try server.stored("slow.txt") == Array("one, two, three".utf8))
+    }
+
+    /// A server that is told to stop takes no further block, and the next one goes on with what there is.
+    @Test func aServerThatStopsInTheMiddle() throws {
+        let content = randomBytes((21 << 20) + 3, seed: 71)
+        var server = try RunningServer()
+        let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
+        try push.write(content[..<(9 << 20)])
+        try server.program.waitForError("begun in.bin")
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+        server = try RunningServer(in: server.home, at: server.address)
+        try push.write(content[(9 << 20)...])
+        push.closeInput()
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(try server.stored("in.bin") == content)
+        #expect(server.leftovers.isEmpty)
+    }
+
+    /// Whoever has nothing to send for long loses the connection, and nothing else.
+    @Test func aWriterThatPausesForLong() throws {
+        let content = randomBytes((13 << 20) + 3, seed: 72)
+        let server = try RunningServer(["--idle-timeout", "1s"])
+        let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
+        try push.write(content[..<(9 << 20)])
+        try server.program.waitForError("was not used within")
+        try push.write(content[(9 << 20)...])
+        push.closeInput()
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(try server.stored("in.bin") == content)
+        #expect(server.leftovers.isEmpty)
     }
 
     @Test func fromAFile() throws {

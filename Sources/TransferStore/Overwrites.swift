@@ -1,0 +1,23 @@
+import TransferProtocol
+
+/// Which connection was the last to replace, or to begin to replace, what has a name. A client that was killed and started
+/// again is a newer connection, and what the old one has sent may still be on its way to the disk: it must not take the
+/// place of what the new one was told is stored.
+struct Overwrites {
+    /// Names in a generation. Forgetting one that is older is no harm as long as nothing that was sent before it waits, and
+    /// 16 MiB of uploads wait at most.
+    private static let generation = 32_768
+
+    private var recent: [RelativePath: Int] = [:]
+    private var older: [RelativePath: Int] = [:]
+
+    /// - Returns: nothing when it is not known.
+    func newest(_ path: RelativePath) -> Int? { recent[path] ?? older[path] }
+
+    /// - Parameter connection: its number; they grow.
+    mutating func announce(_ path: RelativePath, _ connection: Int) {
+        recent[path] = max(connection, newest(path) ?? connection)
+        guard recent.count >= Self.generation else { return }
+        (older, recent) = (recent, [:])
+    }
+}
