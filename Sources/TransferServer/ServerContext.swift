@@ -3,6 +3,7 @@ import TransferIO
 import TransferProtocol
 import TransferReceipts
 import TransferStore
+import TransferSystem
 
 /// What all sessions of a server share.
 final class ServerContext: Sendable {
@@ -13,6 +14,9 @@ final class ServerContext: Sendable {
     let buffers: BufferPool
     let known: KnownUploads
     let assemblies = Assemblies()
+
+    /// Asked by the server when somebody comes and goes, and told by sessions on any loop.
+    let admission: Locked<Admission>
 
     /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
@@ -35,6 +39,11 @@ final class ServerContext: Sendable {
         self.issuer = issuer
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
+        admission = Locked(
+            Admission(
+                .init(
+                    connections: configuration.maximumConnections, perNetwork: configuration.maximumPerNetwork,
+                    pending: configuration.maximumPending)))
         pool.submit { [known] in known.load() }
     }
 

@@ -33,6 +33,7 @@ actor ServerSession {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let context: ServerContext
+    private let number: Int
     private let peer: String
     private let lane: UploadLane
     private let early = EarlyFrames()
@@ -54,13 +55,17 @@ actor ServerSession {
     private var isOver = false
     private var ending: Ending?
 
-    /// - Parameter number: of the connection; they grow.
-    init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext) {
+    /// - Parameters:
+    ///   - number: of the connection; they grow.
+    ///   - refusal: what the client is told, and then nothing else.
+    init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext, refusal: ProtocolFault? = nil) {
+        self.number = number
         self.peer = peer
         self.loop = loop
         self.context = context
         lane = UploadLane(context: context, connection: number, peer: peer, early: early)
         liveness = Liveness(context.configuration.timeouts, now: .now)
+        ending = refusal.map { .fault($0) }
     }
 
     /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
@@ -92,6 +97,13 @@ actor ServerSession {
     /// Ends at once.
     func stop() {
         end(.shutdown)
+        close()
+    }
+
+    /// Ends at once, because others need the place and its handshake has taken longest.
+    func evict() {
+        end(.fault(.tooManyHandshakes))
+        send(.result(UploadResult(.tooManyHandshakes)))
         close()
     }
 
@@ -228,6 +240,7 @@ extension ServerSession {
     private func welcome(_ hello: Hello) {
         // Before the first upload, so that no thread is in the lane yet.
         lane.run = hello.run
+        context.admission.withLock { $0.establish(number) }
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
@@ -420,6 +433,12 @@ extension ServerSession {
         }
         loop.cancel(deadline)
     }
+}
+
+extension ProtocolFault {
+    static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
+
+    static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
 }
 
 extension MonotonicTime {

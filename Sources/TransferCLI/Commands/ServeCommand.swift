@@ -7,8 +7,12 @@ private import TransferSystem
 
 /// `transfer serve`: receives until a signal ends it.
 struct ServeCommand {
-    /// Of so many shares of the descriptors, one is for files that wait to be published together.
+    /// Of so many shares of the descriptors, one is for files that wait to be published together, and two are for
+    /// connections.
     private static let descriptorShares = 4
+
+    /// Descriptors that the server has for itself: streams, loops, listeners, the directory, the catalog.
+    private static let ownDescriptors = 32
 
     private let configuration: ServerConfiguration
     private let log: Log
@@ -32,6 +36,7 @@ struct ServeCommand {
         if arguments.isSet("min-free") { configuration.space.minimumFree = try arguments.size("min-free") }
         configuration.keepUnfinished = try arguments.positiveInterval("expire-unfinished")
         configuration.maximumConnections = try arguments.count("max-connections")
+        configuration.maximumPerNetwork = try arguments.count("max-per-address")
         configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")
         configuration.timeouts.idle = try arguments.positiveInterval("idle-timeout")
         configuration.timeouts.handshake = try arguments.positiveInterval("handshake-timeout")
@@ -50,8 +55,10 @@ struct ServeCommand {
 
     func run() async -> ExitCode {
         var configuration = configuration
-        let share = raisedDescriptorLimit() / Self.descriptorShares / configuration.blockingThreads
-        configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share))
+        let share = max(0, raisedDescriptorLimit() - Self.ownDescriptors) / Self.descriptorShares
+        configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share / configuration.blockingThreads))
+        // Whoever only connects must not take the descriptors of those who store.
+        configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         do throws(ServerError) {
             try await ServerLifetime(Server(configuration, log: log)).run()
             return .success
