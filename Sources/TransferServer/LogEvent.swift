@@ -75,6 +75,20 @@ extension LogEvent {
             ])
     }
 
+    static func confined(version: Int, to directory: String) -> LogEvent {
+        LogEvent(
+            .info, "confined",
+            "the kernel confines this process to \(directory.escapedForDisplay) (Landlock \(version))",
+            [("directory", .string(directory)), ("landlock", .unsigned(UInt64(clamping: version)))])
+    }
+
+    static func notConfined(_ reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "notConfined",
+            "the kernel cannot confine this process to its directory: \(reason.escapedForDisplay)",
+            [("message", .string(reason))])
+    }
+
     static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {
         LogEvent(
             .info, "unfinished",

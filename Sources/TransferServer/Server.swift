@@ -82,6 +82,7 @@ package actor Server {
             closeListeners()
             throw error
         }
+        if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
         if let identity { context.log.write([identity]) }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()

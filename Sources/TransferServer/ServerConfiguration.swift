@@ -47,6 +47,10 @@ package struct ServerConfiguration: Sendable {
     /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
 
+    /// Whether the whole process gives up what a server doesn't need before it accepts anybody: see `Confinement`. Only for
+    /// a process that does nothing else.
+    package var isConfined = false
+
     /// Threads that run event loops; a session stays on its loop for life.
     package var loops = 2
 

@@ -63,6 +63,9 @@ package final class FileStore: Sendable {
         }
     }
 
+    /// The descriptor of the directory, for as long as the store is there.
+    package var directory: Int32 { tree.root.number }
+
     /// Lets another server store in the directory. Nothing may be staged or published any more.
     package func unlock() {
         flock(lock.number, LOCK_UN)

@@ -46,6 +46,7 @@ struct ServeCommand {
         configuration.drain = .seconds(try arguments.duration("drain-timeout"))
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
+        configuration.isConfined = true
         configuration.agent = "transfer/\(transferVersion)"
         self.configuration = configuration
         log = Log(
