@@ -106,6 +106,7 @@ package actor Server {
         loop.cancel(timer)
         await context.pool.run { [context] in context.known.close() }
         context.store.unlock()
+        context.log.finish()
         context.log.write([.stopped])
     }
 

@@ -103,6 +103,8 @@ actor ServerSession {
     /// Ends at once, because others need the place and its handshake has taken longest.
     func evict() {
         end(.fault(.tooManyHandshakes))
+        // It may not have begun to run; then it will find its end.
+        guard socket != nil else { return }
         send(.result(UploadResult(.tooManyHandshakes)))
         close()
     }

@@ -33,6 +33,7 @@ final class UploadLane: @unchecked Sendable {
     private var ready: [(receiving: Receiving, publication: Publication)] = []
     var outcome = LaneOutcome()
     var events: [LogEvent] = []
+    private var failures = FailureTally()
     private var lastReport: Int64 = 0
     /// There where the client wants receipts and the server gives them.
     private var issuer: ReceiptIssuer?
@@ -73,6 +74,7 @@ final class UploadLane: @unchecked Sendable {
     /// The connection ended: what is not complete will not be.
     func cancel() {
         defer { leaveAssemblies() }
+        if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
         guard case .receiving(let receiving) = state else { return }
         receiving.discard(keepingBlocks: true)
         state = .idle
@@ -125,7 +127,7 @@ final class UploadLane: @unchecked Sendable {
             return
         }
         if receiving.begin.expectsAccept { Message.accept(receiving.begin.id).encode(into: &outcome.frames) }
-        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer)) }
+        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer, isQuiet: failures.isLong)) }
     }
 
     private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
@@ -193,7 +195,9 @@ final class UploadLane: @unchecked Sendable {
     func settle(_ receiving: Receiving, _ result: UploadResult) {
         Message.result(result).encode(into: &outcome.frames)
         outcome.settled.append(result.id)
-        if result.code != .staged { events.append(.settled(receiving, result, peer: peer)) }
+        guard result.code != .staged else { return }
+        let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
+        events.append(.settled(receiving, result, peer: peer, isRepeated: isRepeated))
     }
 
     /// Tells the client how far a long upload has come.
@@ -214,6 +218,9 @@ final class UploadLane: @unchecked Sendable {
             return try enter(part.upload, total: part.total, begin.digest)
         }
     }
+
+    /// Whether the connection has worked on the upload, and it goes on.
+    func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
 
     func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
         if let known = assemblies[id], !known.isFinished {
