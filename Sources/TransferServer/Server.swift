@@ -10,7 +10,7 @@ package actor Server {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let context: ServerContext
+    nonisolated let context: ServerContext
     private let loops: [EventLoop]
     private let permits: Permits
     /// What to say of the identity when the server starts to listen.

@@ -47,6 +47,9 @@ package struct ServerConfiguration: Sendable {
     /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
 
+    /// Uploads in parts that are worked on at once, over all connections. Each holds a descriptor.
+    package var maximumAssemblies = 1024
+
     /// Whether the whole process gives up what a server doesn't need before it accepts anybody: see `Confinement`. Only for
     /// a process that does nothing else.
     package var isConfined = false

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferCatalog
 import TransferIO
 import TransferProtocol
@@ -13,7 +14,16 @@ final class ServerContext: Sendable {
     let pool: BlockingPool
     let buffers: BufferPool
     let known: KnownUploads
-    let assemblies = Assemblies()
+    let assemblies: Assemblies
+
+    /// Bytes that wait for clients to take them, over all connections.
+    let unsent = Atomic(0)
+
+    /// Whether so much waits that nobody is read whose own results wait. Each connection may hold 256 KiB, and thousands
+    /// that don't read would hold gigabytes.
+    var isCrowded: Bool { unsent.load(ordering: .relaxed) >= Self.unsentLimit }
+
+    private static let unsentLimit = 64 << 20
 
     /// Asked by the server when somebody comes and goes, and told by sessions on any loop.
     let admission: Locked<Admission>
@@ -37,6 +47,7 @@ final class ServerContext: Sendable {
         self.log = log
         known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
         self.issuer = issuer
+        assemblies = Assemblies(limit: configuration.maximumAssemblies)
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         admission = Locked(

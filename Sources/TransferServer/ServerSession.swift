@@ -1,3 +1,4 @@
+import Synchronization
 import TransferIO
 import TransferProtocol
 import TransferSystem
@@ -23,6 +24,9 @@ actor ServerSession {
     /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
     private static let outboundLimit = 256 << 10
 
+    /// The same, while as much waits for all clients together as may.
+    private static let crowdedLimit = 1
+
     /// How long the last words may take to leave.
     private static let lingering = Interval.seconds(2)
 
@@ -44,9 +48,13 @@ actor ServerSession {
     private var liveness: Liveness
     private var timer: EventLoop.Timer?
     private var outbound = Outbound()
+    /// Of its bytes, those that `ServerContext.unsent` counts.
+    private var counted = 0
     private var replies: [UInt8] = []
     private var filling: LaneBatch?
     private var carry: [UInt8] = []
+    /// Whether a batch had all its steps before its buffer was parsed.
+    private var isBehind = false
     private var queue: [LaneBatch] = []
     /// Bytes received since this session last gave way to others.
     private var turn = 0
@@ -122,6 +130,7 @@ actor ServerSession {
     private func close() {
         isOver = true
         socket?.close()
+        countUnsent()
     }
 }
 
@@ -130,7 +139,7 @@ actor ServerSession {
 extension ServerSession {
     private func readLoop() async {
         while ending == nil {
-            guard queue.count < Self.queueLimit, outbound.count < Self.outboundLimit else {
+            guard queue.count < Self.queueLimit, outbound.count < outboundLimit else {
                 liveness.pauseReading(true, now: .now)
                 await wake.wait()
                 liveness.pauseReading(false, now: .now)
@@ -149,18 +158,31 @@ extension ServerSession {
     /// - Returns: how many bytes came; 0 when there is nothing to receive now.
     private func pump() -> Int {
         guard ending == nil, let batch = filling else { return 0 }
+        guard !isBehind else { return catchUp(batch) }
         switch receive(into: batch) {
         case .wouldBlock:
             submit(unless: isWorking)
             return 0
         case .bytes(let count):
-            parse(batch, received: count)
-            submit(unless: !batch.isFull && isWorking)
+            batch.received(count)
+            liveness.received(count, now: .now)
+            parse(batch)
+            submit(unless: !batch.isFull && !batch.isComplete && isWorking)
             return count
         case .end:
             end(isBetweenUploads ? .done : .lost("the client closed the connection"))
             return 0
         }
+    }
+
+    /// Parses what came with a batch that had all its steps.
+    ///
+    /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
+    private func catchUp(_ batch: LaneBatch) -> Int {
+        let before = batch.parsed
+        parse(batch)
+        submit(unless: !batch.isFull && !batch.isComplete && isWorking)
+        return max(1, batch.parsed - before)
     }
 
     /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
@@ -192,9 +214,8 @@ extension ServerSession {
         }
     }
 
-    private func parse(_ batch: LaneBatch, received count: Int) {
-        batch.received(count)
-        liveness.received(count, now: .now)
+    private func parse(_ batch: LaneBatch) {
+        isBehind = false
         do throws(ProtocolFault) {
             while ending == nil, try step(batch) {}
         } catch {
@@ -210,6 +231,10 @@ extension ServerSession {
     private func step(_ batch: LaneBatch) throws(ProtocolFault) -> Bool {
         let bytes = batch.unparsed
         guard !bytes.isEmpty else { return false }
+        guard !batch.isComplete else {
+            isBehind = true
+            return false
+        }
         switch try parser.next(bytes.bytes) {
         case .needsMore: return false
         case .message(let message, let consumed):
@@ -291,8 +316,8 @@ extension ServerSession {
     }
 
     private func release(_ batch: LaneBatch) {
-        carry = Array(batch.unparsed)
-        filling = nil
+        carry = isBehind ? [] : Array(batch.unparsed)
+        filling = isBehind ? LaneBatch(after: batch) : nil
     }
 
     /// Sends what the pool has for the client before it is done with what it works on.
@@ -336,8 +361,18 @@ extension ServerSession {
         flush()
     }
 
+    private var outboundLimit: Int { context.isCrowded ? Self.crowdedLimit : Self.outboundLimit }
+
+    /// Tells how much waits here.
+    private func countUnsent() {
+        let count = isOver ? 0 : outbound.count
+        context.unsent.wrappingAdd(count - counted, ordering: .relaxed)
+        counted = count
+    }
+
     private func flush() {
         guard !isOver, !outbound.isEmpty, let socket else { return }
+        defer { countUnsent() }
         do throws(SystemError) {
             try outbound.drain { (bytes) throws(SystemError) in try socket.send(bytes) }
             liveness.sent(now: .now)
@@ -351,7 +386,7 @@ extension ServerSession {
         while !isOver {
             await socket?.writable.wait()
             flush()
-            if outbound.count < Self.outboundLimit { wake.fire() }
+            if outbound.count < outboundLimit { wake.fire() }
         }
     }
 }
@@ -384,6 +419,7 @@ extension ServerSession {
 extension ServerSession {
     /// Stores what was received whole, says the last words, and closes.
     private func finish() async {
+        isBehind = false
         submit(unless: false)
         filling = nil
         while isWorking { await wake.wait() }

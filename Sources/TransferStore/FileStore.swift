@@ -54,6 +54,7 @@ package final class FileStore: Sendable {
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
             space = isLimited ? try Space(limits, tree: tree, incoming: incoming.directory) : nil
+            try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
             throw StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")

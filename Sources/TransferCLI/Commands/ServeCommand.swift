@@ -7,8 +7,8 @@ private import TransferSystem
 
 /// `transfer serve`: receives until a signal ends it.
 struct ServeCommand {
-    /// Of so many shares of the descriptors, one is for files that wait to be published together, and two are for
-    /// connections.
+    /// Of so many shares of the descriptors, one is for files that wait to be published together, half of one for uploads
+    /// in parts, and two are for connections.
     private static let descriptorShares = 4
 
     /// Descriptors that the server has for itself: streams, loops, listeners, the directory, the catalog.
@@ -58,6 +58,7 @@ struct ServeCommand {
         var configuration = configuration
         let share = max(0, raisedDescriptorLimit() - Self.ownDescriptors) / Self.descriptorShares
         configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share / configuration.blockingThreads))
+        configuration.maximumAssemblies = min(configuration.maximumAssemblies, max(1, share / 2))
         // Whoever only connects must not take the descriptors of those who store.
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         do throws(ServerError) {
