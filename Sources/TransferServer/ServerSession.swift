@@ -139,7 +139,9 @@ actor ServerSession {
 extension ServerSession {
     private func readLoop() async {
         while ending == nil {
-            guard queue.count < Self.queueLimit, outbound.count < outboundLimit else {
+            guard mayGoOn else {
+                // A client that doesn't take its results must not keep a buffer.
+                submit(unless: isWorking)
                 liveness.pauseReading(true, now: .now)
                 await wake.wait()
                 liveness.pauseReading(false, now: .now)
@@ -152,6 +154,9 @@ extension ServerSession {
             }
         }
     }
+
+    /// Whether there is room for what comes next. What is in a buffer already is worked on without asking for more.
+    private var mayGoOn: Bool { queue.count < Self.queueLimit && (isBehind || outbound.count < outboundLimit) }
 
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
     ///
