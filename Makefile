@@ -11,7 +11,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan torture bench bench-micro install install-service uninstall format lint clean
+.PHONY: help bootstrap build run test test-tsan torture attack bench bench-micro install install-service uninstall format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
@@ -43,6 +43,12 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
+
+# The release binary, because it is what has to hold; the tests around it are a debug build.
+attack: build ## flood the release binary and race symbolic links, in full
+	$(swift) build --build-tests
+	TRANSFER_ATTACK=full TRANSFER_BINARY="$(CURDIR)/.build/release/transfer" \
+		$(swift) test --skip-build --no-parallel --filter 'AttackTests|SymlinkRaceTests'
 
 bench: build ## measure beside nc, rsync, scp and nginx; BENCH="--help" shows its options
 	PYTHONPATH=Benchmarks python3 -m bench $(BENCH)
