@@ -16,12 +16,12 @@ import TransferTestSupport
 
     private func push(
         beside crowd: Crowd, to server: RunningServer, _ memory: ServerMemory,
-        allowance: Int = ServerMemory.allowance
+        pushes: Int = Self.pushes, allowance: Int = ServerMemory.allowance
     ) throws {
         let files = try TemporaryDirectory()
         try writeFile(files.path("long"), randomBytes(9 << 20, seed: 1))
         var times: [Int64] = []
-        for number in 0..<Self.pushes {
+        for number in 0..<pushes {
             let start = monotonicNanoseconds()
             let push = try server.push([photo, files.path("long"), "--on-conflict", "overwrite"], to: "/\(number)")
             times.append((monotonicNanoseconds() - start) / 1_000_000)
@@ -40,7 +40,8 @@ import TransferTestSupport
         let crowd = try Crowd(Self.count, to: server.address)
         let hello = FrameBytes.of(.hello(Hello(agent: String(repeating: "a", count: 1000))))
         let nagging = crowd.nag(hello)
-        try push(beside: crowd, to: server, memory)
+        // In full longer than the time for a handshake.
+        try push(beside: crowd, to: server, memory, pushes: AttackScale.count(3, full: 200))
         nagging.stop()
         let warnings = server.program.errorText.split(separator: "\n").count { $0.contains(" warning ") }
         #expect(warnings < 400, "they are logged, but not all")
