@@ -11,7 +11,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan torture bench bench-micro install uninstall format lint clean
+.PHONY: help bootstrap build run test test-tsan torture attack bench bench-micro install install-service uninstall format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
@@ -44,6 +44,12 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
 
+# The release binary, because it is what has to hold; the tests around it are a debug build.
+attack: build ## flood the release binary and race symbolic links, in full
+	$(swift) build --build-tests
+	TRANSFER_ATTACK=full TRANSFER_BINARY="$(CURDIR)/.build/release/transfer" \
+		$(swift) test --skip-build --no-parallel --filter 'AttackTests|SymlinkRaceTests'
+
 bench: build ## measure beside nc, rsync, scp and nginx; BENCH="--help" shows its options
 	PYTHONPATH=Benchmarks python3 -m bench $(BENCH)
 
@@ -58,8 +64,16 @@ install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR
 $(binary):
 	@$(MAKE) build
 
-uninstall: ## remove what install put there
-	rm -f "$(installed)"
+units = $(DESTDIR)$(PREFIX)/lib/systemd/system
+users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
+
+install-service: install ## install a systemd unit and the user that it runs as too
+	install -D -m 0644 packaging/transfer.sysusers "$(users)/transfer.conf"
+	install -D -m 0644 packaging/transfer.service "$(units)/transfer.service"
+	sed -i 's|=/usr/local/bin/|=$(PREFIX)/bin/|' "$(units)/transfer.service"
+
+uninstall: ## remove what install and install-service put there
+	rm -f "$(installed)" "$(units)/transfer.service" "$(users)/transfer.conf"
 
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Package.swift

@@ -95,6 +95,9 @@ let package = Package(
             ]),
         tests(
             "TransferCLI",
-            uses: ["TransferProtocol", "TransferClient", "TransferReceipts", "TransferIO", "TransferStore"]),
+            uses: [
+                "TransferProtocol", "TransferCodec", "TransferClient", "TransferReceipts", "TransferIO",
+                "TransferStore",
+            ]),
     ]
 )

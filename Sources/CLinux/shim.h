@@ -77,6 +77,64 @@ static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET
 
 static inline int clinux_terminal_size(int fd, struct winsize *size) { return ioctl(fd, TIOCGWINSZ, size); }
 
+// landlock(7). The numbers are those of linux/landlock.h, which is older than the kernel on many systems; the structures
+// only ever grow, and a kernel takes a longer one than it knows as long as the rest is zero.
+static inline int clinux_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }
+
+static inline int clinux_landlock_create(uint64_t files, uint64_t network, uint64_t scoped) {
+    struct {
+        uint64_t files, network, scoped;
+    } attributes = {files, network, scoped};
+    return (int)syscall(444, &attributes, sizeof attributes, 0);
+}
+
+static inline int clinux_landlock_allow(int ruleset, int directory, uint64_t rights) {
+    struct __attribute__((packed)) {
+        uint64_t rights;
+        int32_t directory;
+    } rule = {rights, directory};
+    return (int)syscall(445, ruleset, 1, &rule, 0);
+}
+
+// Holds the calling thread, and all that it will start, to the rules; only to no_new_privs when there are none.
+static inline int clinux_confine_thread(int ruleset) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+    return ruleset < 0 ? 0 : (int)syscall(446, ruleset, 0);
+}
+
+// Other threads do it in a signal handler, one at a time, as the C library changes the user of all threads. It is SIGSYS,
+// because Dispatch blocks all signals on its threads but a few, and nobody sends that one.
+static int clinux_confinement_rules = -1;
+static int clinux_confinement_answer = 0;
+
+static inline void clinux_confine_on_signal(int signal) {
+    (void)signal;
+    int before = errno;
+    int code = clinux_confine_thread(clinux_confinement_rules) == 0 ? 1 : -errno;
+    __atomic_store_n(&clinux_confinement_answer, code, __ATOMIC_RELEASE);
+    errno = before;
+}
+
+static inline int clinux_prepare_confinement(int ruleset, struct sigaction *before) {
+    clinux_confinement_rules = ruleset;
+    struct sigaction action = {.sa_handler = clinux_confine_on_signal, .sa_flags = SA_RESTART};
+    return sigaction(SIGSYS, &action, before);
+}
+
+static inline int clinux_ask_for_confinement(int process, int thread) {
+    __atomic_store_n(&clinux_confinement_answer, 0, __ATOMIC_RELEASE);
+    return (int)syscall(SYS_tgkill, process, thread, SIGSYS);
+}
+
+// 1 when the thread that was asked is confined, a negated errno when it cannot be, 0 while it has not answered.
+static inline int clinux_confinement_reply(void) {
+    return __atomic_load_n(&clinux_confinement_answer, __ATOMIC_ACQUIRE);
+}
+
+static inline int clinux_thread(void) { return (int)syscall(SYS_gettid); }
+
+static const int clinux_o_path = 010000000;
+
 // epoll_data is a union, which Swift imports awkwardly; the loop only ever uses its 64 bits. A tag crosses in two
 // directions and comes back unchanged, so its byte order does not matter.
 static inline int clinux_epoll_ctl(int epoll, int operation, int fd, uint32_t events, uint64_t tag) {

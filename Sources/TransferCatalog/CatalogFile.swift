@@ -41,6 +41,8 @@ struct CatalogFile: Sendable {
         try database.execute("PRAGMA secure_delete = OFF")
         try database.execute("PRAGMA cell_size_check = ON")
         try database.execute("PRAGMA foreign_keys = ON")
+        // A server that is confined to its directory cannot make temporary files elsewhere. None should be needed.
+        try database.execute("PRAGMA temp_store = MEMORY")
         try CatalogSchema.migrate(database)
         if validates { try validate(database) }
         return try CatalogWriter(database, isDurable: isDurable)

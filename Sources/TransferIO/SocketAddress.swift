@@ -63,6 +63,24 @@ package struct SocketAddress: Sendable {
         }
     }
 
+    /// The address itself, of an IPv4 one.
+    var ipv4: UInt32? {
+        guard family == AF_INET else { return nil }
+        return withUnsafeBytes(of: storage) { UInt32(bigEndian: $0.load(as: sockaddr_in.self).sin_addr.s_addr) }
+    }
+
+    /// The address itself, of an IPv6 one.
+    var ipv6: (high: UInt64, low: UInt64)? {
+        guard family == AF_INET6 else { return nil }
+        let address = withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in6.self).sin6_addr }
+        return withUnsafeBytes(of: address) { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+
     /// Whether the address can only be reached from this machine.
     package var isLocal: Bool {
         guard family != AF_UNIX else { return true }

@@ -14,6 +14,12 @@ final class Assemblies: Sendable {
     }
 
     private let state = Locked([UploadID: Entry]())
+    private let limit: Int
+
+    /// - Parameter limit: how many there may be; each holds a descriptor.
+    init(limit: Int) {
+        self.limit = max(1, limit)
+    }
 
     subscript(id: UploadID) -> Assembly? { state.withLock { $0[id]?.assembly } }
 
@@ -22,9 +28,11 @@ final class Assemblies: Sendable {
     /// Finds or makes the assembly of an upload; the caller holds it until it leaves.
     ///
     /// - Parameter total: bytes of the upload, if they are known.
-    /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed.
+    /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed, or
+    ///   when somebody works on as many as there may be.
     func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
         try state.withLock { (entries) throws(StoreError) in
+            guard entries[id] != nil || Self.makeRoom(in: &entries, limit) else { throw .tooManyAssemblies }
             var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function))
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
             guard !entry.assembly.isFinished else { throw .beingCompleted }
@@ -35,13 +43,26 @@ final class Assemblies: Sendable {
         }
     }
 
-    /// The caller has gone.
+    /// When there are as many as may be, the one that nobody has worked on for longest goes; its file stays.
+    private static func makeRoom(in entries: inout [UploadID: Entry], _ limit: Int) -> Bool {
+        guard entries.count >= limit else { return true }
+        let deserted = entries.values.filter { $0.holders == 0 && !$0.assembly.isFinished }
+        guard let oldest = deserted.min(by: { $0.deserted < $1.deserted }) else { return false }
+        oldest.assembly.letGo()
+        entries[oldest.assembly.id] = nil
+        return true
+    }
+
+    /// The caller has gone. If it was the last and left nothing, the file goes as well: otherwise whoever only asks could
+    /// fill a disk with promises.
     func leave(_ assembly: Assembly, now: Int64) {
         state.withLock { entries in
             guard var entry = entries[assembly.id], entry.assembly === assembly else { return }
             entry.holders -= 1
             entry.deserted = now
-            entries[assembly.id] = entry.holders == 0 && assembly.isEmpty ? nil : entry
+            let isUseless = entry.holders == 0 && assembly.isEmpty
+            if isUseless { assembly.giveUpUnlessFound() }
+            entries[assembly.id] = isUseless ? nil : entry
         }
     }
 

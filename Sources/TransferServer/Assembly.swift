@@ -235,6 +235,12 @@ final class Assembly: Sendable {
         }
     }
 
+    /// Ends the assembly. What it holds is thrown away, unless it was there before.
+    func giveUpUnlessFound() {
+        let staged = state.withLock { $0.finish() }
+        if let staged, staged.isNew { staged.discard() }
+    }
+
     /// Lets go of the file, which stays as it is.
     func letGo() {
         _ = state.withLock { $0.finish() }
@@ -244,6 +250,8 @@ final class Assembly: Sendable {
 extension StoreError {
     /// To whoever ends an upload that isn't all there.
     static let missingParts = StoreError(.incomplete, "Parts of the upload are missing; ask what there is of it.")
+
+    static let tooManyAssemblies = StoreError(.busy, "The server works on as many uploads in parts as it can.")
 
     static let takenOver = StoreError(.incomplete, "A newer connection has taken over the upload.")
 

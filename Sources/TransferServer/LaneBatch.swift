@@ -16,6 +16,10 @@ final class LaneBatch: @unchecked Sendable {
         case abort
     }
 
+    /// Steps in one batch at most. The smallest frame has 7 bytes, so without a bound a buffer full of them would become
+    /// thirty times as much memory; this many are 128 KiB.
+    static let mostOperations = 1024
+
     let buffer: BlockBuffer
     var operations: [Operation] = []
 
@@ -28,6 +32,15 @@ final class LaneBatch: @unchecked Sendable {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<carry.count]).copyBytes(from: carry)
         filled = carry.count
     }
+
+    /// Goes on in the buffer of a batch that has all its steps. The two read and write different bytes of it.
+    init(after batch: LaneBatch) {
+        buffer = batch.buffer
+        (filled, parsed) = (batch.filled, batch.parsed)
+    }
+
+    /// Whether no more steps may be added. There may be whole frames left in the buffer.
+    var isComplete: Bool { operations.count >= Self.mostOperations }
 
     /// Where the next bytes go.
     var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[filled...]) }

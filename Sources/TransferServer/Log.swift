@@ -13,6 +13,7 @@ package final class Log: Sendable {
     private let format: Format
     private let level: LogEvent.Level
     private let clock = Locked(SecondCache())
+    private let throttle = Locked(LogThrottle(now: .now))
 
     /// - Parameter descriptor: stays the caller's; 2 for standard error.
     package init(descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info) {
@@ -22,7 +23,7 @@ package final class Log: Sendable {
     }
 
     func write(_ events: [LogEvent]) {
-        let wanted = events.filter { $0.level >= level }
+        let wanted = throttled(events.filter { $0.level >= level })
         guard !wanted.isEmpty else { return }
         let time = clock.withLock { $0.now() }
         var lines = wanted.map { line($0, time) }.joined()
@@ -35,6 +36,21 @@ package final class Log: Sendable {
                 guard count > 0 else { return }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
+        }
+    }
+
+    /// Says what was left out for want of room. To be called at the end.
+    func finish() {
+        if let count = throttle.withLock({ $0.takeLeftOut(now: nil) }) { write([.leftOut(count)]) }
+    }
+
+    private func throttled(_ events: [LogEvent]) -> [LogEvent] {
+        guard !events.isEmpty else { return [] }
+        return throttle.withLock { throttle in
+            let now = MonotonicTime.now
+            var wanted = events.filter { !$0.isClientsFault || throttle.admits(now: now) }
+            if let count = throttle.takeLeftOut(now: now) { wanted.append(.leftOut(count)) }
+            return wanted
         }
     }
 

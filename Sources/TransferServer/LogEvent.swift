@@ -25,6 +25,9 @@ package struct LogEvent: Sendable {
     /// Stable, for machines.
     let name: String
 
+    /// Whether clients can cause any number of these at no cost. Then they are limited over all: see `LogThrottle`.
+    var isClientsFault = false
+
     /// What happened, for people. Made only when it is written, like the fields: a server stores tens of thousands of
     /// files a second.
     let text: @Sendable () -> String
@@ -73,6 +76,20 @@ extension LogEvent {
             [
                 ("fingerprint", .string(key.fingerprint)), ("key", .string(key.hexadecimal)), ("new", .bool(isNew)),
             ])
+    }
+
+    static func confined(version: Int, to directory: String) -> LogEvent {
+        LogEvent(
+            .info, "confined",
+            "the kernel confines this process to \(directory.escapedForDisplay) (Landlock \(version))",
+            [("directory", .string(directory)), ("landlock", .unsigned(UInt64(clamping: version)))])
+    }
+
+    static func notConfined(_ reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "notConfined",
+            "the kernel cannot confine this process to its directory: \(reason.escapedForDisplay)",
+            [("message", .string(reason))])
     }
 
     static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {
@@ -129,14 +146,41 @@ extension LogEvent {
 
     static func refused(peer: String, _ fault: ProtocolFault) -> LogEvent {
         LogEvent(
-            .warning, "refused", "connection from \(peer) refused: \(fault.code): \(fault.message)",
-            [("peer", .string(peer)), ("result", .string(fault.code.name)), ("message", .string(fault.message))])
+            .warning, "refused",
+            "connection from \(peer) refused: \(fault.code): \(fault.message.escapedForDisplay)",
+            [("peer", .string(peer)), ("result", .string(fault.code.name)), ("message", .string(fault.message))]
+        ).asClientsFault
     }
 
-    static func begun(_ receiving: Receiving, peer: String) -> LogEvent {
+    /// - Parameter failures: how many uploads failed for each reason that were not logged one by one.
+    static func moreFailed(_ failures: [(code: ResultCode, count: Int)], peer: String) -> LogEvent {
+        let total = failures.reduce(0) { $0 + $1.count }
+        let reasons = failures.map { "\($0.count) \($0.code)" }.joined(separator: ", ")
+        return LogEvent(
+            .warning, "moreFailed", "\(total) more uploads from \(peer) failed: \(reasons)",
+            [("count", .unsigned(UInt64(total))), ("message", .string(reasons)), ("peer", .string(peer))]
+        ).asClientsFault
+    }
+
+    /// - Parameter count: lines that `LogThrottle` has kept out of the log.
+    static func leftOut(_ count: Int) -> LogEvent {
+        LogEvent(
+            .warning, "leftOut", "\(count) lines about faults of clients were left out",
+            [("count", .unsigned(UInt64(count)))])
+    }
+
+    private var asClientsFault: LogEvent {
+        var event = self
+        event.isClientsFault = true
+        return event
+    }
+
+    /// - Parameter isQuiet: whether the client has had its share of the log.
+    static func begun(_ receiving: Receiving, peer: String, isQuiet: Bool) -> LogEvent {
         let (path, id, size) = (receiving.begin.path, receiving.begin.id, receiving.begin.uploadSize)
         return LogEvent(
-            .info, "begun", "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
+            isQuiet ? .debug : .info, "begun",
+            "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
             [
                 ("path", .string(path)), ("size", size.map { .unsigned($0) } ?? .null), ("peer", .string(peer)),
                 ("uploadID", .string(id.description)),
@@ -150,28 +194,37 @@ extension LogEvent {
             [
                 ("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer)),
                 ("uploadID", .string(id.description)),
-            ])
+            ]
+        ).asClientsFault
     }
 
-    static func settled(_ receiving: Receiving, _ result: UploadResult, peer: String) -> LogEvent {
+    /// - Parameter isRepeated: whether the client had the same failure logged before.
+    static func settled(
+        _ receiving: Receiving, _ result: UploadResult, peer: String, isRepeated: Bool = false
+    ) -> LogEvent {
         let started = receiving.assembly?.started ?? receiving.started
-        return settled(result, path: result.storedPath ?? receiving.begin.path, started: started, peer: peer)
+        let path = result.storedPath ?? receiving.begin.path
+        return settled(result, path: path, started: started, peer: peer, isRepeated: isRepeated)
     }
 
     /// - Parameters:
     ///   - path: where the content is, or was to be.
     ///   - started: nanoseconds of the monotonic clock.
-    static func settled(_ result: UploadResult, path: String, started: Int64, peer: String) -> LogEvent {
+    static func settled(
+        _ result: UploadResult, path: String, started: Int64, peer: String, isRepeated: Bool = false
+    ) -> LogEvent {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         let isSuccess = result.code.isSuccess
-        return LogEvent(
-            isSuccess ? .info : .warning, isSuccess ? "stored" : "failed", text(result, path, seconds),
+        let event = LogEvent(
+            isSuccess ? .info : isRepeated ? .debug : .warning, isSuccess ? "stored" : "failed",
+            text(result, path, seconds),
             [
                 ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
                 ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
                 ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
                 ("uploadID", .string(result.id.description)),
             ])
+        return isSuccess || isRepeated ? event : event.asClientsFault
     }
 
     private static func text(_ result: UploadResult, _ path: String, _ seconds: Double) -> String {

@@ -1,3 +1,4 @@
+import Glibc
 package import TransferIO
 import TransferProtocol
 import TransferReceipts
@@ -9,14 +10,14 @@ package actor Server {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let context: ServerContext
+    nonisolated let context: ServerContext
     private let loops: [EventLoop]
     private let permits: Permits
     /// What to say of the identity when the server starts to listen.
     private let identity: LogEvent?
     private var listeners: [ListeningSocket] = []
     private var sessions: [Int: ServerSession] = [:]
-    private var sessionCount = 0
+    private var connectionNumber = 0
     private var isStopping = false
     private let ended = Signal()
 
@@ -81,6 +82,7 @@ package actor Server {
             closeListeners()
             throw error
         }
+        if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
         if let identity { context.log.write([identity]) }
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
@@ -107,6 +109,7 @@ package actor Server {
             context.known.close()
         }
         context.store.unlock()
+        context.log.finish()
         context.log.write([.stopped])
     }
 
@@ -171,28 +174,21 @@ extension Server {
         let listener = listeners[number]
         var backoff = Backoff(first: Self.exhaustionBackoff.first, longest: Self.exhaustionBackoff.longest)
         var generator = SystemRandomNumberGenerator()
-        while true {
-            await permits.acquire()
-            guard await acceptOne(listener, &backoff, &generator) else {
-                permits.release()
-                return
-            }
-        }
+        while let (descriptor, peer) = await acceptOne(listener, &backoff, &generator) { await seat(descriptor, peer) }
     }
 
-    /// Waits for one connection and starts its session, which takes over the permit.
+    /// Waits for one connection.
     ///
-    /// - Returns: false when the listener is closed.
+    /// - Returns: its descriptor, the caller's to close; nothing when the listener is closed.
     private func acceptOne(
         _ listener: ListeningSocket, _ backoff: inout Backoff, _ generator: inout SystemRandomNumberGenerator
-    ) async -> Bool {
+    ) async -> (Int32, SocketAddress)? {
         while !isStopping {
             do throws(SystemError) {
                 switch try listener.accept() {
                 case .connection(let descriptor, let peer):
                     backoff.reset()
-                    begin(descriptor.release(), peer: peer.description)
-                    return true
+                    return (descriptor.release(), peer)
                 case .wouldBlock: await listener.acceptable.wait()
                 case .exhausted(let error):
                     context.log.write([.acceptFailed(error)])
@@ -203,23 +199,49 @@ extension Server {
                 await loop.sleep(nanoseconds: backoff.next(using: &generator).nanoseconds)
             }
         }
-        return false
+        return nil
     }
 
-    private func begin(_ descriptor: Int32, peer: String) {
-        let number = sessionCount
-        sessionCount += 1
-        let session = ServerSession(number, peer: peer, loop: loops[number % loops.count], context: context)
-        sessions[number] = session
-        Task(executorPreference: session.loop) {
-            await session.run(descriptor)
-            await self.over(number)
+    /// Gives a newcomer its session, when there is a place; or turns it away.
+    private func seat(_ descriptor: Int32, _ peer: SocketAddress) async {
+        connectionNumber += 1
+        let number = connectionNumber
+        switch context.admission.withLock({ $0.arrive(number, from: context.configuration.network(peer)) }) {
+        case .admitted(let evicted):
+            if let evicted { await evict(evicted) }
+            await permits.acquire()
+            guard !isStopping else { return leave(number, closing: descriptor) }
+            context.admission.withLock { $0.begin(number) }
+            begin(number, descriptor, peer: peer.description)
+        case .refused(isTold: true):
+            begin(number, descriptor, peer: peer.description, refusal: .tooManyConnections)
+        case .refused(isTold: false):
+            close(descriptor)
+            context.log.write([.refused(peer: peer.description, .tooManyConnections)])
         }
     }
 
-    private func over(_ number: Int) {
-        sessions[number] = nil
+    /// - Parameter refusal: what the client is told instead of being served.
+    private func begin(_ number: Int, _ descriptor: Int32, peer: String, refusal: ProtocolFault? = nil) {
+        let loop = loops[number % loops.count]
+        let session = ServerSession(number, peer: peer, loop: loop, context: context, refusal: refusal)
+        sessions[number] = session
+        Task(executorPreference: loop) {
+            await session.run(descriptor)
+            await self.over(number, wasRefused: refusal != nil)
+        }
+    }
+
+    /// Ends a connection whose handshake has taken longest. Its place is free at once, and its descriptor is when this
+    /// returns: otherwise a flood would be accepted faster than closed.
+    private func evict(_ number: Int) async {
         permits.release()
+        await sessions[number]?.evict()
+    }
+
+    private func over(_ number: Int, wasRefused: Bool) {
+        sessions[number] = nil
+        if wasRefused { context.admission.withLock { $0.refused() } } else { leave(number) }
         ended.fire()
         letPartsGo()
         guard sessions.isEmpty, !isStopping else { return }
@@ -227,6 +249,12 @@ extension Server {
             context.forgetUnfinished()
             context.known.settle()
         }
+    }
+
+    /// - Parameter descriptor: of one that will have no session.
+    private func leave(_ number: Int, closing descriptor: Int32? = nil) {
+        if let descriptor { close(descriptor) }
+        if context.admission.withLock({ $0.leave(number) }) { permits.release() }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.

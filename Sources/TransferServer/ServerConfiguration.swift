@@ -22,6 +22,19 @@ package struct ServerConfiguration: Sendable {
     /// Connections at once; more wait in the kernel's queue.
     package var maximumConnections = 4096
 
+    /// Connections at once from one IPv4 address or IPv6 /64; more are turned away. Sixteen users behind one address can
+    /// have sixteen lanes each, and sixteen addresses are needed to take all places. This machine's own addresses are not
+    /// counted.
+    package var maximumPerNetwork = 256
+
+    /// Whom a connection is counted for, nothing for nobody; another one for tests, which have this machine's addresses
+    /// only.
+    package var network: @Sendable (SocketAddress) -> PeerNetwork? = { $0.network }
+
+    /// Connections whose handshake is not done; a newcomer takes the place of the one that has waited longest. Each costs
+    /// some 6 KiB, and with a round trip of 200 ms so many let 2,500 clients in each second.
+    package var maximumPending = 512
+
     package var timeouts = Liveness.Timeouts()
 
     /// How long running uploads may go on after the server was told to stop.
@@ -33,6 +46,13 @@ package struct ServerConfiguration: Sendable {
 
     /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
+
+    /// Uploads in parts that are worked on at once, over all connections. Each holds a descriptor.
+    package var maximumAssemblies = 1024
+
+    /// Whether the whole process gives up what a server doesn't need before it accepts anybody: see `Confinement`. Only for
+    /// a process that does nothing else.
+    package var isConfined = false
 
     /// Threads that run event loops; a session stays on its loop for life.
     package var loops = 2

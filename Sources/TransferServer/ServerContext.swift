@@ -1,8 +1,10 @@
+import Synchronization
 import TransferCatalog
 import TransferIO
 import TransferProtocol
 import TransferReceipts
 import TransferStore
+import TransferSystem
 
 /// What all sessions of a server share.
 final class ServerContext: Sendable {
@@ -12,7 +14,19 @@ final class ServerContext: Sendable {
     let pool: BlockingPool
     let buffers: BufferPool
     let known: KnownUploads
-    let assemblies = Assemblies()
+    let assemblies: Assemblies
+
+    /// Bytes that wait for clients to take them, over all connections.
+    let unsent = Atomic(0)
+
+    /// Whether so much waits that nobody is read whose own results wait. Each connection may hold 256 KiB, and thousands
+    /// that don't read would hold gigabytes.
+    var isCrowded: Bool { unsent.load(ordering: .relaxed) >= Self.unsentLimit }
+
+    private static let unsentLimit = 64 << 20
+
+    /// Asked by the server when somebody comes and goes, and told by sessions on any loop.
+    let admission: Locked<Admission>
 
     /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
@@ -40,6 +54,12 @@ final class ServerContext: Sendable {
         }
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
+        assemblies = Assemblies(limit: configuration.maximumAssemblies)
+        admission = Locked(
+            Admission(
+                .init(
+                    connections: configuration.maximumConnections, perNetwork: configuration.maximumPerNetwork,
+                    pending: configuration.maximumPending)))
         pool.submit { [self] in
             known.load()
             forgetUnfinished()

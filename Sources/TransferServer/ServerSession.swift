@@ -25,6 +25,9 @@ actor ServerSession {
     /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
     private static let outboundLimit = 256 << 10
 
+    /// The same, while as much waits for all clients together as may.
+    private static let crowdedLimit = 1
+
     /// How long the last words may take to leave.
     private static let lingering = Interval.seconds(2)
 
@@ -35,6 +38,7 @@ actor ServerSession {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let context: ServerContext
+    private let number: Int
     private let peer: String
     private let number: Int
     private let lane: UploadLane
@@ -46,9 +50,13 @@ actor ServerSession {
     private var liveness: Liveness
     private var timer: EventLoop.Timer?
     private var outbound = Outbound()
+    /// Of its bytes, those that `ServerContext.unsent` counts.
+    private var counted = 0
     private var replies: [UInt8] = []
     private var filling: LaneBatch?
     private var carry: [UInt8] = []
+    /// Whether a batch had all its steps before its buffer was parsed.
+    private var isBehind = false
     private var queue: [LaneBatch] = []
     /// Bytes received since this session last gave way to others.
     private var turn = 0
@@ -57,14 +65,18 @@ actor ServerSession {
     private var isOver = false
     private var ending: Ending?
 
-    /// - Parameter number: of the connection; they grow.
-    init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext) {
+    /// - Parameters:
+    ///   - number: of the connection; they grow.
+    ///   - refusal: what the client is told, and then nothing else.
+    init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext, refusal: ProtocolFault? = nil) {
+        self.number = number
         self.peer = peer
         self.number = number
         self.loop = loop
         self.context = context
         lane = UploadLane(context: context, connection: number, peer: peer, early: early)
         liveness = Liveness(context.configuration.timeouts, now: .now)
+        ending = refusal.map { .fault($0) }
     }
 
     /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
@@ -101,6 +113,15 @@ actor ServerSession {
         close()
     }
 
+    /// Ends at once, because others need the place and its handshake has taken longest.
+    func evict() {
+        end(.fault(.tooManyHandshakes))
+        // It may not have begun to run; then it will find its end.
+        guard socket != nil else { return }
+        send(.result(UploadResult(.tooManyHandshakes)))
+        close()
+    }
+
     private func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
@@ -114,6 +135,7 @@ actor ServerSession {
     private func close() {
         isOver = true
         socket?.close()
+        countUnsent()
     }
 }
 
@@ -122,7 +144,9 @@ actor ServerSession {
 extension ServerSession {
     private func readLoop() async {
         while ending == nil {
-            guard queue.count < Self.queueLimit, outbound.count < Self.outboundLimit else {
+            guard mayGoOn else {
+                // A client that doesn't take its results must not keep a buffer.
+                submit(unless: isWorking)
                 liveness.pauseReading(true, now: .now)
                 await wake.wait()
                 liveness.pauseReading(false, now: .now)
@@ -136,23 +160,39 @@ extension ServerSession {
         }
     }
 
+    /// Whether there is room for what comes next. What is in a buffer already is worked on without asking for more.
+    private var mayGoOn: Bool { queue.count < Self.queueLimit && (isBehind || outbound.count < outboundLimit) }
+
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
     ///
     /// - Returns: how many bytes came; 0 when there is nothing to receive now.
     private func pump() -> Int {
         guard ending == nil, let batch = filling else { return 0 }
+        guard !isBehind else { return catchUp(batch) }
         switch receive(into: batch) {
         case .wouldBlock:
             submit(unless: isWorking)
             return 0
         case .bytes(let count):
-            parse(batch, received: count)
-            submit(unless: !batch.isFull && isWorking)
+            batch.received(count)
+            liveness.received(count, now: .now)
+            parse(batch)
+            submit(unless: !batch.isFull && !batch.isComplete && isWorking)
             return count
         case .end:
             end(isBetweenUploads ? .done : .lost("the client closed the connection"))
             return 0
         }
+    }
+
+    /// Parses what came with a batch that had all its steps.
+    ///
+    /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
+    private func catchUp(_ batch: LaneBatch) -> Int {
+        let before = batch.parsed
+        parse(batch)
+        submit(unless: !batch.isFull && !batch.isComplete && isWorking)
+        return max(1, batch.parsed - before)
     }
 
     /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
@@ -184,9 +224,8 @@ extension ServerSession {
         }
     }
 
-    private func parse(_ batch: LaneBatch, received count: Int) {
-        batch.received(count)
-        liveness.received(count, now: .now)
+    private func parse(_ batch: LaneBatch) {
+        isBehind = false
         do throws(ProtocolFault) {
             while ending == nil, try step(batch) {}
         } catch {
@@ -203,6 +242,10 @@ extension ServerSession {
     private func step(_ batch: LaneBatch) throws(ProtocolFault) -> Bool {
         let bytes = batch.unparsed
         guard !bytes.isEmpty else { return false }
+        guard !batch.isComplete else {
+            isBehind = true
+            return false
+        }
         switch try parser.next(bytes.bytes) {
         case .needsMore: return false
         case .message(let message, let consumed):
@@ -236,6 +279,7 @@ extension ServerSession {
     private func welcome(_ hello: Hello) {
         // Before the first upload, so that no thread is in the lane yet.
         lane.run = hello.run
+        context.admission.withLock { $0.establish(number) }
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
@@ -293,8 +337,8 @@ extension ServerSession {
     }
 
     private func release(_ batch: LaneBatch) {
-        carry = Array(batch.unparsed)
-        filling = nil
+        carry = isBehind ? [] : Array(batch.unparsed)
+        filling = isBehind ? LaneBatch(after: batch) : nil
     }
 
     /// Sends what the pool has for the client before it is done with what it works on.
@@ -353,8 +397,18 @@ extension ServerSession {
         flush()
     }
 
+    private var outboundLimit: Int { context.isCrowded ? Self.crowdedLimit : Self.outboundLimit }
+
+    /// Tells how much waits here.
+    private func countUnsent() {
+        let count = isOver ? 0 : outbound.count
+        context.unsent.wrappingAdd(count - counted, ordering: .relaxed)
+        counted = count
+    }
+
     private func flush() {
         guard !isOver, !outbound.isEmpty, let socket else { return }
+        defer { countUnsent() }
         do throws(SystemError) {
             try outbound.drain { (bytes) throws(SystemError) in try socket.send(bytes) }
             liveness.sent(now: .now)
@@ -368,7 +422,7 @@ extension ServerSession {
         while !isOver {
             await socket?.writable.wait()
             flush()
-            if outbound.count < Self.outboundLimit { wake.fire() }
+            if outbound.count < outboundLimit { wake.fire() }
         }
     }
 }
@@ -401,6 +455,7 @@ extension ServerSession {
 extension ServerSession {
     /// Stores what was received whole, says the last words, and closes.
     private func finish() async {
+        isBehind = false
         submit(unless: false)
         filling = nil
         while isWorking { await wake.wait() }
@@ -452,6 +507,12 @@ extension ServerSession {
         }
         loop.cancel(deadline)
     }
+}
+
+extension ProtocolFault {
+    static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
+
+    static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
 }
 
 extension MonotonicTime {

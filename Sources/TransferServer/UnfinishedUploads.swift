@@ -13,6 +13,10 @@ final class UnfinishedUploads: Sendable {
 
     private let state = Locked(State())
 
+    /// How many are noted at most: more than there may be parts in the store, so that only who begins uploads to leave them
+    /// meets it. Those beyond can be resumed like others.
+    private static let most = 32_768
+
     /// What the catalog knew.
     func add(_ ids: [UploadID]) {
         state.withLock { $0.ids.formUnion(ids) }
@@ -23,7 +27,7 @@ final class UnfinishedUploads: Sendable {
     /// - Returns: whether it has to be written, and nobody has been asked to do that yet.
     func begin(_ entry: CatalogEntry) -> Bool {
         state.withLock { state in
-            guard state.ids.insert(entry.id).inserted else { return false }
+            guard state.ids.count < Self.most, state.ids.insert(entry.id).inserted else { return false }
             state.waiting.append(entry)
             return state.waiting.count == 1
         }

@@ -14,8 +14,9 @@ extension UploadLane {
             if let result = try receiving.admit(isQuestion: true) {
                 return settle(receiving, withReceipt(result, receiving))
             }
+            let isKnown = hasEntered(begin.id)
             let found = try tell(begin)
-            if found > 0 { events.append(.resumed(begin, blocks: found, peer: peer)) }
+            if found > 0, !isKnown { events.append(.resumed(begin, blocks: found, peer: peer)) }
             Message.accept(begin.id).encode(into: &outcome.frames)
             outcome.settled.append(begin.id)
         } catch {

@@ -44,6 +44,7 @@ final class UploadLane: @unchecked Sendable {
     let hasMore = Atomic(false)
     var outcome = LaneOutcome()
     var events: [LogEvent] = []
+    private var failures = FailureTally()
     private var lastReport: Int64 = 0
     /// There where the client wants receipts and the server gives them.
     private(set) var issuer: ReceiptIssuer?
@@ -87,6 +88,7 @@ final class UploadLane: @unchecked Sendable {
     func cancel() {
         defer { leaveAssemblies() }
         acknowledge()
+        if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
         guard case .receiving(let receiving) = state else { return }
         receiving.discard(keepingBlocks: true)
         state = .idle
@@ -140,7 +142,7 @@ final class UploadLane: @unchecked Sendable {
             return
         }
         if receiving.begin.expectsAccept { Message.accept(receiving.begin.id).encode(into: &outcome.frames) }
-        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer)) }
+        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer, isQuiet: failures.isLong)) }
     }
 
     private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
@@ -173,7 +175,9 @@ final class UploadLane: @unchecked Sendable {
     func settle(_ receiving: Receiving, _ result: UploadResult) {
         Message.result(result).encode(into: &outcome.frames)
         outcome.settled.append(result.id)
-        if result.code != .staged { events.append(.settled(receiving, result, peer: peer)) }
+        guard result.code != .staged else { return }
+        let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
+        events.append(.settled(receiving, result, peer: peer, isRepeated: isRepeated))
     }
 
     /// Tells the client how far a long upload has come.
@@ -194,6 +198,9 @@ final class UploadLane: @unchecked Sendable {
             return try enter(part.upload, total: part.total, begin)
         }
     }
+
+    /// Whether the connection has worked on the upload, and it goes on.
+    func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
 
     /// - Parameter begin: of a part, or a question about the whole.
     func enter(_ id: UploadID, total: UInt64?, _ begin: Begin) throws(StoreError) -> Assembly {

@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+import Synchronization
 package import TransferProtocol
 import TransferSystem
 
@@ -14,9 +15,7 @@ extension FileStore {
         let hold = space.map { SpaceHold($0, part: id) }
         let before = space?.size(ofPart: id) ?? 0
         if let size { try hold?.grow(to: size) }
-        let staged = try attempt("open the part of the upload") { () throws(SystemError) in
-            try StagedFile.resumable(id: id, in: incoming)
-        }
+        let staged = try part(id)
         staged.hold = hold
         guard let size else { return staged }
         do throws(StoreError) {
@@ -28,6 +27,20 @@ extension FileStore {
             throw error
         }
         return staged
+    }
+
+    /// - Throws: `busy` for a new one, when there are as many as may be.
+    private func part(_ id: UploadID) throws(StoreError) -> StagedFile {
+        let found = try attempt("open the part of the upload") { () throws(SystemError) in
+            try StagedFile.resumable(id: id, in: incoming)
+        }
+        if let found { return found }
+        guard incoming.parts.load(ordering: .relaxed) < Incoming.mostParts else {
+            throw StoreError(.busy, "The server keeps as many unfinished uploads as it can.")
+        }
+        return try attempt("make a part for the upload") { () throws(SystemError) in
+            try StagedFile.newResumable(id: id, in: incoming)
+        }
     }
 
     /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
@@ -44,6 +57,7 @@ extension FileStore {
         try attempt("remove the part of the upload") { () throws(SystemError) in
             do throws(SystemError) {
                 try incoming.directory.unlink(StagedFile.resumableName(id))
+                incoming.parts.wrappingSubtract(1, ordering: .relaxed)
             } catch {
                 guard error.errno == ENOENT else { throw error }
             }
@@ -96,7 +110,10 @@ extension FileStore {
         try forEachPart { name, status throws(SystemError) in
             guard isUseless(name, status) else { return }
             try incoming.directory.unlink(name)
-            if let id = StagedFile.upload(ofPart: name) { space?.release(part: id) }
+            if let id = StagedFile.upload(ofPart: name) {
+                incoming.parts.wrappingSubtract(1, ordering: .relaxed)
+                space?.release(part: id)
+            }
             removed.count += 1
             removed.bytes += status.space
         }

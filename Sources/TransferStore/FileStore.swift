@@ -54,6 +54,7 @@ package final class FileStore: Sendable {
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
             space = isLimited ? try Space(limits, tree: tree, incoming: incoming.directory) : nil
+            try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
             throw StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
@@ -62,6 +63,9 @@ package final class FileStore: Sendable {
             throw StoreError(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
         }
     }
+
+    /// The descriptor of the directory, for as long as the store is there.
+    package var directory: Int32 { tree.root.number }
 
     /// Lets another server store in the directory. Nothing may be staged or published any more.
     package func unlock() {

@@ -11,6 +11,12 @@ final class Incoming: Sendable {
     /// saw. Knows who did that last.
     let replacing = Locked(Overwrites())
 
+    /// Parts of uploads that lie in the directory to be resumed.
+    let parts = Atomic(0)
+
+    /// How many there may be: what is listed in a few milliseconds.
+    static let mostParts = 16_384
+
     /// Whether the kernel lets this process link a file by its descriptor; taken as true until it refuses.
     let linksByDescriptor = Atomic(true)
 
@@ -23,5 +29,10 @@ final class Incoming: Sendable {
         self.directory = directory
         self.fileSystem = fileSystem
         committer = Committer(durability, of: directory, on: fileSystem)
+    }
+
+    /// Counts the parts of earlier servers. Call it before the first upload.
+    func countParts() throws(SystemError) {
+        parts.store(try directory.names().count { StagedFile.upload(ofPart: $0) != nil }, ordering: .relaxed)
     }
 }

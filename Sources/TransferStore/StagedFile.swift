@@ -32,6 +32,9 @@ package final class StagedFile: @unchecked Sendable {
     /// What it takes of the space that there is, where that is limited; set before anything else is done with it.
     var hold: SpaceHold?
 
+    /// Whether it was made for its upload, so that nothing is in it but what arrived since.
+    package let isNew: Bool
+
     /// Whether all of its room was taken at once.
     private var isReserved = false
 
@@ -46,8 +49,9 @@ package final class StagedFile: @unchecked Sendable {
     /// Once published, the stored file's: giving it its name changed it.
     var identity: FileIdentity? { try? FileIdentity(of: number) }
 
-    private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming) {
+    private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming, isNew: Bool = true) {
         self.descriptor = descriptor
+        self.isNew = isNew
         self.place = place
         self.incoming = incoming
         failures = incoming.committer.failures
@@ -160,6 +164,12 @@ package final class StagedFile: @unchecked Sendable {
         case .named(let part), .resumable(let part): try rename(part, into: directory, as: name)
         case .none: preconditionFailure("a staged file was published twice")
         }
+        leave()
+    }
+
+    /// It has no place among the incoming parts any more.
+    private func leave() {
+        if case .resumable = place { incoming.parts.wrappingSubtract(1, ordering: .relaxed) }
         place = .none
     }
 
@@ -167,7 +177,7 @@ package final class StagedFile: @unchecked Sendable {
     func replace(in directory: DirectoryHandle, name: String, id: UploadID) throws(SystemError) {
         let part = try partName(id: id)
         try disk.rename(incoming.directory.number, part, to: (directory.number, name))
-        place = .none
+        leave()
     }
 
     /// A name in the incoming directory, which replacing another file needs.
@@ -230,7 +240,7 @@ package final class StagedFile: @unchecked Sendable {
         case .named(let name), .resumable(let name): try? incoming.directory.unlink(name)
         case .anonymous, .none: break
         }
-        place = .none
+        leave()
         hold?.giveBack()
     }
 }
@@ -279,11 +289,26 @@ extension StagedFile {
         }
     }
 
-    /// The part that has arrived of an upload before, or a new one. There is one of each upload at most.
-    static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
+    /// The part that has arrived of an upload before. There is one of each upload at most.
+    ///
+    /// - Returns: nothing when there is none.
+    static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile? {
         let name = resumableName(id)
-        return StagedFile(
-            try incoming.directory.openFile(name, flags: O_RDWR | O_CREAT, mode: 0o600), place: .resumable(name),
-            in: incoming)
+        do throws(SystemError) {
+            return StagedFile(
+                try incoming.directory.openFile(name, flags: O_RDWR), place: .resumable(name), in: incoming,
+                isNew: false)
+        } catch {
+            guard error.errno == ENOENT else { throw error }
+            return nil
+        }
+    }
+
+    /// A part for an upload that has none.
+    static func newResumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile {
+        let name = resumableName(id)
+        let descriptor = try incoming.directory.openFile(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        incoming.parts.wrappingAdd(1, ordering: .relaxed)
+        return StagedFile(descriptor, place: .resumable(name), in: incoming)
     }
 }

@@ -29,6 +29,7 @@ import TransferStore
         #expect(!serve.isSet("max-upload") && !serve.isSet("quota") && !serve.isSet("min-free"))
         #expect(try serve.duration("expire-unfinished") == 7 * 86_400)
         #expect(try serve.count("max-connections") == 4096)
+        #expect(try serve.count("max-per-address") == 256)
         #expect(try serve.size("min-rate") == 1024)
         #expect(
             try ["silence", "idle", "handshake", "drain"].map { try serve.duration("\($0)-timeout") }

@@ -3,8 +3,9 @@ import Synchronization
 import Testing
 import TransferIO
 import TransferProtocol
-import TransferServer
 import TransferTestSupport
+
+@testable import TransferServer
 
 extension ServerTests {
     /// Clients that ask for more than they take, and others beside them. Over Unix-domain sockets, whose buffers are
@@ -115,6 +116,54 @@ extension ServerTests {
                 for client in clients.reversed() { client.send(Frames.data(content) + Frames.end(content + content)) }
                 for client in clients { #expect(try client.result().code == .committed) }
                 #expect(server.tree.count == 100)
+            }
+        }
+
+        /// More frames in one buffer than steps in one batch, so that batches share it; and uploads after them.
+        @Test func tinyFramesBeyondCounting() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let empty = Frames.data([])
+                let padding = (0..<3 * LaneBatch.mostOperations).flatMap { _ in empty }
+                for round in 0..<20 {
+                    let content = [UInt8](repeating: UInt8(round), count: 1 + round * 997)
+                    client.send(
+                        Frames.begin("padded-\(round)", size: UInt64(content.count)) + padding + Frames.data(content)
+                            + padding + Frames.end(content) + Frames.upload("beside-\(round)", content))
+                }
+                for _ in 0..<40 { #expect(try client.result().code == .committed) }
+                #expect(server.content("padded-19") == server.content("beside-19"))
+                client.send(Frames.encoded(.ping(5)))
+                #expect(try client.nextMessage() == .pong(5))
+            }
+        }
+
+        /// While as much waits for all clients together as may, those whose results don't wait are served.
+        @Test func aCrowdThatDoesNotReadLeavesOthersServed() async throws {
+            try await serving { server in
+                server.server.context.unsent.wrappingAdd(1 << 30, ordering: .relaxed)
+                let client = try server.greetedClient()
+                for number in 0..<100 { client.send(Frames.upload("a-\(number)", [1])) }
+                for _ in 0..<100 { #expect(try client.result().code == .committed) }
+                server.server.context.unsent.wrappingSubtract(1 << 30, ordering: .relaxed)
+            }
+        }
+
+        /// What waits for those who have gone waits no more.
+        @Test func whatWaitsForClientsIsCounted() async throws {
+            try await serving { server in
+                let unsent = { server.server.context.unsent.load(ordering: .relaxed) }
+                do {
+                    let client = try server.greetedClient()
+                    let one = Frames.encoded(.ping(1))
+                    let (writer, _) = Self.sendUntilStalled(client, (0..<80_000).flatMap { _ in one })
+                    #expect(unsent() >= 256 << 10)
+                    for _ in 0..<80_000 { _ = try client.next() }
+                    writer.join()
+                    #expect(unsent() == 0)
+                    client.send((0..<20_000).flatMap { _ in one })
+                }
+                try server.waitUntil("nothing waits") { unsent() == 0 }
             }
         }
 

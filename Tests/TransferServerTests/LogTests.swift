@@ -66,6 +66,46 @@ extension ServerTests {
             #expect(lines.allSatisfy { $0.contains(" warning ") })
         }
 
+        /// Whoever sends one fault after the other gets an answer to each, and a line of the log.
+        @Test func aClientsFailuresAreLoggedOnceEach() async throws {
+            let count = 2000
+            let lines = try await lines(.text, .info) { server in
+                let client = try server.greetedClient()
+                for number in 0..<count {
+                    let isLong = number % 2 == 0
+                    client.send(
+                        isLong
+                            ? Frames.begin("long", size: nil) + Frames.encoded(.abort) : Frames.upload("../x", [1]))
+                    #expect(try client.result().code == (isLong ? .aborted : .invalidPath))
+                }
+                client.endSending()
+                try client.waitForClose()
+            }
+            let warnings = lines.filter { $0.contains(" warning ") }
+            #expect(warnings.count { $0.contains(" aborted long") } == 1)
+            #expect(warnings.count { $0.contains(" invalidPath ../x") } == 1)
+            #expect(warnings.last?.contains(" 1998 more uploads from 127.0.0.1:") ?? false)
+            #expect(warnings.last?.hasSuffix(" failed: 999 invalidPath, 999 aborted") ?? false)
+            #expect(warnings.count == 3)
+            #expect(lines.count < 30)
+        }
+
+        @Test func manyConnectionsFaultsAreCounted() async throws {
+            let count = 3 * LogThrottle.burst
+            let lines = try await lines(.json, .info) { server in
+                for _ in 0..<count {
+                    let client = try server.client()
+                    client.send([9, 9])
+                    try client.waitForClose()
+                }
+            }
+            let events = lines.compactMap { FlatObject($0) }
+            let refused = events.count { $0["event"] == "\"refused\"" }
+            let leftOut = events.filter { $0["event"] == "\"leftOut\"" }.compactMap { $0["count"].flatMap { Int($0) } }
+            #expect(refused >= LogThrottle.burst && refused < count)
+            #expect(refused + leftOut.reduce(0, +) == count)
+        }
+
         @Test func aLongUploadThatIsLostIsNamed() async throws {
             let lines = try await lines(.text, .info) { server in
                 var client: RawClient? = try server.greetedClient()

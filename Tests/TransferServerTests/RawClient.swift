@@ -27,13 +27,17 @@ final class RawClient: @unchecked Sendable {
     private var parser = FrameParser()
     private var received: [UInt8] = []
 
-    init(_ endpoint: Endpoint) throws {
+    /// - Parameter source: an address of this machine to come from.
+    init(_ endpoint: Endpoint, from source: String? = nil) throws {
         guard let address = try endpoint.resolve().first else { throw Failure(description: "no address") }
         number = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: Self.patience, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
         setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
+        if let source = try source.flatMap({ try Endpoint.internet(host: $0, port: 0).resolve().first }) {
+            _ = source.withPointer { bind(number, $0, $1) }
+        }
         let code = address.withPointer { connect(number, $0, $1) }
         guard code == 0 else {
             close(number)

@@ -7,8 +7,12 @@ private import TransferSystem
 
 /// `transfer serve`: receives until a signal ends it.
 struct ServeCommand {
-    /// Of so many shares of the descriptors, one is for files that wait to be published together.
+    /// Of so many shares of the descriptors, one is for files that wait to be published together, half of one for uploads
+    /// in parts, and two are for connections.
     private static let descriptorShares = 4
+
+    /// Descriptors that the server has for itself: streams, loops, listeners, the directory, the catalog.
+    private static let ownDescriptors = 32
 
     private let configuration: ServerConfiguration
     private let log: Log
@@ -32,6 +36,7 @@ struct ServeCommand {
         if arguments.isSet("min-free") { configuration.space.minimumFree = try arguments.size("min-free") }
         configuration.keepUnfinished = try arguments.positiveInterval("expire-unfinished")
         configuration.maximumConnections = try arguments.count("max-connections")
+        configuration.maximumPerNetwork = try arguments.count("max-per-address")
         configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")
         configuration.timeouts.idle = try arguments.positiveInterval("idle-timeout")
         configuration.timeouts.handshake = try arguments.positiveInterval("handshake-timeout")
@@ -41,6 +46,7 @@ struct ServeCommand {
         configuration.drain = .seconds(try arguments.duration("drain-timeout"))
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
+        configuration.isConfined = true
         configuration.agent = "transfer/\(transferVersion)"
         self.configuration = configuration
         log = Log(
@@ -50,8 +56,11 @@ struct ServeCommand {
 
     func run() async -> ExitCode {
         var configuration = configuration
-        let share = raisedDescriptorLimit() / Self.descriptorShares / configuration.blockingThreads
-        configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share))
+        let share = max(0, raisedDescriptorLimit() - Self.ownDescriptors) / Self.descriptorShares
+        configuration.filesAtOnce = min(configuration.filesAtOnce, max(1, share / configuration.blockingThreads))
+        configuration.maximumAssemblies = min(configuration.maximumAssemblies, max(1, share / 2))
+        // Whoever only connects must not take the descriptors of those who store.
+        configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         do throws(ServerError) {
             try await ServerLifetime(Server(configuration, log: log)).run()
             return .success

@@ -63,7 +63,13 @@ extension Commands {
             defaultValue: "7d"),
         Flag(
             name: "max-connections", placeholder: "N", help: "Serve at most so many connections at a time.",
+            details: "Those who have not introduced themselves give way to newcomers. "
+                + "Half of the descriptors that the process may have is the most.",
             defaultValue: "4096"),
+        Flag(
+            name: "max-per-address", placeholder: "N",
+            help: "Serve at most so many connections from one IPv4 address or IPv6 /64 at a time.",
+            details: "More are turned away. This machine's own addresses are not counted.", defaultValue: "256"),
         Flag(
             name: "silence-timeout", placeholder: "DURATION",
             help: "Drop a connection when nothing at all was heard of it for so long.",

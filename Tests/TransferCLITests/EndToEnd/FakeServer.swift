@@ -58,18 +58,7 @@ final class PeerConnection {
 
     /// Connects to a server that listens on 127.0.0.1.
     convenience init(to address: String) throws {
-        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.init(number)
-        var peer = sockaddr_in()
-        peer.sin_family = sa_family_t(AF_INET)
-        peer.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        peer.sin_port = UInt16(address.split(separator: ":").last ?? "")?.bigEndian ?? 0
-        let code = withUnsafePointer(to: &peer) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard code == 0 else { throw Program.Failure(description: "connect: errno \(errno)") }
+        self.init(try PeerSocket.connected(to: address))
     }
 
     deinit { close() }

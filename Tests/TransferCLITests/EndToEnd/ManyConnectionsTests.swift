@@ -3,14 +3,14 @@ import TransferProtocol
 import TransferTestSupport
 
 @Suite(.ownThreads) struct ManyConnectionsTests {
-    @Test func outlivesItsLastDescriptor() throws {
+    @Test func aSilentCrowdDoesNotTakeTheDescriptors() throws {
         let server = try RunningServer([], Surroundings(descriptorLimit: 64))
         let crowd = try (0..<100).map { _ in try PeerConnection(to: server.address) }
-        try server.program.waitForError("cannot accept connections now: accept4: Too many open files")
-        for connection in crowd { connection.close() }
         let push = try server.push([photo])
         #expect(push.end == .exited(0), "\(push.errors)")
         #expect(server.visibleFiles == ["demo.png"])
+        #expect(!server.program.errorText.contains("Too many open files"))
+        for connection in crowd { connection.close() }
     }
 
     @Test func idleOnesHinderNobody() throws {

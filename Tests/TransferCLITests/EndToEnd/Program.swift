@@ -18,7 +18,7 @@ final class Program: Sendable {
     /// Far more than anything here takes, even on a busy machine under a sanitizer.
     static let patience = 60
 
-    private let process: pid_t
+    let process: pid_t
     private let output: StreamReader
     private let errors: StreamReader
     /// Ends when the process does, also where it has no other stream left.

@@ -1,0 +1,42 @@
+import Glibc
+
+/// Whom an address can be held against: one IPv4 address, or the /64 of an IPv6 address, of which one subscriber has all
+/// addresses (RFC 6177). An IPv4 address counts as the same over either kind of socket.
+package struct PeerNetwork: Hashable, Sendable {
+    private let isIPv4: Bool
+    private let bits: UInt64
+
+    init(ipv4: UInt32) {
+        isIPv4 = true
+        bits = UInt64(ipv4)
+    }
+
+    fileprivate init(ipv6Prefix: UInt64) {
+        isIPv4 = false
+        bits = ipv6Prefix
+    }
+}
+
+extension SocketAddress {
+    /// - Returns: nothing for this machine's own addresses and for Unix-domain sockets: many users and programs share
+    ///   those, and whoever forwards connections from elsewhere does.
+    package var network: PeerNetwork? {
+        switch family {
+        case AF_INET: ipv4.flatMap(Self.network(ipv4:))
+        case AF_INET6: ipv6.flatMap(Self.network(ipv6:))
+        default: nil
+        }
+    }
+
+    private static func network(ipv4: UInt32) -> PeerNetwork? {
+        ipv4 >> 24 == 127 ? nil : PeerNetwork(ipv4: ipv4)
+    }
+
+    private static func network(ipv6: (high: UInt64, low: UInt64)) -> PeerNetwork? {
+        guard ipv6.high == 0 else { return PeerNetwork(ipv6Prefix: ipv6.high) }
+        if ipv6.low == 1 { return nil }
+        // ::ffff:0:0/96, an IPv4 address (RFC 4291, 2.5.5.2).
+        return ipv6.low >> 32 == 0xFFFF
+            ? network(ipv4: UInt32(truncatingIfNeeded: ipv6.low)) : PeerNetwork(ipv6Prefix: ipv6.high)
+    }
+}

@@ -1,0 +1,40 @@
+/// The bits of linux/landlock.h, as far as a version of Landlock knows them: a kernel refuses those that it doesn't know.
+struct LandlockRights {
+    /// What is forbidden to all files and directories that no rule allows it for.
+    let files: UInt64
+
+    /// Binding and connecting TCP sockets, from version 4 on. Sockets that listen already are not touched.
+    let network: UInt64
+
+    /// Abstract Unix sockets and signals to processes outside, from version 6 on.
+    let scopes: UInt64
+
+    private static let writeFile: UInt64 = 1 << 1
+    private static let readFile: UInt64 = 1 << 2
+    private static let readDirectory: UInt64 = 1 << 3
+    static let removing: UInt64 = 1 << 5
+    private static let makeDirectory: UInt64 = 1 << 7
+    private static let makeFile: UInt64 = 1 << 8
+    private static let refer: UInt64 = 1 << 13
+    private static let truncate: UInt64 = 1 << 14
+
+    /// The rights of version 1, from executing to making symbolic links, and what later ones added: linking between
+    /// directories (2), truncating (3), talking to devices (5).
+    private static let added: [(version: Int, rights: UInt64)] = [
+        (1, (1 << 13) - 1), (2, refer), (3, truncate), (5, 1 << 15),
+    ]
+
+    /// - Parameter version: of the running kernel.
+    init(version: Int) {
+        files = Self.added.filter { $0.version <= version }.reduce(0) { $0 | $1.rights }
+        network = version >= 4 ? 0b11 : 0
+        scopes = version >= 6 ? 0b11 : 0
+    }
+
+    /// What a store does.
+    var storing: UInt64 {
+        files
+            & (Self.writeFile | Self.readFile | Self.readDirectory | Self.removing | Self.makeDirectory | Self.makeFile
+                | Self.refer | Self.truncate)
+    }
+}

@@ -1,0 +1,24 @@
+import Glibc
+
+/// Bare connections to a server that listens on 127.0.0.1.
+enum PeerSocket {
+    static func connected(to address: String) throws -> Int32 {
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard number >= 0 else { throw Program.Failure(description: "socket: errno \(errno)") }
+        var peer = sockaddr_in()
+        peer.sin_family = sa_family_t(AF_INET)
+        peer.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        peer.sin_port = UInt16(address.split(separator: ":").last ?? "")?.bigEndian ?? 0
+        let code = withUnsafePointer(to: &peer) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else {
+            let reason = errno
+            close(number)
+            throw Program.Failure(description: "connect: errno \(reason)")
+        }
+        return number
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import Testing
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIO
+
+/// Each test confines a process of its own, for ever.
+@Suite struct ConfinementTests {
+    /// A directory with a file inside, another directory, and the process confined to the first.
+    private struct Fixture {
+        let outside: TemporaryDirectory
+        let inside: String
+        let version: Int
+
+        init() throws {
+            outside = try TemporaryDirectory()
+            // The confined process could not remove it. This one does when the pipe to it closes.
+            try #require(popen("cat > /dev/null; rm -rf '\(outside.path)'", "w") != nil)
+            inside = outside.path("inside")
+            try #require(mkdir(inside, 0o700) == 0 && mkdir(inside + "/deep", 0o700) == 0)
+            let file = open(outside.path("file"), O_CREAT | O_WRONLY, 0o600)
+            try #require(file >= 0)
+            close(file)
+            let directory = open(inside, O_RDONLY | O_DIRECTORY)
+            defer { close(directory) }
+            let confinement = Confinement()
+            try confinement.allowFiles(below: directory)
+            guard case .confined(let version) = try confinement.enforce() else {
+                version = 0
+                print("Not confined: this kernel has no Landlock, and there is nothing to test.")
+                return
+            }
+            self.version = version
+        }
+    }
+
+    @Test func nothingOutsideCanBeOpened() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try Fixture()
+            guard fixture.version > 0 else { return }
+            for (path, flags) in [
+                ("/etc/passwd", O_RDONLY), ("/", O_RDONLY | O_DIRECTORY), (fixture.outside.path("file"), O_RDONLY),
+                (fixture.outside.path("file"), O_WRONLY), (fixture.outside.path("new"), O_WRONLY | O_CREAT),
+                (fixture.inside + "/../file", O_RDONLY),
+            ] {
+                #expect(open(path, flags, 0o600) == -1 && errno == EACCES, "\(path)")
+            }
+            #expect(mkdir(fixture.outside.path("folder"), 0o700) == -1 && errno == EACCES)
+            #expect(unlink(fixture.outside.path("file")) == -1 && errno == EACCES)
+            #expect(symlink("/etc", fixture.inside + "/link") == -1 && errno == EACCES)
+            #expect(mkfifo(fixture.inside + "/pipe", 0o600) == -1 && errno == EACCES)
+            let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+            #expect(execv("/bin/true", arguments) == -1 && errno == EACCES)
+        }
+    }
+
+    /// What publishing does: a file without a name gets one, in another directory, and takes the place of another.
+    @Test func everythingInsideCanBeDone() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try Fixture()
+            let file = open(fixture.inside + "/a", O_RDWR | O_CREAT, 0o600)
+            #expect(file >= 0 && ftruncate(file, 5) == 0)
+            #expect(rename(fixture.inside + "/a", fixture.inside + "/deep/a") == 0)
+            #expect(link(fixture.inside + "/deep/a", fixture.inside + "/b") == 0)
+            #expect(mkdir(fixture.inside + "/deep/er", 0o700) == 0)
+            // O_TMPFILE of asm-generic/fcntl.h.
+            let nameless = open(fixture.inside, 0o20_200_000 | O_RDWR, 0o600)
+            if nameless >= 0 {
+                let path = "/proc/self/fd/\(nameless)"
+                #expect(linkat(AT_FDCWD, path, AT_FDCWD, fixture.inside + "/deep/c", AT_SYMLINK_FOLLOW) == 0)
+            }
+            #expect(unlink(fixture.inside + "/b") == 0)
+            #expect(names(in: fixture.inside + "/deep").count == (nameless >= 0 ? 3 : 2))
+        }
+    }
+
+    /// Threads that were there before, whatever they wait for, and those that come later.
+    @Test func allThreadsAreConfined() async {
+        await #expect(processExitsWith: .success) {
+            let pool = BlockingPool(name: "before", threads: 8)
+            let gate = Gate()
+            for _ in 0..<8 { pool.submit { _ = gate.pass() } }
+            let loop = try EventLoop(name: "loop")
+            await Task.detached { await Task.yield() }.value
+            let fixture = try Fixture()
+            gate.open(8)
+            for thread in names(in: "/proc/self/task") {
+                guard let status = fopen("/proc/self/task/\(thread)/status", "r") else { continue }
+                defer { fclose(status) }
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                let count = fread(&bytes, 1, bytes.count, status)
+                #expect(String(decoding: bytes[..<count], as: UTF8.self).contains("NoNewPrivs:\t1\n"), "\(thread)")
+            }
+            guard fixture.version > 0 else { return }
+            let later = BlockingPool(name: "later", threads: 1)
+            for executor in [pool, later] as [BlockingPool] {
+                let code = await executor.run { open("/etc/passwd", O_RDONLY) >= 0 ? 0 : errno }
+                #expect(code == EACCES)
+            }
+            let code = await Task.detached { open("/etc/passwd", O_RDONLY) >= 0 ? 0 : errno }.value
+            #expect(code == EACCES)
+            loop.stop()
+        }
+    }
+
+    @Test func noSocketsButThoseThatAreThere() async {
+        await #expect(processExitsWith: .success) {
+            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            #expect(listen(listener, 1) == 0)
+            let fixture = try Fixture()
+            guard fixture.version >= 4 else { return }
+            let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            for address in try Endpoint.internet(host: "127.0.0.1", port: 9).resolve() {
+                #expect(address.withPointer { connect(number, $0, $1) } == -1 && errno == EACCES)
+                #expect(address.withPointer { bind(number, $0, $1) } == -1 && errno == EACCES)
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Testing
+import TransferTestSupport
+
+@testable import TransferIO
+@testable import TransferServer
+
+/// Who may come in, by counts alone.
+@Suite struct AdmissionTests {
+    /// The value to be changed inside an expectation.
+    private final class Door {
+        private var admission: Admission
+
+        init(connections: Int = 100, perNetwork: Int = 3, pending: Int = 4) {
+            admission = Admission(
+                .init(connections: connections, perNetwork: perNetwork, pending: pending, refusals: 1))
+        }
+
+        var count: Int { admission.count }
+
+        /// Comes, and begins its handshake when it may.
+        func arrive(_ number: Int, from network: PeerNetwork?) -> Admission.Verdict {
+            let verdict = admission.arrive(number, from: network)
+            if case .admitted = verdict { admission.begin(number) }
+            return verdict
+        }
+
+        func establish(_ number: Int) { admission.establish(number) }
+        func leave(_ number: Int) -> Bool { admission.leave(number) }
+        func refused() { admission.refused() }
+    }
+
+    /// A network of its own for every number.
+    private static func network(_ number: UInt8) throws -> PeerNetwork {
+        let endpoint = try #require(Endpoint("192.0.2.\(number)", defaultPort: 1))
+        return try #require(endpoint.resolve().first?.network)
+    }
+
+    @Test func oneNetworkGetsNoMoreThanItsShare() throws {
+        let admission = Door(pending: 100)
+        for number in 0..<3 {
+            #expect(admission.arrive(number, from: try Self.network(1)) == .admitted(evicting: nil))
+        }
+        #expect(admission.arrive(3, from: try Self.network(1)) == .refused(isTold: true))
+        #expect(admission.arrive(4, from: try Self.network(1)) == .refused(isTold: false))
+        #expect(admission.arrive(5, from: try Self.network(2)) == .admitted(evicting: nil))
+        #expect(admission.leave(0))
+        #expect(admission.arrive(6, from: try Self.network(1)) == .admitted(evicting: nil))
+        admission.refused()
+        #expect(admission.arrive(7, from: try Self.network(1)) == .refused(isTold: true))
+    }
+
+    @Test func thisMachineIsNotCounted() {
+        let admission = Door(pending: 100)
+        for number in 0..<50 { #expect(admission.arrive(number, from: nil) == .admitted(evicting: nil)) }
+    }
+
+    @Test func theLongestPendingGoesFirst() {
+        let admission = Door()
+        for number in 0..<4 {
+            #expect(admission.arrive(number, from: nil) == .admitted(evicting: nil))
+        }
+        admission.establish(0)
+        #expect(admission.arrive(4, from: nil) == .admitted(evicting: nil))
+        #expect(admission.arrive(5, from: nil) == .admitted(evicting: 1))
+        #expect(!admission.leave(1), "its place is taken already")
+        #expect(admission.leave(0))
+    }
+
+    /// Whoever opens hundreds loses his own, not those of others who have come before.
+    @Test func aCrowdLosesItsOwn() throws {
+        let admission = Door(perNetwork: 100, pending: 8)
+        #expect(admission.arrive(0, from: try Self.network(1)) == .admitted(evicting: nil))
+        for number in 1...7 {
+            #expect(admission.arrive(number, from: try Self.network(2)) == .admitted(evicting: nil))
+        }
+        for number in 8..<50 {
+            #expect(admission.arrive(number, from: try Self.network(2)) == .admitted(evicting: number - 7))
+        }
+    }
+
+    @Test func aFullHouseLosesWhoHasNotIntroducedHimself() {
+        let admission = Door(connections: 2, pending: 10)
+        for number in 0..<2 {
+            #expect(admission.arrive(number, from: nil) == .admitted(evicting: nil))
+        }
+        admission.establish(0)
+        #expect(admission.arrive(2, from: nil) == .admitted(evicting: 1))
+        admission.establish(2)
+        #expect(admission.arrive(3, from: nil) == .admitted(evicting: nil), "it waits until somebody leaves")
+    }
+
+    /// Seeded runs against a plain list of everybody.
+    @Test(arguments: [1, 2, 3] as [UInt64]) func countsAreKept(seed: UInt64) throws {
+        var generator = SplitMix64(seed: seed)
+        let admission = Door(connections: 20, perNetwork: 6, pending: 8)
+        var present: Set<Int> = []
+        let networks = [nil] + (try (1...5).map { try Self.network(UInt8($0)) })
+        for number in 0..<5000 {
+            switch admission.arrive(number, from: networks.randomElement(using: &generator) ?? nil) {
+            case .admitted(let evicted):
+                if let evicted { #expect(present.remove(evicted) != nil) }
+                present.insert(number)
+            case .refused(let isTold): if isTold { admission.refused() }
+            }
+            if Bool.random(using: &generator) { admission.establish(number) }
+            if present.count > 15, let gone = present.randomElement(using: &generator) {
+                #expect(admission.leave(gone))
+                present.remove(gone)
+            }
+            #expect(admission.count == present.count)
+        }
+        for number in present { #expect(admission.leave(number)) }
+        for number in 10_000..<10_006 {
+            #expect(admission.arrive(number, from: networks[1]) == .admitted(evicting: nil))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Testing
+import TransferProtocol
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferServer
+
+/// How many uploads in parts there may be.
+@Suite struct AssembliesTests {
+    @Test func whoeverIsWorkedOnStays() throws {
+        let assemblies = Assemblies(limit: 2)
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for id in ids.prefix(2) { _ = try assemblies.enter(id, total: nil, .xxh128) }
+        #expect(throws: StoreError.tooManyAssemblies) { try assemblies.enter(ids[2], total: nil, .xxh128) }
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128)
+    }
+
+    @Test func theLongestDesertedGoesFirst() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for (time, id) in ids.prefix(2).enumerated() {
+            let assembly = try assemblies.enter(id, total: nil, .xxh128)
+            try store.bringPart(to: assembly)
+            assemblies.leave(assembly, now: Int64(time))
+        }
+        _ = try assemblies.enter(ids[2], total: nil, .xxh128)
+        #expect(assemblies[ids[0]] == nil)
+        #expect(assemblies[ids[1]] != nil)
+        #expect(store.parts.count == 2, "the file of what was let go stays")
+    }
+
+    @Test func whoLeavesNothingLeavesNoFile() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let id = UploadID.random()
+        let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128)
+        let claim = try store.claim(of: assembly)
+        #expect(store.parts.count == 1)
+        claim.withdraw(digests: [])
+        assemblies.leave(assembly, now: 1)
+        #expect(assemblies[id] == nil)
+        #expect(store.parts.isEmpty)
+    }
+
+    /// What an earlier server took may be read again, whatever came of it here.
+    @Test func whatWasThereStays() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let id = UploadID.random()
+        _ = try store.store.resume(id: id, size: nil)
+        let assembly = try assemblies.enter(id, total: nil, .xxh128)
+        try store.claim(of: assembly).withdraw(digests: [])
+        assemblies.leave(assembly, now: 1)
+        #expect(store.parts.count == 1)
+    }
+}
+
+/// A store, and parts in it.
+private struct StoredParts {
+    let directory: TemporaryDirectory
+    let store: FileStore
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = try FileStore(path: directory.path("store"))
+    }
+
+    var parts: [String] { names(in: directory.path("store/.transfer/incoming")) }
+
+    func claim(of assembly: Assembly) throws -> PartClaim {
+        try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1) { [store] () throws(StoreError) in
+            try store.resume(id: assembly.id, size: nil)
+        }
+    }
+
+    func bringPart(to assembly: Assembly) throws {
+        try claim(of: assembly).complete(digests: [UInt8](repeating: 0, count: 16))
+    }
+}

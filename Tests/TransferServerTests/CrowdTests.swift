@@ -1,0 +1,75 @@
+import Testing
+import TransferProtocol
+import TransferServer
+
+@testable import TransferIO
+
+extension ServerTests {
+    /// More connections than there may be.
+    @Suite struct CrowdTests {
+        /// This machine's addresses are told apart, as those of others are.
+        private static func countEverybody(_ configuration: inout ServerConfiguration) {
+            configuration.network = { $0.ipv4.map(PeerNetwork.init(ipv4:)) }
+        }
+
+        @Test func whoeverHasTooManyIsToldSo() async throws {
+            try await serving({
+                Self.countEverybody(&$0)
+                $0.maximumPerNetwork = 3
+            }) { server in
+                var clients = try (0..<3).map { _ in try server.greetedClient() }
+                let refused = try server.client()
+                refused.send(Frames.hello)
+                let result = try refused.result()
+                #expect(result.code == .busy && result.id == .none)
+                #expect(result.message == "There are too many connections from this address.")
+                #expect(try refused.next() == .closed)
+                let other = try RawClient(server.endpoint, from: "127.0.0.2")
+                other.send(Frames.hello + Frames.upload("other", [1]))
+                #expect(try other.result().code == .committed)
+                clients.removeFirst()
+                try server.waitUntil("the place is free") {
+                    guard let next = try? server.client() else { return false }
+                    next.send(Frames.hello + Frames.upload("next", [1]))
+                    return (try? next.result().code.isSuccess) ?? false
+                }
+            }
+        }
+
+        @Test func theLongestSilentOneGivesWay() async throws {
+            try await serving({ $0.maximumPending = 3 }) { server in
+                let greeted = try server.greetedClient()
+                let silent = try (0..<3).map { _ in try server.client() }
+                try server.checkServes()
+                let result = try silent[0].result()
+                #expect(result.code == .busy && result.id == .none)
+                #expect(try silent[0].next() == .closed)
+                for client in silent.dropFirst() + [greeted] {
+                    if client !== greeted { client.send(Frames.hello) }
+                    client.send(Frames.upload("late", [1]))
+                    #expect(try client.result().code.isSuccess)
+                }
+            }
+        }
+
+        /// A bound on everything holds also for those who come and go.
+        @Test func aFullHouseOfSilentOnesLetsOthersIn() async throws {
+            try await serving({ $0.maximumConnections = 4 }) { server in
+                let silent = try (0..<50).map { _ in try server.client() }
+                for _ in 0..<5 { try server.checkServes() }
+                withExtendedLifetime(silent) {}
+            }
+        }
+
+        @Test func aServerStopsThoughSomebodyWaitsOutside() async throws {
+            try await serving({ $0.maximumConnections = 1 }) { server in
+                let inside = try server.greetedClient()
+                let outside = try server.client()
+                outside.send(Frames.hello)
+                server.beginShutDown()
+                #expect(try inside.goodbye().code == .shuttingDown)
+                try outside.waitForClose()
+            }
+        }
+    }
+}
