@@ -39,27 +39,29 @@ let package = Package(
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
-        library("TransferReceipts", uses: ["TransferProtocol", "TransferSystem", "CLinux", "COpenSSL"]),
+        library("TransferKeys", uses: ["TransferProtocol", "TransferSystem", "COpenSSL"]),
+        library("TransferReceipts", uses: ["TransferProtocol", "TransferKeys", "COpenSSL"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO",
-                "TransferStore",
-                "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
+                "TransferStore", "TransferCatalog",
             ]),
         library(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO", "CLinux",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
+                "CLinux",
             ]),
         .executableTarget(
             name: "TransferCLI",
             dependencies: [
-                "TransferServer", "TransferClient", "TransferProtocol", "TransferCodec", "TransferReceipts",
-                "TransferStore", "TransferSystem", "TransferIO", "CLinux",
+                "TransferServer", "TransferClient", "TransferProtocol", "TransferCodec",
+                "TransferKeys",
+                "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
             ],
             swiftSettings: strict),
 
@@ -67,8 +69,8 @@ let package = Package(
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferReceipts",
-                "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
+                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferReceipts", "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
 
@@ -77,24 +79,29 @@ let package = Package(
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
-        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec"]),
+        tests("TransferKeys", uses: ["TransferProtocol"]),
+        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
         tests(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferStore",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferStore",
                 "TransferCatalog",
             ]),
         tests(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferServer",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferServer",
                 "TransferStore",
             ]),
         tests(
             "TransferCLI",
-            uses: ["TransferProtocol", "TransferClient", "TransferReceipts", "TransferIO", "TransferStore"]),
+            uses: [
+                "TransferProtocol", "TransferClient", "TransferKeys", "TransferReceipts",
+                "TransferIO",
+                "TransferStore",
+            ]),
     ]
 )

@@ -1,4 +1,5 @@
 package import TransferIO
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferStore

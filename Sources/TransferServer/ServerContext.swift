@@ -1,5 +1,6 @@
 import TransferCatalog
 import TransferIO
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferStore

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferReceipts
+@testable import TransferKeys
 
 @Suite struct KeyPatternTests {
     static let fingerprint = Sample.key.fingerprint
@@ -19,7 +19,7 @@ import Testing
     ]) func everyForm(_ text: String) throws {
         let pattern = try #require(KeyPattern(text))
         #expect(pattern.matches(Sample.key))
-        #expect(!pattern.matches(ServerIdentity().key))
+        #expect(!pattern.matches(KeyPair().key))
     }
 
     @Test(arguments: [

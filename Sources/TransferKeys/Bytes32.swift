@@ -1,4 +1,4 @@
-/// 32 bytes: a hash of the tree or a public key. No allocation, unlike an array.
+/// 32 bytes: a hash, a public key or the seed of a secret one. No allocation, unlike an array.
 package struct Bytes32: Hashable, Sendable {
     /// Bytes of it.
     package static let count = 32
@@ -18,7 +18,7 @@ package struct Bytes32: Hashable, Sendable {
         Swift.withUnsafeBytes(of: words, body)
     }
 
-    mutating func withUnsafeMutableBytes<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
+    package mutating func withUnsafeMutableBytes<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
         Swift.withUnsafeMutableBytes(of: &words, body)
     }
 

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
 /// Base64 with padding (RFC 4648, section 4), without line ends.
-enum Base64 {
-    static func encode(_ bytes: [UInt8]) -> String {
+package enum Base64 {
+    package static func encode(_ bytes: [UInt8]) -> String {
         // Four digits for three bytes, and a NUL (EVP_EncodeBlock(3)).
         let digits = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
             count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
@@ -12,7 +12,7 @@ enum Base64 {
 
     /// - Parameter text: padding may be missing.
     /// - Returns: nothing for what `encode` would not write.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8) + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4)
         let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard !digits.isEmpty, digits.count <= longest, padding <= 2 else { return nil }

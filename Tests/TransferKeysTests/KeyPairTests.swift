@@ -1,8 +1,8 @@
 import Testing
 
-@testable import TransferReceipts
+@testable import TransferKeys
 
-@Suite struct ServerIdentityTests {
+@Suite struct KeyPairTests {
     /// RFC 8032, section 7.1, tests 1 to 3.
     @Test(arguments: [
         (
@@ -24,21 +24,21 @@ import Testing
                 + "c027beceea1ec40a"
         ),
     ]) func knownSignatures(_ secret: String, _ key: String, _ message: String, _ signature: String) throws {
-        let identity = ServerIdentity(secret: Sample.bytes(secret))
+        let identity = KeyPair(secret: Sample.bytes(secret))
         let message = try #require([UInt8](hexadecimal: message))
         let expected = try #require([UInt8](hexadecimal: signature))
-        #expect(identity.key == ServerKey(Sample.bytes(key)))
+        #expect(identity.key == PublicKey(Sample.bytes(key)))
         #expect(identity.sign(message) == expected)
         #expect(identity.key.verifies(expected, of: message))
         #expect(!identity.key.verifies(expected, of: message + [0]))
-        #expect(!ServerIdentity().key.verifies(expected, of: message))
+        #expect(!KeyPair().key.verifies(expected, of: message))
         #expect(!identity.key.verifies(expected + [0], of: message))
         #expect(!identity.key.verifies([], of: message))
     }
 
     @Test func newOnesDiffer() {
-        let (one, other) = (ServerIdentity(), ServerIdentity())
+        let (one, other) = (KeyPair(), KeyPair())
         #expect(one.key != other.key)
-        #expect(ServerIdentity(secret: one.secret).key == one.key)
+        #expect(KeyPair(secret: one.secret).key == one.key)
     }
 }

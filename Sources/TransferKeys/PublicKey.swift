@@ -1,8 +1,8 @@
 internal import COpenSSL
 import TransferProtocol
 
-/// The public key of a server that signs receipts: Ed25519 (RFC 8032).
-public struct ServerKey: Hashable, Sendable {
+/// A public Ed25519 key (RFC 8032): what a server or a client is known by.
+public struct PublicKey: Hashable, Sendable {
     /// As RFC 8032 writes it.
     package let raw: Bytes32
 
@@ -24,8 +24,23 @@ public struct ServerKey: Hashable, Sendable {
 
     /// For people to compare, in the form that ssh uses: the SHA-256 digest of the 32 bytes in base64, without padding.
     public var fingerprint: String {
-        let digits = Base64.encode(TreeHasher().plain(raw.bytes).bytes)
+        let digits = Base64.encode(digest.bytes)
         return "SHA256:" + String(decoding: digits.utf8.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+    }
+
+    /// The SHA-256 digest of the 32 bytes.
+    package var digest: Bytes32 {
+        var digest = Bytes32()
+        var size = UInt32(Bytes32.count)
+        let status = digest.withUnsafeMutableBytes { target in
+            raw.withUnsafeBytes {
+                EVP_Digest(
+                    $0.baseAddress, $0.count, target.baseAddress?.assumingMemoryBound(to: UInt8.self), &size,
+                    EVP_sha256(), nil)
+            }
+        }
+        precondition(status == 1 && size == Bytes32.count, "OpenSSL has no SHA-256")
+        return digest
     }
 
     /// - Returns: whether the key's owner signed the message.
@@ -43,7 +58,7 @@ public struct ServerKey: Hashable, Sendable {
     }
 }
 
-extension ServerKey: CustomStringConvertible {
+extension PublicKey: CustomStringConvertible {
     /// The fingerprint.
     public var description: String { fingerprint }
 }
