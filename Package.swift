@@ -34,6 +34,7 @@ let package = Package(
         .systemLibrary(name: "CISAL"),
         .systemLibrary(name: "CXXHash"),
         .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CQREncode"),
         .systemLibrary(name: "CSQLite"),
 
         library("TransferProtocol"),
@@ -41,6 +42,9 @@ let package = Package(
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferKeys", uses: ["TransferProtocol", "TransferSystem", "COpenSSL"]),
         library("TransferReceipts", uses: ["TransferProtocol", "TransferKeys", "COpenSSL"]),
+        library(
+            "TransferAccess",
+            uses: ["TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL", "CLinux", "CQREncode"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
@@ -59,7 +63,7 @@ let package = Package(
         .executableTarget(
             name: "TransferCLI",
             dependencies: [
-                "TransferServer", "TransferClient", "TransferProtocol", "TransferCodec",
+                "TransferServer", "TransferClient", "TransferAccess", "TransferProtocol", "TransferCodec",
                 "TransferKeys",
                 "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
             ],
@@ -81,6 +85,7 @@ let package = Package(
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
         tests("TransferKeys", uses: ["TransferProtocol"]),
         tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec", "TransferKeys"]),
+        tests("TransferAccess", uses: ["TransferProtocol", "TransferKeys", "CLinux"]),
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
@@ -99,7 +104,7 @@ let package = Package(
         tests(
             "TransferCLI",
             uses: [
-                "TransferProtocol", "TransferClient", "TransferKeys", "TransferReceipts",
+                "TransferProtocol", "TransferClient", "TransferAccess", "TransferKeys", "TransferReceipts",
                 "TransferIO",
                 "TransferStore",
             ]),

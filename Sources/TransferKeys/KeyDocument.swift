@@ -1,7 +1,8 @@
-/// Ed25519 keys as OpenSSL writes them to files: DER (RFC 8410) in PEM (RFC 7468). There is only one way to write one, so
-/// nothing else is taken.
+/// Ed25519 keys as OpenSSL writes them to files: DER (RFC 8410) in PEM (RFC 7468). There is only one way to write one,
+/// so nothing else is taken.
 enum KeyDocument {
-    /// What stands before the 32 bytes of a private key: PKCS #8 version 1, the algorithm 1.3.101.112, two octet strings.
+    /// What stands before the 32 bytes of a private key: PKCS #8 version 1, the algorithm 1.3.101.112, two octet
+    /// strings.
     static let privatePrefix: [UInt8] = [
         0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
     ]

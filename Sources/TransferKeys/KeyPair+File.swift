@@ -7,6 +7,10 @@ extension KeyPair {
     package struct Fault: Error, Equatable, Sendable {
         /// A sentence that says what to do.
         package let message: String
+
+        package init(message: String) {
+            self.message = message
+        }
     }
 
     /// How to speak of the file of a key pair.
@@ -31,8 +35,8 @@ extension KeyPair {
     /// A file that is larger is no key.
     private static let longestFile = 4096
 
-    /// Reads a key pair, or makes it durably where there is none. A file that is no key, or that others can read, is never
-    /// replaced: somebody may know its owner by it.
+    /// Reads a key pair, or makes it durably where there is none. A file that is no key, or that others can read, is
+    /// never replaced: somebody may know its owner by it.
     ///
     /// - Parameter path: of a file, the last component no link, in a folder that is there.
     /// - Returns: the key pair, and whether it was made now.

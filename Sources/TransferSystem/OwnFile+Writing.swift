@@ -2,8 +2,8 @@ internal import CLinux
 import Glibc
 
 extension OwnFile {
-    /// Writes a file that only its owner can read, durably and all at once: who reads it finds all of it or what was there
-    /// before.
+    /// Writes a file that only its owner can read, durably and all at once: who reads it finds all of it or what was
+    /// there before.
     ///
     /// - Parameters:
     ///   - path: in a folder that is there.

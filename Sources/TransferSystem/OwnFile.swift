@@ -42,7 +42,8 @@ package struct OwnFile: Sendable {
         }
     }
 
-    /// What tells the file at `path` from what it was before; nothing where there is none, or where that cannot be said.
+    /// What tells the file at `path` from what it was before; nothing where there is none, or where that cannot be
+    /// said.
     package static func identity(of path: String) -> FileIdentity? {
         var status = stat()
         return lstat(path, &status) == 0 ? FileIdentity(status) : nil

@@ -1,16 +1,16 @@
 /// A decimal number and the unit after it, such as `1.5GiB`, taken apart but not yet computed: signs, exponents and
 /// the other things that number parsers take are not wanted in flags.
-struct QuantityText: Equatable {
+package struct QuantityText: Equatable {
     /// Digits before the point; at least one.
-    let whole: Substring
+    package let whole: Substring
 
     /// Digits after the point; empty without one.
-    let fraction: Substring
+    package let fraction: Substring
 
     /// The rest; may be empty.
-    let unit: Substring
+    package let unit: Substring
 
-    init(_ text: String) throws(QuantityFault) {
+    package init(_ text: String) throws(QuantityFault) {
         whole = text.prefix(while: Self.isDigit)
         guard !whole.isEmpty else { throw .malformed }
         let rest = text[whole.endIndex...]

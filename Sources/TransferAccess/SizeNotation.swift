@@ -2,15 +2,15 @@
 ///
 /// `K`, `M`, `G`, `T` and `KiB`, `MiB`, `GiB`, `TiB` are powers of 1024, as in coreutils; `KB`, `MB`, `GB`, `TB` are
 /// powers of 1000. Case doesn't matter; `B` alone means bytes. Fractions of a byte are dropped.
-enum SizeNotation {
+package enum SizeNotation {
     /// File offsets are signed 64-bit numbers (`off_t`), so nothing can be larger.
-    static let largest = UInt64(Int64.max)
+    package static let largest = UInt64(Int64.max)
 
     /// A fraction of a byte needs no more digits than this, and 10^18 times the largest unit fits 128 bits.
     private static let fractionDigits = 18
 
     /// The number of bytes, at most `largest`.
-    static func bytes(_ text: String) throws(QuantityFault) -> UInt64 {
+    package static func bytes(_ text: String) throws(QuantityFault) -> UInt64 {
         let quantity = try QuantityText(text)
         guard let factor = factor(of: quantity.unit.lowercased()) else { throw .malformed }
         let part = fraction(quantity.fraction, of: factor)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCLI
+@testable import TransferAccess
 
 @Suite struct SizeNotationTests {
     @Test(
