@@ -10,8 +10,8 @@ extension ServerIdentity {
     /// The name of the file in the server's own folder.
     package static let fileName = "identity.pem"
 
-    /// Reads the identity of a server, or makes it durably where there is none. A file that is no key, or that others can
-    /// read, is never replaced: it may be what verifies all receipts that were given so far.
+    /// Reads the identity of a server, or makes it durably where there is none. A file that is no key, or that others
+    /// can read, is never replaced: it may be what verifies all receipts that were given so far.
     ///
     /// - Parameter folder: the server's own; a path of this machine.
     /// - Returns: the identity, and whether it was made now.
