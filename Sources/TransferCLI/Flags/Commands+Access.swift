@@ -87,7 +87,7 @@ extension Commands {
         examples: [
             .init(
                 caption: "Make a token for a camera, for a month",
-                line: "transfer access token create --name camera --folder camera --expires 30d > camera.token")
+                line: "transfer access token create --name camera --expires 30d > camera.token")
         ],
         outcomes: accessOutcomes)
 
