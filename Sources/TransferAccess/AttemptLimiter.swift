@@ -66,13 +66,11 @@ package struct AttemptLimiter: Sendable {
         record.closedUntil + Self.longestPause <= now
     }
 
-    /// Forgets what is old, or else the one that failed longest ago.
+    /// Forgets what is old, and if that is not enough the half that failed longest ago, so that it is done rarely.
     private mutating func makeRoom(at now: MonotonicTime) {
         records = records.filter { !isForgotten($0.value, at: now) }
-        guard records.count >= Self.mostAddresses, let oldest = records.min(by: { $0.value.last < $1.value.last })
-        else {
-            return
-        }
-        records[oldest.key] = nil
+        guard records.count >= Self.mostAddresses else { return }
+        let middle = records.values.map(\.last).sorted()[records.count / 2]
+        records = records.filter { $0.value.last > middle }
     }
 }

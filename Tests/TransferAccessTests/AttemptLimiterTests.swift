@@ -34,8 +34,11 @@ import TransferProtocol
 
     @Test func memoryIsBounded() {
         var limiter = AttemptLimiter()
-        for number in 0..<10_000 { limiter.fail(.ipv4(UInt32(number)), at: second(Double(number) / 1000)) }
-        #expect(limiter.count == 4096)
+        for number in 0..<10_000 {
+            limiter.fail(.ipv4(UInt32(number)), at: second(Double(number) / 1000))
+            #expect(limiter.count <= 4096)
+        }
+        #expect(limiter.count > 2000)
         for _ in 0..<6 { limiter.fail(.ipv4(9_999), at: second(10)) }
         #expect(limiter.pause(for: .ipv4(9_999), at: second(10)) != nil)
     }
