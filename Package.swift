@@ -34,32 +34,38 @@ let package = Package(
         .systemLibrary(name: "CISAL"),
         .systemLibrary(name: "CXXHash"),
         .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CQREncode"),
         .systemLibrary(name: "CSQLite"),
 
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
-        library("TransferReceipts", uses: ["TransferProtocol", "TransferSystem", "CLinux", "COpenSSL"]),
+        library("TransferKeys", uses: ["TransferProtocol", "TransferSystem", "COpenSSL"]),
+        library("TransferReceipts", uses: ["TransferProtocol", "TransferKeys", "COpenSSL"]),
+        library(
+            "TransferAccess",
+            uses: ["TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL", "CLinux", "CQREncode"]),
         library("TransferIO", uses: ["TransferSystem", "CLinux"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO",
-                "TransferStore",
-                "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
+                "TransferStore", "TransferCatalog",
             ]),
         library(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferSystem", "TransferIO", "CLinux",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
+                "CLinux",
             ]),
         .executableTarget(
             name: "TransferCLI",
             dependencies: [
-                "TransferServer", "TransferClient", "TransferProtocol", "TransferCodec", "TransferReceipts",
-                "TransferStore", "TransferSystem", "TransferIO", "CLinux",
+                "TransferServer", "TransferClient", "TransferAccess", "TransferProtocol", "TransferCodec",
+                "TransferKeys",
+                "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
             ],
             swiftSettings: strict),
 
@@ -67,8 +73,8 @@ let package = Package(
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferReceipts",
-                "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
+                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferReceipts", "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
 
@@ -77,26 +83,29 @@ let package = Package(
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
-        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec"]),
+        tests("TransferKeys", uses: ["TransferProtocol"]),
+        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec", "TransferKeys"]),
+        tests("TransferAccess", uses: ["TransferProtocol", "TransferKeys", "CLinux"]),
         tests("TransferIO", uses: ["CLinux"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
         tests(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferStore",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferStore",
                 "TransferCatalog",
             ]),
         tests(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferReceipts", "TransferIO", "TransferServer",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferServer",
                 "TransferStore",
             ]),
         tests(
             "TransferCLI",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferClient", "TransferReceipts", "TransferIO",
+                "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess", "TransferKeys", "TransferReceipts",
+                "TransferIO",
                 "TransferStore",
             ]),
     ]

@@ -64,6 +64,12 @@ has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
 has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
 
+# The header is all that a build takes; without it there are no QR codes.
+qrencode_source='#include <qrencode.h>
+int main() { return sizeof(QRcode) == 0; }'
+
+is_qrencode_missing() { ! links <<<"$qrencode_source"; }
+
 is_isal_missing() { [[ $(uname -m) == x86_64 ]] && ! links <<<"$isal_source"; }
 
 # Sets `missing` to the names of what is not there. Without a toolchain no probe can tell anything, so all are named.
@@ -148,6 +154,7 @@ install_debian() {
     "${as_root[@]}" apt-get update
     mapfile -t packages < <(debian_packages)
     if is_isal_missing && is_isal_packaged; then packages+=(libisal-dev); fi
+    if is_qrencode_missing; then packages+=(libqrencode-dev); fi
     echo "Installing: ${packages[*]}" >&2
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}"
 }
@@ -200,5 +207,8 @@ if ((${#missing[@]} > 0)); then explain; fi
 if ! $swift_found || ((${#missing[@]} > 0)); then exit 1; fi
 if is_isal_missing; then
     if $check_only || ! is_debian || ! install_isal; then warn_of_isal; fi
+fi
+if is_qrencode_missing; then
+    echo "Not there, and not needed: libqrencode (qrencode.h and libqrencode.so.4), for pairing links as QR codes." >&2
 fi
 if $check_only; then echo "Nothing is missing."; fi

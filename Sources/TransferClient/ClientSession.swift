@@ -1,5 +1,6 @@
 import Glibc
 import TransferIO
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferSystem

@@ -1,3 +1,5 @@
+import TransferKeys
+
 /// The way from a leaf up to the root, one step for each hash of its inclusion path (RFC 9162, section 2.1.3.2).
 struct InclusionWalk: Equatable {
     /// The position among the nodes of this height, and that of the last of them.

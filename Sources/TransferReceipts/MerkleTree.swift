@@ -1,3 +1,5 @@
+package import TransferKeys
+
 /// A Merkle tree as in RFC 9162, section 2.1. The RFC divides from the top, at the largest power of two; joining
 /// neighbours from the bottom, an odd one out moving up as it is, gives the same tree.
 package struct MerkleTree {

@@ -1,3 +1,4 @@
+public import TransferKeys
 public import TransferProtocol
 
 /// What a server says of one acknowledged upload: that this content was on stable storage under this path at this time.

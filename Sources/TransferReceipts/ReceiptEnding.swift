@@ -1,3 +1,4 @@
+import TransferKeys
 import TransferProtocol
 
 /// How the texts of receipts end. Those of one batch end alike, so that it is written once for all of them.

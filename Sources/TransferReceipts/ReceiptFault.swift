@@ -1,3 +1,5 @@
+import TransferKeys
+
 /// Why something is no good receipt.
 package enum ReceiptFault: Error, Equatable, Sendable {
     /// It is not written as a receipt is; what is wrong, as a phrase.

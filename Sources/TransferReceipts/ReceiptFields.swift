@@ -1,3 +1,4 @@
+import TransferKeys
 import TransferProtocol
 
 /// The parts of a signed receipt as they were read, before anybody has looked whether they make sense. What is nothing

@@ -1,3 +1,4 @@
+import TransferKeys
 package import TransferProtocol
 
 /// Gives receipts: all of a batch with one signature. Safe to call from any thread.

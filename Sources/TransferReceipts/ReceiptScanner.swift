@@ -1,3 +1,4 @@
+import TransferKeys
 import TransferProtocol
 
 /// Takes the line of a receipt apart. It goes along a line that has exactly the expected form and stops at anything else.

@@ -1,3 +1,5 @@
+import TransferKeys
+
 /// Verifies receipts that come one after the other. Those of one batch share their signature and most of their way to
 /// the root, so each costs little more than the hash of its text.
 ///

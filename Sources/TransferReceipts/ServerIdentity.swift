@@ -1,67 +1,29 @@
-internal import COpenSSL
+public import TransferKeys
 
-/// The key pair that a server signs its receipts with: Ed25519.
-///
-/// `@unchecked Sendable`: `pair` is never changed after it was made, and OpenSSL lets threads share a key that is only
-/// read (openssl-threads(7)).
-package final class ServerIdentity: @unchecked Sendable {
-    /// What clients know it by.
-    package let key: ServerKey
+/// The key of a server that signs receipts.
+public typealias ServerKey = PublicKey
 
-    private let pair: OpaquePointer
+/// The key pair that a server signs its receipts with.
+package typealias ServerIdentity = KeyPair
 
-    /// A new one, from OpenSSL's generator of secrets.
-    package convenience init() {
-        guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_ED25519, nil) else { preconditionFailure("out of memory") }
-        defer { EVP_PKEY_CTX_free(context) }
-        var pair: OpaquePointer?
-        let status = EVP_PKEY_keygen_init(context) == 1 ? EVP_PKEY_keygen(context, &pair) : 0
-        guard status == 1, let pair else { preconditionFailure("OpenSSL makes no Ed25519 keys") }
-        self.init(owning: pair)
-    }
+extension ServerIdentity {
+    /// The name of the file in the server's own folder.
+    package static let fileName = "identity.pem"
 
-    /// - Parameter secret: the seed (RFC 8032, section 5.1.5).
-    package convenience init(secret: Bytes32) {
-        let pair = secret.withUnsafeBytes {
-            EVP_PKEY_new_raw_private_key(
-                EVP_PKEY_ED25519, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
-        }
-        guard let pair else { preconditionFailure("any 32 bytes are a key") }
-        self.init(owning: pair)
-    }
-
-    private init(owning pair: OpaquePointer) {
-        self.pair = pair
-        key = ServerKey(Self.raw { EVP_PKEY_get_raw_public_key(pair, $0, &$1) })
-    }
-
-    deinit {
-        EVP_PKEY_free(pair)
-    }
-
-    /// The seed.
-    var secret: Bytes32 { Self.raw { EVP_PKEY_get_raw_private_key(pair, $0, &$1) } }
-
-    /// - Returns: 64 bytes.
-    package func sign(_ message: [UInt8]) -> [UInt8] {
-        guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
-        defer { EVP_MD_CTX_free(context) }
-        return [UInt8](unsafeUninitializedCapacity: ServerKey.signatureSize) { buffer, count in
-            count = buffer.count
-            let status =
-                EVP_DigestSignInit(context, nil, nil, nil, pair) == 1
-                ? EVP_DigestSign(context, buffer.baseAddress, &count, message, message.count) : 0
-            precondition(status == 1 && count == ServerKey.signatureSize, "Ed25519 failed")
-        }
-    }
-
-    private static func raw(_ body: (UnsafeMutablePointer<UInt8>?, inout Int) -> Int32) -> Bytes32 {
-        var bytes = Bytes32()
-        var size = Bytes32.count
-        let status = bytes.withUnsafeMutableBytes {
-            body($0.baseAddress?.assumingMemoryBound(to: UInt8.self), &size)
-        }
-        precondition(status == 1 && size == Bytes32.count, "an Ed25519 key has 32 bytes")
-        return bytes
+    /// Reads the identity of a server, or makes it durably where there is none. A file that is no key, or that others
+    /// can read, is never replaced: it may be what verifies all receipts that were given so far.
+    ///
+    /// - Parameter folder: the server's own; a path of this machine.
+    /// - Returns: the identity, and whether it was made now.
+    package static func open(in folder: String) throws(Fault) -> (identity: ServerIdentity, isNew: Bool) {
+        let made = try open(
+            "\(folder)/\(fileName)",
+            Wording(
+                name: "The server's identity", harm: "sign receipts in its name",
+                remedy: "If nobody has, run 'chmod 600' on it; otherwise remove it, and a new identity is made.",
+                repair:
+                    "Put the file back from a backup, or move it away: then a new identity is made, and receipts given "
+                    + "so far can only be verified with the old public key."))
+        return (made.pair, made.isNew)
     }
 }

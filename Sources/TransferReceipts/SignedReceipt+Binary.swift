@@ -1,3 +1,4 @@
+import TransferKeys
 import TransferProtocol
 
 extension SignedReceipt {

@@ -1,3 +1,5 @@
+package import TransferKeys
+
 /// A receipt with the proof that the server gave it.
 ///
 /// A server signs many receipts at once: they are the leaves of a Merkle tree (RFC 9162, section 2.1), and the signature

@@ -1,4 +1,5 @@
 internal import COpenSSL
+package import TransferKeys
 
 /// The hashes of a Merkle tree (RFC 9162, section 2.1.1), over SHA-256: the first byte tells leaves from nodes, so that
 /// neither can pass for the other.
@@ -37,13 +38,6 @@ package final class TreeHasher {
         withUnsafeBytes(of: UInt8(1)) { update($0) }
         left.withUnsafeBytes { update($0) }
         right.withUnsafeBytes { update($0) }
-        return finish()
-    }
-
-    /// SHA-256 of the bytes themselves, as fingerprints have it.
-    func plain(_ content: [UInt8]) -> Bytes32 {
-        start()
-        content.withUnsafeBytes { update($0) }
         return finish()
     }
 

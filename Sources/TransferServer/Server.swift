@@ -1,5 +1,6 @@
 import Glibc
 package import TransferIO
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferStore

@@ -1,6 +1,7 @@
 import Synchronization
 import TransferCatalog
 import TransferIO
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferStore

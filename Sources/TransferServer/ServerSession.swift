@@ -40,7 +40,6 @@ actor ServerSession {
     private let context: ServerContext
     private let number: Int
     private let peer: String
-    private let number: Int
     private let lane: UploadLane
     private let early = EarlyFrames()
     private let wake = Signal()
@@ -71,7 +70,6 @@ actor ServerSession {
     init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext, refusal: ProtocolFault? = nil) {
         self.number = number
         self.peer = peer
-        self.number = number
         self.loop = loop
         self.context = context
         lane = UploadLane(context: context, connection: number, peer: peer, early: early)

@@ -1,4 +1,5 @@
 import Testing
+import TransferAccess
 
 @testable import TransferCLI
 

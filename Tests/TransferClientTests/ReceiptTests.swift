@@ -1,6 +1,7 @@
 import Testing
 import TransferClient
 import TransferCodec
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferTestSupport

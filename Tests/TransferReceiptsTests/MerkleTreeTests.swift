@@ -1,5 +1,6 @@
 import Testing
 import TransferCodec
+import TransferKeys
 import TransferProtocol
 
 @testable import TransferReceipts

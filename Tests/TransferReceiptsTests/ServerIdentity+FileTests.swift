@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferKeys
 import TransferTestSupport
 
 @testable import TransferReceipts

@@ -1,4 +1,5 @@
 import Testing
+import TransferKeys
 import TransferProtocol
 import TransferTestSupport
 

@@ -66,7 +66,7 @@ private struct StoredParts {
     var parts: [String] { names(in: directory.path("store/.transfer/incoming")) }
 
     func claim(of assembly: Assembly) throws -> PartClaim {
-        try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1) { [store] () throws(StoreError) in
+        try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1, run: nil) { [store] () throws(StoreError) in
             try store.resume(id: assembly.id, size: nil)
         }
     }

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferCatalog
+import TransferKeys
 import TransferProtocol
 import TransferReceipts
 import TransferServer

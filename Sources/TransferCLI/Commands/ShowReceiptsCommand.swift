@@ -1,3 +1,4 @@
+private import TransferKeys
 private import TransferProtocol
 private import TransferReceipts
 private import TransferSystem

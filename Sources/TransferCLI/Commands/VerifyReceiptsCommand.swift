@@ -1,5 +1,6 @@
 private import CLinux
 private import Glibc
+private import TransferKeys
 private import TransferProtocol
 private import TransferReceipts
 private import TransferSystem

@@ -40,6 +40,9 @@ struct Command: Equatable, Sendable {
     /// The exit codes that the command can end with.
     var outcomes: [Outcome] = []
 
+    /// Words of its name.
+    var words: Int { name.utf8.count { $0 == UInt8(ascii: " ") } + 1 }
+
     /// How the command starts on the command line.
     var invocation: String { name.isEmpty ? "transfer" : "transfer \(name)" }
 

@@ -88,7 +88,7 @@ extension Commands {
             help: "How long running uploads may take to finish when the server is told to stop.", defaultValue: "30s"),
     ]
 
-    private static let sizeNotation =
+    static let sizeNotation =
         "Sizes are bytes, or a number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
         + "of 1000), such as 500, 64K or 1.5G."
 

@@ -17,34 +17,37 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)])
 
-    static let all = [serve, push, receiptVerify, receiptShow, verify, help]
+    static let all =
+        [serve, push, key, accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
+        + [receiptVerify, receiptShow, verify, help]
 
-    /// Takes the name of a command, one word or two, off the front of the arguments.
+    /// Takes the name of a command, one word or several, off the front of the arguments.
     ///
     /// - Parameter arguments: one at least.
     /// - Throws: `UsageError` with a suggestion.
     static func taken(from arguments: inout ArraySlice<String>) throws(UsageError) -> Command {
-        let first = arguments.first ?? ""
-        let family = all.filter { $0.name.hasPrefix(first + " ") }
-        guard !family.isEmpty else {
-            arguments = arguments.dropFirst()
-            return try named(first)
+        let longest = all.map(\.words).max() ?? 1
+        let names = (1...longest).map { arguments.prefix($0).joined(separator: " ") }
+        for (index, name) in names.enumerated().reversed() {
+            guard let command = all.first(where: { $0.name == name }) else { continue }
+            arguments = arguments.dropFirst(index + 1)
+            return command
         }
-        let second = arguments.dropFirst().first ?? ""
-        guard let command = family.first(where: { $0.name == "\(first) \(second)" }) else {
-            let names = family.map { "'\($0.name)'" }.joined(separator: " or ")
-            throw UsageError("'\(first)' needs another word: \(names)")
-        }
-        arguments = arguments.dropFirst(2)
-        return command
+        guard let family = names.last(where: { !members(of: $0).isEmpty }) else { return try named(names[0]) }
+        let choices = members(of: family).map { "'\($0.name)'" }.joined(separator: " or ")
+        throw UsageError("'\(family)' needs another word: \(choices)")
     }
+
+    /// The commands whose names go on after these words.
+    private static func members(of words: String) -> [Command] { all.filter { $0.name.hasPrefix(words + " ") } }
 
     /// The command of that name.
     ///
     /// - Throws: `UsageError` with a suggestion.
     static func named(_ name: String) throws(UsageError) -> Command {
         guard let command = all.first(where: { $0.name == name }) else {
-            let suggestion = Suggestion.phrase(for: name, among: all.map(\.name))
+            let families = Set(all.map { String($0.name.prefix { $0 != " " }) })
+            let suggestion = Suggestion.phrase(for: name, among: all.map(\.name) + families.sorted())
             throw UsageError("unknown command '\(name.escapedForDisplay)'" + suggestion)
         }
         return command

@@ -1,3 +1,4 @@
+private import TransferAccess
 private import TransferProtocol
 
 /// What the command line says, with the environment's and the table's defaults filled in.

@@ -1,0 +1,55 @@
+#ifndef TRANSFER_CQRENCODE_SHIM_H
+#define TRANSFER_CQRENCODE_SHIM_H
+
+// The part of libqrencode that makes a QR code of a text, from the shared library opened at run time: Debian has no static
+// one, and the program must start where there is none. Without its header nothing can be opened.
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cqrencode_library {
+    void *(*encode)(const char *text, int version, int correction);
+    void (*free)(void *code);
+};
+
+#if __has_include(<qrencode.h>)
+
+#include <qrencode.h>
+
+// Opens the library at `path`, for ever. False if it is not there or lacks a function.
+static inline bool cqrencode_open(const char *path, struct cqrencode_library *library) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return false;
+    *(void **)&library->encode = dlsym(handle, "QRcode_encodeString8bit");
+    *(void **)&library->free = dlsym(handle, "QRcode_free");
+    if (library->encode && library->free) return true;
+    dlclose(handle);
+    return false;
+}
+
+// The smallest code for a text that is not empty, with the lowest error correction: a screen is neither dirty nor torn.
+// Writes one byte for each module, 1 where it is dark, row by row. Returns the modules in a row, 0 if there is no code for
+// the text or if it has more than `room` modules.
+static inline size_t cqrencode_encode(struct cqrencode_library library, const char *text, unsigned char *modules, size_t room) {
+    QRcode *code = library.encode(text, 0, QR_ECLEVEL_L);
+    if (!code) return 0;
+    size_t width = code->width > 0 ? (size_t)code->width : 0;
+    if (width * width > room) width = 0;
+    // The lowest bit is the colour (qrencode.h, QRcode).
+    for (size_t index = 0; index < width * width; index += 1) modules[index] = code->data[index] & 1;
+    library.free(code);
+    return width;
+}
+
+#else
+
+static inline bool cqrencode_open(const char *path, struct cqrencode_library *library) { return false; }
+
+static inline size_t cqrencode_encode(struct cqrencode_library library, const char *text, unsigned char *modules, size_t room) {
+    return 0;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,84 @@
+import TransferKeys
+
+extension AccessFolder {
+    /// How long a pairing code is good for: ten minutes, enough to walk to the other machine.
+    package static let pairingSeconds: Int64 = 600
+
+    /// Admits a client by its key.
+    ///
+    /// - Throws: a sentence, also when the key is there already.
+    package func admit(_ key: AuthorizedKey) throws(AccessFault) {
+        try edit { (editing) throws(AccessFault) in
+            try editing.change(Self.keysName, of: AuthorizedKey.self) { (keys) throws(AccessFault) in
+                try keys.append(key)
+            }
+        }
+    }
+
+    /// Takes out keys.
+    ///
+    /// - Returns: those that it took out.
+    package func expel(where condition: (AuthorizedKey) -> Bool) throws(AccessFault) -> [AuthorizedKey] {
+        try edit { (editing) throws(AccessFault) in
+            try editing.change(Self.keysName, of: AuthorizedKey.self) { $0.remove(where: condition) }
+        }
+    }
+
+    /// Makes a token or a pairing code. Codes that nobody can use any more are cleared away.
+    ///
+    /// - Returns: what its owner is to be shown, once.
+    package func issue(
+        _ kind: AccessSecret.Kind, name: String, options: AccessOptions, at now: UTCTime
+    ) throws(AccessFault) -> AccessSecret {
+        let secret = AccessSecret.random(kind)
+        let token = AccessToken(secret, name: name, options: options)
+        try edit { (editing) throws(AccessFault) in
+            try editing.change(Self.tokensName, of: AccessToken.self) { (tokens) throws(AccessFault) in
+                _ = tokens.remove { $0.kind == .pairing && $0.options.hasExpired(at: now) }
+                try tokens.append(token)
+            }
+        }
+        return secret
+    }
+
+    /// Takes out tokens.
+    ///
+    /// - Returns: those that it took out.
+    package func revoke(where condition: (AccessToken) -> Bool) throws(AccessFault) -> [AccessToken] {
+        try edit { (editing) throws(AccessFault) in
+            try editing.change(Self.tokensName, of: AccessToken.self) { $0.remove(where: condition) }
+        }
+    }
+
+    /// Uses a pairing code up, and admits the key with what the code allows.
+    ///
+    /// The code goes first: what is lost in a crash between the two is a code, never the promise that it works once.
+    ///
+    /// - Parameters:
+    ///   - code: whose secret was shown.
+    ///   - name: what the client calls itself; changed until no other key has it.
+    /// - Returns: the entry; nothing when the code was used, removed or replaced meanwhile.
+    func enrol(_ key: PublicKey, named name: String, with code: AccessToken) throws(AccessFault) -> AuthorizedKey? {
+        try edit { (editing) throws(AccessFault) in
+            let used = try editing.change(Self.tokensName, of: AccessToken.self) { tokens in
+                tokens.remove { $0 == code }
+            }
+            guard !used.isEmpty else { return nil }
+            var options = code.options
+            options.expires = nil
+            return try editing.change(Self.keysName, of: AuthorizedKey.self) { (keys) throws(AccessFault) in
+                // It is here only if its access has expired.
+                _ = keys.remove { $0.key == key }
+                let entry = AuthorizedKey(key, name: Self.unused(name, in: keys), options: options)
+                try keys.append(entry)
+                return entry
+            }
+        }
+    }
+
+    private static func unused(_ name: String, in keys: AuthorizedKeys) -> String {
+        let taken = Set(keys.entries.map(\.name))
+        // One more name than there are keys, so one of them is free.
+        return (1...taken.count + 1).lazy.map { $0 == 1 ? name : "\(name) \($0)" }.first { !taken.contains($0) } ?? name
+    }
+}

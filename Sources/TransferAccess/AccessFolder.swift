@@ -1,0 +1,105 @@
+internal import CLinux
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// The server's own folder, as far as it says who may come in: `authorized_keys`, `tokens` and the lock for changing
+/// them.
+package struct AccessFolder: Sendable {
+    /// `DIR/.transfer`.
+    package let path: String
+
+    /// - Parameter directory: the one that the server stores uploads in.
+    package init(of directory: String) {
+        path = "\(directory)/\(RelativePath.reservedName)"
+    }
+
+    package static let keysName = "authorized_keys"
+    package static let tokensName = "tokens"
+    private static let lockName = "access.lock"
+
+    /// Makes the folder where it is missing, as a server does at its first start.
+    ///
+    /// - Throws: a sentence when the directory itself is not there.
+    package func make() throws(AccessFault) {
+        guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        let reason = SystemError(errno: errno, call: "mkdir").reason
+        throw AccessFault("'\(path.escapedForDisplay)' cannot be made: \(reason). Is that a server's directory?")
+    }
+
+    package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Reads a list; an empty one where there is no file.
+    ///
+    /// - Throws: a sentence. Who cannot read the list must let nobody in by it.
+    package func list<Entry>(_ name: String, of type: Entry.Type) throws(AccessFault) -> AccessList<Entry> {
+        try read(name, of: type).list
+    }
+
+    func read<Entry>(
+        _ name: String, of type: Entry.Type
+    ) throws(AccessFault) -> (list: AccessList<Entry>, identity: FileIdentity?) {
+        let path = path(name)
+        let shown = path.escapedForDisplay
+        let file: OwnFile?
+        do throws(SystemError) {
+            file = try OwnFile(reading: path, atMost: AccessList<Entry>.longest)
+        } catch {
+            throw AccessFault("'\(shown)' cannot be read and admits nobody: \(error.reason).")
+        }
+        guard let file else { return (AccessList(), nil) }
+        guard file.isGuarded else {
+            throw AccessFault(
+                "'\(shown)' can be written by others and admits nobody. Look through it, then make it yours alone: "
+                    + "chmod 600.")
+        }
+        guard !file.isLonger else {
+            throw AccessFault("'\(shown)' is longer than \(AccessList<Entry>.longest) bytes and admits nobody.")
+        }
+        return (AccessList(file.content), file.identity)
+    }
+
+    /// Changes lists while no other process does.
+    ///
+    /// - Throws: what `body` does, or a sentence.
+    package func edit<Result>(_ body: (Editing) throws(AccessFault) -> Result) throws(AccessFault) -> Result {
+        let lock: Int32
+        do throws(SystemError) {
+            let path = path(Self.lockName)
+            let flags = O_RDWR | O_CREAT | O_CLOEXEC | clinux_o_nofollow
+            lock = try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o600) }
+        } catch {
+            throw AccessFault("'\(path.escapedForDisplay)' cannot be changed: \(error.reason).")
+        }
+        let file = Descriptor(lock)
+        do throws(SystemError) {
+            try system("flock") { flock(file.number, LOCK_EX) }
+        } catch {
+            throw AccessFault("'\(path.escapedForDisplay)' cannot be locked: \(error.reason).")
+        }
+        return try body(Editing(folder: self))
+    }
+
+    /// The lists while they are locked.
+    package struct Editing {
+        fileprivate let folder: AccessFolder
+
+        /// Changes a list. It is replaced as a whole, so that a server reads the old one or the new one.
+        ///
+        /// - Returns: what `body` does. The file stays as it is when the list does.
+        package func change<Entry, Result>(
+            _ name: String, of type: Entry.Type, _ body: (inout AccessList<Entry>) throws(AccessFault) -> Result
+        ) throws(AccessFault) -> Result {
+            var list = try folder.list(name, of: type)
+            let before = list.content
+            let result = try body(&list)
+            guard list.content != before else { return result }
+            do throws(SystemError) {
+                _ = try OwnFile.write(list.content, to: folder.path(name), replaces: true)
+            } catch {
+                throw AccessFault("'\(folder.path(name).escapedForDisplay)' cannot be written: \(error.reason).")
+            }
+            return result
+        }
+    }
+}

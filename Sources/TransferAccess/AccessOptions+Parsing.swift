@@ -1,0 +1,61 @@
+import TransferProtocol
+
+extension AccessOptions {
+    /// Reads the options of a line. One that is not known, comes twice or has a value that is wrong makes all of them
+    /// wrong: leaving it out could give more access than was meant.
+    ///
+    /// - Throws: a phrase that says which one is wrong.
+    init(_ options: [(name: String, value: String?)]) throws(AccessFault) {
+        var seen: Set<String> = []
+        for (name, value) in options {
+            guard seen.insert(name).inserted else { throw AccessFault("'\(name)' comes twice") }
+            try take(name, value)
+        }
+    }
+
+    private mutating func take(_ name: String, _ value: String?) throws(AccessFault) {
+        switch name {
+        case "folder": folder = try Self.folder(Self.value(name, value))
+        case "quota": quota = try Self.size(name, Self.value(name, value))
+        case "max-upload": maximumUpload = try Self.size(name, Self.value(name, value))
+        case "expires": expires = try Self.time(Self.value(name, value))
+        case "read-only": try take(.readOnly, name, value)
+        case "write-only": try take(.writeOnly, name, value)
+        default: throw AccessFault("'\(name.escapedForDisplay)' is no option")
+        }
+    }
+
+    private mutating func take(_ rights: AccessRights, _ name: String, _ value: String?) throws(AccessFault) {
+        guard value == nil else { throw AccessFault("'\(name)' takes no value") }
+        guard self.rights == .readWrite else { throw AccessFault("read-only and write-only exclude each other") }
+        self.rights = rights
+    }
+
+    private static func value(_ name: String, _ value: String?) throws(AccessFault) -> String {
+        guard let value, !value.isEmpty else { throw AccessFault("'\(name)' needs a value") }
+        return value
+    }
+
+    private static func folder(_ text: String) throws(AccessFault) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try RelativePath(text)
+        } catch {
+            throw AccessFault("'\(text.escapedForDisplay)' is no folder: \(error.message)")
+        }
+    }
+
+    private static func size(_ name: String, _ text: String) throws(AccessFault) -> UInt64 {
+        do throws(QuantityFault) {
+            return try SizeNotation.bytes(text)
+        } catch {
+            throw AccessFault("'\(text.escapedForDisplay)' is not a size for '\(name)'")
+        }
+    }
+
+    private static func time(_ text: String) throws(AccessFault) -> UTCTime {
+        guard let time = UTCTime(text) else {
+            throw AccessFault("'\(text.escapedForDisplay)' is not a time in UTC such as 2026-12-31T00:00:00Z")
+        }
+        return time
+    }
+}

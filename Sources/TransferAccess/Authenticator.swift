@@ -1,0 +1,147 @@
+package import TransferKeys
+package import TransferProtocol
+import TransferSystem
+
+/// Decides who may come in, and whether those who are in may still be. Synchronous: it looks at files and may compute
+/// for 0.1 s, so it is called on the pool.
+///
+/// What is not clearly allowed is refused. Lists are read again when they have changed.
+package final class Authenticator: Sendable {
+    /// What it knows, changed under a lock that is held while a list is read but not while a secret is hashed.
+    struct State: Sendable {
+        var keys = WatchedList<AuthorizedKey>(AccessFolder.keysName)
+        var tokens = WatchedList<AccessToken>(AccessFolder.tokensName)
+        var limiter = AttemptLimiter()
+        var proven = ProvenTokens()
+        /// Secrets that are being hashed.
+        var hashing = 0
+        /// What is to be logged.
+        var faults: [String] = []
+    }
+
+    /// Secrets that are hashed at once: each takes a core for 70 ms, and 32 MiB.
+    static let mostHashing = 2
+
+    /// Sentences that wait to be logged; a broken list that changes all the time must not fill the memory.
+    private static let mostFaults = 64
+
+    let folder: AccessFolder
+    private let isOpen: Bool
+    private let owner: PublicKey?
+    let state = Locked(State())
+
+    /// - Parameters:
+    ///   - isOpen: whether it also lets in who shows nothing.
+    ///   - owner: the key of the user who runs the server, let in from this machine.
+    package init(_ folder: AccessFolder, isOpen: Bool = false, owner: PublicKey? = nil) {
+        (self.folder, self.isOpen, self.owner) = (folder, isOpen, owner)
+    }
+
+    /// Decides about a client that has just come.
+    ///
+    /// - Parameters:
+    ///   - now: by the calendar, for what expires.
+    ///   - time: for failed attempts.
+    package func authenticate(
+        _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
+    ) throws(Refusal) -> Admission {
+        let lists = refreshed()
+        guard let token = credentials.token else {
+            return Admission(
+                try failing(credentials, time) { () throws(Refusal) in try grant(credentials, lists, now) })
+        }
+        let secret = AccessSecret(token)
+        if secret?.kind == .pairing, let known = try? grant(credentials, lists, now) {
+            // The code that let it in when it came first may be in the same command still.
+            guard known.source == .everyone else { return Admission(known) }
+            return (try? admission(credentials, secret, lists, now, time)) ?? Admission(known)
+        }
+        return try failing(credentials, time) { () throws(Refusal) in
+            try admission(credentials, secret, lists, now, time)
+        }
+    }
+
+    /// Decides about a client that came in before, and what it may do now: before each of its uploads.
+    ///
+    /// - Returns: what it may do; not always what it could before.
+    package func recheck(_ grant: Grant, at now: UTCTime) throws(Refusal) -> Grant {
+        let lists = refreshed()
+        let present: Grant? =
+            switch grant.source {
+            case .key(let key): lists.keys[key].map(Grant.init)
+            case .token(let id): lists.tokens[id].flatMap { $0.kind == .token ? Grant($0) : nil }
+            // Once it is in the list, that says what it may do.
+            case .owner(let key): lists.keys[key].map(Grant.init) ?? (owner == key ? grant : nil)
+            case .everyone: isOpen ? grant : nil
+            }
+        guard let present else { throw .revoked }
+        guard !present.options.hasExpired(at: now) else { throw .expired(present.name, present.options) }
+        return present
+    }
+
+    /// Whether there is a key or a token that lets somebody in.
+    package func admitsAnybody(at now: UTCTime) -> Bool {
+        let lists = refreshed()
+        return lists.keys.entries.contains { !$0.options.hasExpired(at: now) }
+            || lists.tokens.entries.contains { $0.kind == .token && !$0.options.hasExpired(at: now) }
+    }
+
+    /// Sentences to be logged, each once: lines of the lists that cannot be read, and whole lists.
+    package func takeFaults() -> [String] {
+        state.withLock { state in
+            defer { state.faults = [] }
+            return state.faults
+        }
+    }
+
+    /// Both lists as they are now.
+    func refreshed() -> (keys: AuthorizedKeys, tokens: AccessTokens) {
+        state.withLock { state in
+            let faults = state.keys.refresh(from: folder) + state.tokens.refresh(from: folder)
+            state.faults += faults.prefix(Self.mostFaults - state.faults.count)
+            return (state.keys.list, state.tokens.list)
+        }
+    }
+
+    /// Keeps a sentence to be logged.
+    func note(_ fault: String) {
+        state.withLock { if $0.faults.count < Self.mostFaults { $0.faults.append(fault) } }
+    }
+
+    /// What a client may do without a token.
+    private func grant(
+        _ credentials: Credentials, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens), _ now: UTCTime
+    ) throws(Refusal) -> Grant {
+        if let key = credentials.key, let entry = lists.keys[key] {
+            guard !entry.options.hasExpired(at: now) else { throw .expired(entry.name, entry.options) }
+            return Grant(entry)
+        }
+        if credentials.isLocal, let key = credentials.key, key == owner {
+            return Grant(.owner(key), name: "the server's user")
+        }
+        if isOpen { return Grant(.everyone, name: "anybody") }
+        throw credentials.key.map(Refusal.unknownKey) ?? .nothingShown
+    }
+
+    /// Counts it when `body` refuses somebody for what it showed.
+    private func failing<Success>(
+        _ credentials: Credentials, _ time: MonotonicTime, _ body: () throws(Refusal) -> Success
+    ) throws(Refusal) -> Success {
+        do throws(Refusal) {
+            return try body()
+        } catch {
+            if error.code.class == .access { state.withLock { $0.limiter.fail(credentials.group, at: time) } }
+            throw error
+        }
+    }
+}
+
+extension Grant {
+    init(_ entry: AuthorizedKey) {
+        self.init(.key(entry.key), name: entry.name, options: entry.options)
+    }
+
+    init(_ token: AccessToken) {
+        self.init(.token(token.id), name: token.name, options: token.options)
+    }
+}

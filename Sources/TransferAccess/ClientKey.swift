@@ -1,0 +1,71 @@
+import Glibc
+package import TransferKeys
+import TransferProtocol
+import TransferSystem
+
+/// The key pair that this user's clients show to servers, in a file of the user's configuration.
+package struct ClientKey: Sendable {
+    package static let fileName = "key.pem"
+
+    /// The file.
+    package let path: String
+
+    private let folder: String
+
+    private static let wording = KeyPair.Wording(
+        name: "Your key", harm: "push in your name",
+        remedy:
+            "If nobody has, run 'chmod 600' on it; otherwise make another with 'transfer key new' and have the old one "
+            + "removed from the servers that know it.",
+        repair: "Put the file back from a backup, or make another key with 'transfer key new'.")
+
+    /// - Parameter folder: of the user's configuration; made when a key is.
+    package init(in folder: String) {
+        self.folder = folder
+        path = "\(folder)/\(Self.fileName)"
+    }
+
+    /// The key pair; nothing where none was made.
+    package func find() throws(KeyPair.Fault) -> KeyPair? { try KeyPair.find(path, Self.wording) }
+
+    /// The key pair, made now where there is none.
+    package func open() throws(KeyPair.Fault) -> (pair: KeyPair, isNew: Bool) {
+        try makeFolder()
+        return try KeyPair.open(path, Self.wording)
+    }
+
+    /// Makes another key pair in place of the one that is there. The old one stays beside it under the name of its
+    /// time: it may be needed to get the new one admitted.
+    ///
+    /// - Returns: the new one, and where the old one is now.
+    package func replace(at now: UTCTime) throws(KeyPair.Fault) -> (pair: KeyPair, old: String?) {
+        try makeFolder()
+        let pair = KeyPair()
+        let old = "\(path).\(now.seconds).old"
+        let hasOld = rename(path, old) == 0
+        _ = try pair.write(to: path, replaces: true, Self.wording)
+        return (pair, hasOld ? old : nil)
+    }
+
+    private func makeFolder() throws(KeyPair.Fault) {
+        do throws(SystemError) {
+            try OwnFile.makeFolder(folder)
+        } catch {
+            throw KeyPair.Fault(message: "The folder '\(folder.escapedForDisplay)' cannot be made: \(error.reason).")
+        }
+    }
+}
+
+extension ClientKey {
+    /// What this machine calls itself, as far as that can be a name.
+    package static var hostName: String {
+        // HOST_NAME_MAX and a NUL (gethostname(2)).
+        var name = [CChar](repeating: 0, count: 65)
+        guard gethostname(&name, name.count - 1) == 0 else { return "client" }
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return (try? AccessLine.check(text)) == nil ? "client" : text
+    }
+
+    /// The line for a server's `authorized_keys`.
+    package static func line(for key: PublicKey) -> String { AuthorizedKey(key, name: hostName).line }
+}

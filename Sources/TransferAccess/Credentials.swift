@@ -1,0 +1,26 @@
+package import TransferKeys
+
+/// What is known of a client when it asks to be let in.
+package struct Credentials: Sendable {
+    /// Where its attempts are counted.
+    package let group: AddressGroup
+
+    /// Whether it is on this machine.
+    package let isLocal: Bool
+
+    /// The key that it has proven to have.
+    package var key: PublicKey?
+
+    /// What it sent as a token, just as it came.
+    package var token: String?
+
+    /// What it calls its machine, just as it came.
+    package var hostName: String?
+
+    package init(
+        group: AddressGroup, isLocal: Bool, key: PublicKey? = nil, token: String? = nil, hostName: String? = nil
+    ) {
+        (self.group, self.isLocal) = (group, isLocal)
+        (self.key, self.token, self.hostName) = (key, token, hostName)
+    }
+}

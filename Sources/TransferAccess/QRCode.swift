@@ -1,0 +1,51 @@
+/// A QR code: a square of dark and light modules.
+package struct QRCode: Equatable, Sendable {
+    /// Modules in a row.
+    private let width: Int
+
+    /// Whether each is dark, row by row.
+    private let modules: [Bool]
+
+    /// What a camera needs around it: four light modules (ISO/IEC 18004, section 6.3.8).
+    private static let quietZone = 4
+
+    /// Black on white, whatever the colours of the terminal are: cameras read no code with the colours the other way
+    /// round. From the palette of 256 colours, which themes leave alone, as they do not the first 16.
+    private static let colours = "\u{1B}[38;5;16;48;5;231m"
+    private static let reset = "\u{1B}[0m"
+
+    /// - Returns: nothing unless it is a square.
+    init?(width: Int, modules: [Bool]) {
+        guard width > 0, modules.count == width * width else { return nil }
+        (self.width, self.modules) = (width, modules)
+    }
+
+    /// The code of a text; nothing where libqrencode is not installed or the text is too long for it.
+    package init?(_ text: String) {
+        guard let code = QRLibrary.installed?.code(of: text) else { return nil }
+        self = code
+    }
+
+    /// Columns of a terminal that it takes.
+    package var columns: Int { width + 2 * Self.quietZone }
+
+    /// The lines to draw it with: two rows of modules in each, as half blocks.
+    package var lines: [String] {
+        stride(from: -Self.quietZone, to: width + Self.quietZone, by: 2).map { row in
+            let cells = (-Self.quietZone..<width + Self.quietZone).map { column -> String in
+                switch (isDark(row, column), isDark(row + 1, column)) {
+                case (false, false): " "
+                case (true, false): "▀"
+                case (false, true): "▄"
+                case (true, true): "█"
+                }
+            }
+            return Self.colours + cells.joined() + Self.reset
+        }
+    }
+
+    /// Everything around it is light.
+    private func isDark(_ row: Int, _ column: Int) -> Bool {
+        (0..<width).contains(row) && (0..<width).contains(column) && modules[row * width + column]
+    }
+}

@@ -1,0 +1,28 @@
+/// A decimal number and the unit after it, such as `1.5GiB`, taken apart but not yet computed: signs, exponents and
+/// the other things that number parsers take are not wanted in flags.
+package struct QuantityText: Equatable {
+    /// Digits before the point; at least one.
+    package let whole: Substring
+
+    /// Digits after the point; empty without one.
+    package let fraction: Substring
+
+    /// The rest; may be empty.
+    package let unit: Substring
+
+    package init(_ text: String) throws(QuantityFault) {
+        whole = text.prefix(while: Self.isDigit)
+        guard !whole.isEmpty else { throw .malformed }
+        let rest = text[whole.endIndex...]
+        guard rest.first == "." else {
+            fraction = ""
+            unit = rest
+            return
+        }
+        fraction = rest.dropFirst().prefix(while: Self.isDigit)
+        guard !fraction.isEmpty else { throw .malformed }
+        unit = text[fraction.endIndex...]
+    }
+
+    private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isWholeNumber }
+}

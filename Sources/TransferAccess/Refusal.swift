@@ -1,0 +1,63 @@
+import TransferKeys
+package import TransferProtocol
+
+/// Why a client is not let in, or not any more.
+package struct Refusal: Error, Equatable, Sendable {
+    package let code: ResultCode
+
+    /// A sentence for the client that says what to do; tells nothing that is not its own.
+    package let message: String
+
+    /// When to answer, from the beginning of the attempt.
+    package let delay: Interval
+
+    /// When it may try again, where it may.
+    package let retryAfter: Interval?
+
+    init(
+        _ code: ResultCode, _ message: String, delay: Interval = AttemptLimiter.delay, retryAfter: Interval? = nil
+    ) {
+        (self.code, self.message) = (code, message)
+        (self.delay, self.retryAfter) = (delay, retryAfter)
+    }
+
+    static func expired(_ name: String, _ options: AccessOptions) -> Refusal {
+        let end = options.expires.map { " on \($0)" } ?? ""
+        return Refusal(
+            .authenticationFailed, "The access of '\(name)' ended\(end). Ask the server's operator for a new one.")
+    }
+
+    static let wrongToken = Refusal(
+        .authenticationFailed, "The server does not know this token, or not any more. Ask its operator for a new one.")
+
+    static let wrongCode = Refusal(
+        .authenticationFailed,
+        "This pairing code was used, has expired or is wrong. Run 'transfer access pair' on the server for a new one.")
+
+    static let codeWithoutKey = Refusal(
+        .authenticationFailed, "A pairing code enrols a key, and this client has shown none. Run 'transfer key new'.")
+
+    static func unknownKey(_ key: PublicKey) -> Refusal {
+        let line = AuthorizedKey(key, name: "NAME").line
+        return Refusal(
+            .authenticationRequired,
+            "The server does not know this client. To let it in, run there: transfer access add '\(line)'")
+    }
+
+    static let nothingShown = Refusal(
+        .authenticationRequired,
+        "The server wants to know who its clients are, and this one has shown neither a key nor a token.")
+
+    static func paused(_ interval: Interval) -> Refusal {
+        Refusal(
+            .busy, "Too many attempts from this address failed. Try again in \(Int(interval.seconds.rounded(.up))) s.",
+            retryAfter: interval)
+    }
+
+    static let tooManyAtOnce = Refusal(
+        .busy, "Too many clients ask to be let in at the same time. Try again.", delay: Interval(nanoseconds: 0),
+        retryAfter: .seconds(1))
+
+    static let revoked = Refusal(
+        .authenticationFailed, "The access of this client was taken back.", delay: Interval(nanoseconds: 0))
+}

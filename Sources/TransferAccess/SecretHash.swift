@@ -1,0 +1,98 @@
+internal import COpenSSL
+import TransferKeys
+
+/// What is kept of a secret: scrypt (RFC 7914) with its parameters beside it, so that they can grow, in the PHC string
+/// format: `$scrypt$ln=15,r=8,p=1$SALT$HASH`.
+package struct SecretHash: Equatable, Sendable {
+    /// The binary logarithm of N, the cost in time and memory.
+    private let logN: UInt64
+    /// The block size; 128 × N × r bytes of memory.
+    private let blockSize: UInt64
+    private let parallelism: UInt64
+    private let salt: [UInt8]
+    private let hash: [UInt8]
+
+    /// N = 2^15 and r = 8: 32 MiB and 72 ms on the machine that this was measured on (median, OpenSSL 3.0, one core).
+    /// OWASP's Password Storage Cheat Sheet has p = 3 with them, for passwords that people choose; a secret of 160
+    /// random bits cannot be guessed at any cost, so this is there only in case that the generator of secrets was bad.
+    private static let defaultLogN: UInt64 = 15
+    private static let defaultBlockSize: UInt64 = 8
+
+    /// A hash from a file may cost no more than this: eight times the memory of the default.
+    private static let mostMemory: UInt64 = 256 << 20
+    private static let mostParallelism: UInt64 = 16
+
+    private static let saltSize = 16
+    private static let hashSize = 32
+
+    /// Hashes a new secret. Takes some 70 ms.
+    package init(of secret: AccessSecret) {
+        (logN, blockSize, parallelism) = (Self.defaultLogN, Self.defaultBlockSize, 1)
+        salt = randomBytes(Self.saltSize)
+        guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else {
+            preconditionFailure("OpenSSL has no scrypt")
+        }
+        self.hash = hash
+    }
+
+    /// Whether it is the hash of this secret. Takes as long as hashing did; the comparison takes the same time for all.
+    package func matches(_ secret: AccessSecret) -> Bool {
+        guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else { return false }
+        return isEqualInConstantTime(hash, self.hash)
+    }
+
+    /// - Returns: nothing when there is not enough memory.
+    private static func scrypt(_ secret: String, _ salt: [UInt8], _ logN: UInt64, _ r: UInt64, _ p: UInt64) -> [UInt8]?
+    {
+        let secret = Array(secret.utf8).map { CChar(bitPattern: $0) }
+        var isDone = false
+        let hash = [UInt8](unsafeUninitializedCapacity: hashSize) { buffer, count in
+            // Twice what is needed: it counts some smaller buffers as well.
+            let status = EVP_PBE_scrypt(
+                secret, secret.count, salt, salt.count, 1 << logN, r, p, 2 * mostMemory, buffer.baseAddress, hashSize)
+            isDone = status == 1
+            count = isDone ? hashSize : 0
+        }
+        return isDone ? hash : nil
+    }
+}
+
+extension SecretHash: CustomStringConvertible {
+    package var description: String {
+        "$scrypt$ln=\(logN),r=\(blockSize),p=\(parallelism)$\(Self.unpadded(salt))$\(Self.unpadded(hash))"
+    }
+
+    /// Reads what `description` writes; nothing for anything else, and for parameters beyond reason.
+    package init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false).map {
+            Substring($0)
+        }
+        guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
+            let numbers = Self.numbers(parts[2]), let salt = Base64.decode(parts[3]),
+            let hash = Base64.decode(parts[4]),
+            salt.count == Self.saltSize, hash.count == Self.hashSize
+        else { return nil }
+        (logN, blockSize, parallelism) = (numbers[0], numbers[1], numbers[2])
+        (self.salt, self.hash) = (salt, hash)
+        guard (1...20).contains(logN), (1...32).contains(blockSize), (1...Self.mostParallelism).contains(parallelism),
+            128 * blockSize << logN <= Self.mostMemory, description == text
+        else { return nil }
+    }
+
+    private static func numbers(_ text: Substring) -> [UInt64]? {
+        let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        let numbers = zip(parts, ["ln=", "r=", "p="]).compactMap { part, prefix in
+            Substring(part).hasPrefix(prefix) ? UInt64(Substring(part.dropFirst(prefix.utf8.count))) : nil
+        }
+        return parts.count == 3 && numbers.count == 3 ? numbers : nil
+    }
+
+    private static func unpadded(_ bytes: [UInt8]) -> String {
+        String(Substring(Base64.encode(bytes).utf8.prefix { $0 != UInt8(ascii: "=") }))
+    }
+}
+
+/// Compares without telling by its time where the first difference is (CRYPTO_memcmp(3)).
+func isEqualInConstantTime(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
+}

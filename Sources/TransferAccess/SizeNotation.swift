@@ -1,0 +1,47 @@
+/// How numbers of bytes are written in flags: `500`, `10M`, `1.5G`, `4GiB`, `10MB`.
+///
+/// `K`, `M`, `G`, `T` and `KiB`, `MiB`, `GiB`, `TiB` are powers of 1024, as in coreutils; `KB`, `MB`, `GB`, `TB` are
+/// powers of 1000. Case doesn't matter; `B` alone means bytes. Fractions of a byte are dropped.
+package enum SizeNotation {
+    /// File offsets are signed 64-bit numbers (`off_t`), so nothing can be larger.
+    package static let largest = UInt64(Int64.max)
+
+    /// A fraction of a byte needs no more digits than this, and 10^18 times the largest unit fits 128 bits.
+    private static let fractionDigits = 18
+
+    /// The number of bytes, at most `largest`.
+    package static func bytes(_ text: String) throws(QuantityFault) -> UInt64 {
+        let quantity = try QuantityText(text)
+        guard let factor = factor(of: quantity.unit.lowercased()) else { throw .malformed }
+        let part = fraction(quantity.fraction, of: factor)
+        guard let whole = UInt64(quantity.whole) else { throw .tooLarge }
+        let (product, hasOverflowed) = whole.multipliedReportingOverflow(by: factor)
+        guard !hasOverflowed, product <= largest, part <= largest - product else { throw .tooLarge }
+        return product + part
+    }
+
+    private static func factor(of unit: String) -> UInt64? {
+        switch unit {
+        case "", "b": 1
+        case "k", "kib": 1 << 10
+        case "m", "mib": 1 << 20
+        case "g", "gib": 1 << 30
+        case "t", "tib": 1 << 40
+        case "kb": 1_000
+        case "mb": 1_000_000
+        case "gb": 1_000_000_000
+        case "tb": 1_000_000_000_000
+        default: nil
+        }
+    }
+
+    private static func fraction(_ digits: Substring, of factor: UInt64) -> UInt64 {
+        var numerator: UInt128 = 0
+        var denominator: UInt128 = 1
+        for digit in digits.prefix(fractionDigits) {
+            numerator = numerator * 10 + UInt128(digit.wholeNumberValue ?? 0)
+            denominator *= 10
+        }
+        return UInt64(numerator * UInt128(factor) / denominator)
+    }
+}

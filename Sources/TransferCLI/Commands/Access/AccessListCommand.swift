@@ -1,0 +1,21 @@
+private import TransferAccess
+private import TransferKeys
+
+/// `transfer access list`: prints the keys that are let in.
+struct AccessListCommand {
+    private let folder: AccessFolder
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        folder = try arguments.accessFolder
+    }
+
+    func run() -> ExitCode {
+        AccessOutput.run { () throws(AccessFault) in
+            let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+            let now = UTCTime.now
+            AccessOutput.table(
+                list.entries.map { [$0.name, $0.key.fingerprint, AccessOutput.bounds($0.options, at: now)] })
+            return AccessOutput.report(list, AccessFolder.keysName)
+        }
+    }
+}

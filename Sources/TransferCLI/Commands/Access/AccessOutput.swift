@@ -1,0 +1,52 @@
+internal import TransferAccess
+private import TransferProtocol
+
+/// How the commands about access print and end.
+enum AccessOutput {
+    /// Runs what may fail with a sentence.
+    static func run(_ body: () throws(AccessFault) -> ExitCode) -> ExitCode {
+        do throws(AccessFault) {
+            return try body()
+        } catch {
+            return fail(error.message)
+        }
+    }
+
+    /// - Parameter sentence: with a full stop.
+    static func fail(_ sentence: String) -> ExitCode {
+        StandardStream.error.write("transfer: \(sentence)\n")
+        return .uploadsFailed
+    }
+
+    /// Prints rows under one another, the last column as long as it is.
+    static func table(_ rows: [[String]]) {
+        let columns = rows.map(\.count).max() ?? 0
+        let widths = (0..<columns).map { column in rows.map { $0[column].displayColumns }.max() ?? 0 }
+        for row in rows {
+            let cells = zip(row, widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.displayColumns)
+            }
+            StandardStream.output.write(cells.joined(separator: "  ").trimmedAtEnd + "\n")
+        }
+    }
+
+    /// What a client may do, for a table.
+    static func bounds(_ options: AccessOptions, at now: UTCTime) -> String {
+        let text = options.description.escapedForDisplay
+        return (text.isEmpty ? "everything" : text) + (options.hasExpired(at: now) ? " (expired)" : "")
+    }
+
+    /// Prints the lines of a list that let nobody in.
+    static func report<Entry>(_ list: AccessList<Entry>, _ name: String) -> ExitCode {
+        for fault in list.faults {
+            StandardStream.error.write("transfer: line \(fault.line) of \(name) admits nobody: \(fault.message).\n")
+        }
+        return list.faults.isEmpty ? .success : .uploadsFailed
+    }
+}
+
+extension String {
+    fileprivate var trimmedAtEnd: String {
+        utf8.lastIndex { $0 != UInt8(ascii: " ") }.map { String(self[...$0]) } ?? ""
+    }
+}

@@ -1,0 +1,47 @@
+private import TransferAccess
+private import TransferKeys
+private import TransferProtocol
+private import TransferSystem
+
+/// `transfer key`: shows this user's key, or makes another.
+struct KeyCommand {
+    private let makesNew: Bool
+
+    /// - Throws: `UsageError` for another word than those it knows.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        switch arguments.operands {
+        case [], ["show"]: makesNew = false
+        case ["new"]: makesNew = true
+        default: throw arguments.error("give 'show', 'new' or nothing")
+        }
+    }
+
+    func run() -> ExitCode {
+        guard let folder = ConfigurationFolder.path else {
+            return AccessOutput.fail("There is no place for a key: neither HOME nor XDG_CONFIG_HOME is set.")
+        }
+        let key = ClientKey(in: folder)
+        do throws(KeyPair.Fault) {
+            return makesNew ? try replace(key) : try show(key)
+        } catch {
+            return AccessOutput.fail(error.message)
+        }
+    }
+
+    private func show(_ key: ClientKey) throws(KeyPair.Fault) -> ExitCode {
+        let (pair, isNew) = try key.open()
+        return print(pair, isNew ? "Made '\(key.path.escapedForDisplay)'." : "In '\(key.path.escapedForDisplay)'.")
+    }
+
+    private func replace(_ key: ClientKey) throws(KeyPair.Fault) -> ExitCode {
+        let (pair, old) = try key.replace(at: .now)
+        let kept = old.map { " The old one is '\($0.escapedForDisplay)'; remove it when it is not needed any more." }
+        return print(pair, "Made '\(key.path.escapedForDisplay)'." + (kept ?? ""))
+    }
+
+    private func print(_ pair: KeyPair, _ note: String) -> ExitCode {
+        StandardStream.error.write("\(note) Fingerprint: \(pair.key.fingerprint)\n")
+        let failure = StandardStream.output.write(ClientKey.line(for: pair.key) + "\n")
+        return failure.map { AccessOutput.fail("The key cannot be printed: \($0.reason).") } ?? .success
+    }
+}

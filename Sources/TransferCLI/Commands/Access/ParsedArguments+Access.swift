@@ -1,0 +1,59 @@
+internal import TransferAccess
+private import TransferProtocol
+
+extension ParsedArguments {
+    /// The folder of the server that the command is about.
+    var accessFolder: AccessFolder {
+        get throws(UsageError) { AccessFolder(of: try requiredString("dir")) }
+    }
+
+    /// The bounds that flags set.
+    func accessOptions(at now: UTCTime) throws(UsageError) -> AccessOptions {
+        var options = AccessOptions()
+        if let folder = string("folder") { options.folder = try path(folder, of: "folder") }
+        if isSet("quota") { options.quota = try size("quota") }
+        if isSet("max-upload") { options.maximumUpload = try size("max-upload") }
+        guard !isSet("read-only") || !isSet("write-only") else {
+            throw error("'--read-only' and '--write-only' exclude each other")
+        }
+        if isSet("read-only") { options.rights = .readOnly }
+        if isSet("write-only") { options.rights = .writeOnly }
+        return options
+    }
+
+    /// When access ends, by the flag for that.
+    func expiry(at now: UTCTime) throws(UsageError) -> UTCTime? {
+        guard let text = string("expires") else { return nil }
+        if let time = UTCTime(text) {
+            guard time > now else { throw error("'--expires': that time is over") }
+            return time
+        }
+        let seconds = try duration("expires")
+        guard seconds >= 1 else { throw error("'--expires' must be a second at least") }
+        return now.advanced(bySeconds: Int64(seconds))
+    }
+
+    /// A name for people.
+    func accessName(_ text: String) throws(UsageError) -> String {
+        do throws(AccessFault) {
+            try AccessLine.check(text)
+            return text
+        } catch {
+            throw self.error("'\(text.escapedForDisplay)' cannot be a name: \(error.message)")
+        }
+    }
+
+    /// The one operand.
+    func onlyOperand(_ wanted: String) throws(UsageError) -> String {
+        guard operands.count == 1 else { throw error("give \(wanted)") }
+        return operands[0]
+    }
+
+    private func path(_ text: String, of flag: String) throws(UsageError) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try RelativePath(String(Substring(text.utf8.drop { $0 == UInt8(ascii: "/") })))
+        } catch {
+            throw self.error("'--\(flag)': \(error.message)")
+        }
+    }
+}

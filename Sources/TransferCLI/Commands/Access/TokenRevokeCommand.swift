@@ -1,0 +1,30 @@
+private import TransferAccess
+private import TransferProtocol
+
+/// `transfer access token revoke`: takes a token back.
+struct TokenRevokeCommand {
+    private let folder: AccessFolder
+    private let wanted: String
+
+    /// - Throws: `UsageError` unless there is one operand.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        folder = try arguments.accessFolder
+        wanted = try arguments.onlyOperand("one name or id")
+    }
+
+    func run() -> ExitCode {
+        AccessOutput.run { () throws(AccessFault) in
+            let list = try folder.list(AccessFolder.tokensName, of: AccessToken.self)
+            let found = list[wanted].map { [$0] } ?? list.entries.filter { $0.name == wanted }
+            guard found.count <= 1 else {
+                throw AccessFault(
+                    "There are several of that name; give an id: \(found.map(\.id).joined(separator: ", "))")
+            }
+            guard let token = found.first, try !folder.revoke(where: { $0.id == token.id }).isEmpty else {
+                throw AccessFault("There is no token '\(wanted.escapedForDisplay)' in the list.")
+            }
+            StandardStream.error.write("'\(token.name)' (\(token.id)) is worth nothing any more.\n")
+            return .success
+        }
+    }
+}

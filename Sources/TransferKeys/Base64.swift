@@ -1,0 +1,32 @@
+internal import COpenSSL
+
+/// Base64 with padding (RFC 4648, section 4), without line ends.
+package enum Base64 {
+    package static func encode(_ bytes: [UInt8]) -> String {
+        // Four digits for three bytes, and a NUL (EVP_EncodeBlock(3)).
+        let digits = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
+            count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// - Parameter text: padding may be missing.
+    /// - Returns: nothing for what `encode` would not write.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8) + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4)
+        let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        guard !digits.isEmpty, digits.count <= longest, padding <= 2 else { return nil }
+        var isValid = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: digits.count) { buffer, count in
+            let decoded = Int(EVP_DecodeBlock(buffer.baseAddress, digits, Int32(digits.count)))
+            isValid = decoded >= padding
+            // It counts the padding as bytes.
+            count = isValid ? decoded - padding : 0
+        }
+        // OpenSSL forgives spaces and bits that are left over.
+        return isValid && encode(bytes).utf8.elementsEqual(digits) ? bytes : nil
+    }
+
+    /// Digits that are worth decoding: far more than any key has.
+    private static let longest = 1024
+}

@@ -1,0 +1,26 @@
+/// 32 bytes: a hash, a public key or the seed of a secret one. No allocation, unlike an array.
+package struct Bytes32: Hashable, Sendable {
+    /// Bytes of it.
+    package static let count = 32
+
+    private var words = SIMD4<UInt64>()
+
+    /// Zeros.
+    package init() {}
+
+    /// - Parameter bytes: 32 of them; nothing comes of any other number.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.count else { return nil }
+        withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+    }
+
+    package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        Swift.withUnsafeBytes(of: words, body)
+    }
+
+    package mutating func withUnsafeMutableBytes<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
+        Swift.withUnsafeMutableBytes(of: &words, body)
+    }
+
+    package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+}

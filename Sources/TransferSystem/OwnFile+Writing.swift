@@ -1,0 +1,69 @@
+internal import CLinux
+import Glibc
+
+extension OwnFile {
+    /// Writes a file that only its owner can read, durably and all at once: who reads it finds all of it or what was
+    /// there before.
+    ///
+    /// - Parameters:
+    ///   - path: in a folder that is there.
+    ///   - replaces: whether a file of that name is replaced.
+    /// - Returns: whether it was written; never false when it replaces.
+    package static func write(_ content: [UInt8], to path: String, replaces: Bool) throws(SystemError) -> Bool {
+        // A name of its own: two processes may make the same file at the same time.
+        let draft = "\(path).\(UInt64.random(in: .min ... .max)).new"
+        defer { unlink(draft) }
+        try fill(draft, content)
+        if replaces {
+            try system("rename") { rename(draft, path) }
+        } else {
+            do throws(SystemError) {
+                try system("link") { link(draft, path) }
+            } catch {
+                guard error.isExisting else { throw error }
+                return false
+            }
+        }
+        try sync(folder: folder(of: path))
+        return true
+    }
+
+    /// Makes a folder that only its owner can enter, and those above it that are missing, as mkdir(1) does with `-p`.
+    package static func makeFolder(_ path: String) throws(SystemError) {
+        guard mkdir(path, 0o700) != 0 else { return }
+        let code = errno
+        if code == ENOENT, folder(of: path) != path {
+            try makeFolder(folder(of: path))
+            try system("mkdir") { mkdir(path, 0o700) }
+        } else if code != EEXIST {
+            throw SystemError(errno: code, call: "mkdir")
+        }
+    }
+
+    private static func fill(_ path: String, _ content: [UInt8]) throws(SystemError) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
+        let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o600) })
+        let number = file.number
+        var written = 0
+        while written < content.count {
+            written += try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                return try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
+            }
+        }
+        try system("fsync") { fsync(number) }
+    }
+
+    private static func sync(folder: String) throws(SystemError) {
+        let flags = clinux_o_directory | O_RDONLY | O_CLOEXEC
+        let directory = Descriptor(try system("open") { clinux_openat(AT_FDCWD, folder, flags, 0) })
+        let number = directory.number
+        try system("fsync") { fsync(number) }
+    }
+
+    /// The folder that a path is in.
+    private static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,145 @@
+import Testing
+import TransferKeys
+import TransferProtocol
+import TransferSystem
+
+@testable import TransferAccess
+
+/// Each secret costs 70 ms.
+@Suite struct AuthenticatorSecretsTests {
+    private let server: ServerFolder
+
+    init() throws {
+        server = try ServerFolder()
+    }
+
+    @Test func aTokenComesInUntilItIsRevoked() throws {
+        let token = try server.issue(.token) { $0.folder = Sample.path("camera") }
+        let authenticator = Authenticator(server.folder)
+        for _ in 0..<2 {
+            let grant = try authenticator.decide(.remote(nil, token: token.text)).get().grant
+            #expect(grant.source == .token(token.id) && grant.name == "camera")
+            #expect(grant.options.folder?.string == "camera")
+        }
+        let grant = try authenticator.decide(.remote(nil, token: token.text)).get().grant
+        _ = try server.folder.revoke { $0.id == token.id }
+        #expect(throws: Refusal.self) { try authenticator.recheck(grant, at: Sample.now) }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == .authenticationFailed)
+    }
+
+    /// What was asked for counts, not what else the client has: its uploads would end up elsewhere.
+    @Test func aTokenIsMoreThanAKey() throws {
+        let key = try server.admit("laptop")
+        let token = try server.issue(.token)
+        let authenticator = Authenticator(server.folder)
+        #expect(try authenticator.decide(.remote(key, token: token.text)).get().grant.source == .token(token.id))
+        #expect(authenticator.refusal(.remote(key, token: AccessSecret.random(.token).text)) == .authenticationFailed)
+    }
+
+    @Test func theSameIDWithAnotherSecretIsRefused() throws {
+        let token = try server.issue(.token)
+        let authenticator = Authenticator(server.folder)
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+        let other = "transfer_\(token.id)_\(AccessSecret.random(.token).secret)"
+        #expect(authenticator.refusal(.remote(nil, token: other)) == .authenticationFailed)
+        let asPairing = "pair_\(token.id)_\(token.secret)"
+        #expect(authenticator.refusal(.remote(Sample.key, token: asPairing)) == .authenticationFailed)
+    }
+
+    @Test func anExpiredTokenIsRefused() throws {
+        let token = try server.issue(.token) { $0.expires = Sample.now.advanced(bySeconds: 5) }
+        let authenticator = Authenticator(server.folder)
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+        #expect(authenticator.refusal(.remote(nil, token: token.text), at: 5) == .authenticationFailed)
+    }
+
+    @Test func wrongAndUnknownOnesAreToldApartByNothing() throws {
+        let token = try server.issue(.token)
+        let wrong = "transfer_\(token.id)_\(AccessSecret.random(.token).secret)"
+        let authenticator = Authenticator(server.folder)
+        let texts = [wrong, AccessSecret.random(.token).text, "nonsense", ""]
+        let refusals = texts.compactMap { text -> Refusal? in
+            guard case .failure(let refusal) = authenticator.decide(.remote(nil, token: text)) else { return nil }
+            return refusal
+        }
+        #expect(refusals.count == 4 && refusals.allSatisfy { $0 == refusals[0] })
+    }
+
+    @Test func failuresCloseTheAddressForSecretsAlone() throws {
+        let key = try server.admit("laptop")
+        let token = try server.issue(.token)
+        let authenticator = Authenticator(server.folder)
+        for _ in 0..<6 { #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .authenticationFailed) }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == .busy)
+        #expect(authenticator.refusal(.remote(key)) == nil)
+        let elsewhere = Credentials(group: .ipv4(2), isLocal: false, token: token.text)
+        #expect(authenticator.refusal(elsewhere) == nil)
+        #expect(authenticator.refusal(.remote(nil, token: token.text), at: 1) == nil)
+        #expect(authenticator.refusal(.remote(nil, token: "wrong"), at: 1) == .authenticationFailed)
+        #expect(authenticator.refusal(.remote(nil, token: token.text), at: 1) == nil)
+    }
+
+    @Test func notTooManyAreHashedAtOnce() throws {
+        let token = try server.issue(.token)
+        let authenticator = Authenticator(server.folder)
+        authenticator.state.withLock { $0.hashing = Authenticator.mostHashing }
+        let refusal = #expect(throws: Refusal.self) {
+            try authenticator.decide(.remote(nil, token: token.text)).get()
+        }
+        #expect(refusal?.code == .busy && refusal?.retryAfter != nil)
+        authenticator.state.withLock { $0.hashing = 0 }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+        // What was found right is not hashed again.
+        authenticator.state.withLock { $0.hashing = Authenticator.mostHashing }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+    }
+
+    @Test func aPairingCodeEnrolsOneKey() throws {
+        let code = try server.issue(.pairing) {
+            ($0.folder, $0.expires) = (Sample.path("in"), Sample.now.advanced(bySeconds: AccessFolder.pairingSeconds))
+        }
+        let authenticator = Authenticator(server.folder)
+        #expect(!authenticator.admitsAnybody(at: Sample.now))
+        #expect(authenticator.refusal(.remote(nil, token: code.text)) == .authenticationFailed)
+        let (first, second) = (KeyPair().key, KeyPair().key)
+        let admission = try authenticator.decide(.remote(first, token: code.text)).get()
+        #expect(admission.enrolled?.name == "laptop" && admission.grant.source == .key(first))
+        #expect(admission.grant.options == Sample.options { $0.folder = Sample.path("in") })
+        // The same command again, and then without the link.
+        #expect(try authenticator.decide(.remote(first, token: code.text)).get().enrolled == nil)
+        #expect(authenticator.refusal(.remote(first)) == nil)
+        #expect(authenticator.refusal(.remote(second, token: code.text)) == .authenticationFailed)
+        #expect(authenticator.refusal(.remote(second)) == .authenticationRequired)
+    }
+
+    @Test func aPairingCodeExpires() throws {
+        let code = try server.issue(.pairing) { $0.expires = Sample.now.advanced(bySeconds: 600) }
+        let authenticator = Authenticator(server.folder)
+        #expect(authenticator.refusal(.remote(Sample.key, token: code.text), at: 600) == .authenticationFailed)
+        _ = try server.folder.issue(
+            .token, name: "x", options: AccessOptions(), at: Sample.now.advanced(bySeconds: 601))
+        let list = try server.folder.list(AccessFolder.tokensName, of: AccessToken.self)
+        #expect(list.entries.map(\.kind) == [.token])
+    }
+
+    @Test func pairedClientsHaveDifferentNames() throws {
+        let authenticator = Authenticator(server.folder)
+        for _ in 0..<3 {
+            let code = try server.issue(.pairing)
+            #expect(authenticator.refusal(.remote(KeyPair().key, token: code.text)) == nil)
+        }
+        let code = try server.issue(.pairing)
+        var odd = Credentials.remote(KeyPair().key, token: code.text)
+        odd.hostName = "x\u{1B}[2J\n" + String(repeating: "y", count: 1000)
+        #expect(authenticator.refusal(odd) == nil)
+        let list = try server.folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+        #expect(list.entries.map(\.name) == ["laptop", "laptop 2", "laptop 3", "client"])
+    }
+
+    @Test func nothingSecretIsInTheFile() throws {
+        let secrets = [try server.issue(.token), try server.issue(.pairing)]
+        let list = try server.folder.list(AccessFolder.tokensName, of: AccessToken.self)
+        let text = String(decoding: list.content, as: UTF8.self)
+        for secret in secrets { #expect(text.contains(secret.id) && !text.contains(secret.secret)) }
+    }
+}

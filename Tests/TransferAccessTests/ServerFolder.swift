@@ -1,0 +1,58 @@
+import Glibc
+import TransferKeys
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferAccess
+
+/// A server's directory with lists of who may come in.
+final class ServerFolder: Sendable {
+    let directory: TemporaryDirectory
+    let folder: AccessFolder
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        folder = AccessFolder(of: directory.path)
+        try folder.make()
+    }
+
+    var keysPath: String { folder.path(AccessFolder.keysName) }
+    var tokensPath: String { folder.path(AccessFolder.tokensName) }
+
+    /// Admits a new key.
+    func admit(_ name: String, _ change: (inout AccessOptions) -> Void = { _ in }) throws -> PublicKey {
+        let key = KeyPair().key
+        try folder.admit(AuthorizedKey(key, name: name, options: Sample.options(change)))
+        return key
+    }
+
+    func issue(_ kind: AccessSecret.Kind, _ change: (inout AccessOptions) -> Void = { _ in }) throws -> AccessSecret {
+        try folder.issue(kind, name: "camera", options: Sample.options(change), at: Sample.now)
+    }
+}
+
+extension Credentials {
+    static func local(_ key: PublicKey?) -> Credentials { Credentials(group: .local, isLocal: true, key: key) }
+
+    static func remote(_ key: PublicKey?, token: String? = nil) -> Credentials {
+        Credentials(group: .ipv4(1), isLocal: false, key: key, token: token, hostName: "laptop")
+    }
+}
+
+extension Authenticator {
+    /// - Returns: what the client may do, or why it may not.
+    func decide(_ credentials: Credentials, at seconds: Int64 = 0) -> Result<Admission, Refusal> {
+        let now = Sample.now.advanced(bySeconds: seconds)
+        let time = Sample.time + .seconds(Double(seconds))
+        return Result { () throws(Refusal) in try authenticate(credentials, at: now, time) }
+    }
+
+    /// - Returns: the code of the refusal; nothing when the client gets in.
+    func refusal(_ credentials: Credentials, at seconds: Int64 = 0) -> ResultCode? {
+        switch decide(credentials, at: seconds) {
+        case .success: nil
+        case .failure(let refusal): refusal.code
+        }
+    }
+}
