@@ -1,5 +1,3 @@
-internal import CLinux
-import Glibc
 import TransferProtocol
 import TransferSystem
 
@@ -27,7 +25,7 @@ extension ServerIdentity {
         guard file.isPrivate else {
             throw Fault(
                 path,
-                "can be read or written by others, who could then sign receipts in its name. If nobody has, run "
+                "can be read or written by others, who could then act in its name. If nobody has, run "
                     + "'chmod 600' on it; otherwise remove it, and a new identity is made")
         }
         let text = String(decoding: file.content, as: UTF8.self)
@@ -41,73 +39,23 @@ extension ServerIdentity {
     }
 
     /// - Returns: nothing when there is no such file.
-    private static func find(_ path: String) throws(Fault) -> (content: [UInt8], isPrivate: Bool)? {
+    private static func find(_ path: String) throws(Fault) -> PrivateFile.Found? {
         do throws(SystemError) {
-            let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | clinux_o_nofollow
-            let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
-            let number = file.number
-            var status = stat()
-            try system("fstat") { fstat(number, &status) }
-            return (try content(of: file), status.st_mode & 0o077 == 0)
+            return try PrivateFile.read(path, limit: longestFile, followsLinks: false)
         } catch {
-            guard error.errno != ENOENT else { return nil }
             throw Fault(path, "cannot be read: \(error.reason)")
         }
     }
 
-    private static func content(of file: borrowing Descriptor) throws(SystemError) -> [UInt8] {
-        let number = file.number
-        var failure: SystemError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: longestFile) { buffer, count in
-            do throws(SystemError) {
-                count = try system("read") { Glibc.read(number, buffer.baseAddress, buffer.count) }
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return bytes
-    }
-}
-
-// MARK: Making
-
-extension ServerIdentity {
     private static func make(in folder: String, _ path: String) throws(Fault) -> ServerIdentity {
         let identity = ServerIdentity()
         let text = KeyDocument.pem(KeyDocument.privateLabel, KeyDocument.privatePrefix, identity.secret)
         do throws(SystemError) {
-            try write(Array(text.utf8), to: "\(path).new")
-            try system("rename") { rename("\(path).new", path) }
-            try sync(folder)
+            try PrivateFile.write(Array(text.utf8), to: path, in: folder)
         } catch {
             throw Fault(path, "cannot be made: \(error.reason)")
         }
         return identity
-    }
-
-    /// Makes a file that only its owner can read, all of it on disk.
-    private static func write(_ content: [UInt8], to path: String) throws(SystemError) {
-        // Left behind by a server that was killed while it made its identity.
-        unlink(path)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
-        let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o600) })
-        let number = file.number
-        var written = 0
-        while written < content.count {
-            written += try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                return try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
-            }
-        }
-        try system("fsync") { fsync(number) }
-    }
-
-    private static func sync(_ folder: String) throws(SystemError) {
-        let flags = clinux_o_directory | O_RDONLY | O_CLOEXEC
-        let directory = Descriptor(try system("open") { clinux_openat(AT_FDCWD, folder, flags, 0) })
-        let number = directory.number
-        try system("fsync") { fsync(number) }
     }
 }
 

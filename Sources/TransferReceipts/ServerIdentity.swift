@@ -40,7 +40,7 @@ package final class ServerIdentity: @unchecked Sendable {
     }
 
     /// The seed.
-    var secret: Bytes32 { Self.raw { EVP_PKEY_get_raw_private_key(pair, $0, &$1) } }
+    package var secret: Bytes32 { Self.raw { EVP_PKEY_get_raw_private_key(pair, $0, &$1) } }
 
     /// - Returns: 64 bytes.
     package func sign(_ message: [UInt8]) -> [UInt8] {

@@ -22,11 +22,8 @@ public struct ServerKey: Hashable, Sendable {
     /// 64 hexadecimal digits.
     public var hexadecimal: String { String(hexadecimal: raw.bytes) }
 
-    /// For people to compare, in the form that ssh uses: the SHA-256 digest of the 32 bytes in base64, without padding.
-    public var fingerprint: String {
-        let digits = Base64.encode(TreeHasher().plain(raw.bytes).bytes)
-        return "SHA256:" + String(decoding: digits.utf8.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
-    }
+    /// For people to compare; see `KeyFingerprint`.
+    public var fingerprint: String { KeyFingerprint(of: raw.bytes).description }
 
     /// - Returns: whether the key's owner signed the message.
     package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
