@@ -40,7 +40,7 @@ let package = Package(
         library("TransferSystem", uses: ["CLinux"]),
         library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferReceipts", uses: ["TransferProtocol", "TransferSystem", "CLinux", "COpenSSL"]),
-        library("TransferIO", uses: ["TransferSystem", "CLinux"]),
+        library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
@@ -73,7 +73,7 @@ let package = Package(
             path: "Benchmarks/Micro", swiftSettings: strict),
 
         .target(
-            name: "TransferTestSupport", dependencies: ["CLinux"], path: "Tests/TransferTestSupport",
+            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL"], path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
