@@ -41,6 +41,8 @@ struct Transfer {
         switch arguments.command.name {
         case Commands.serve.name: return try await ServeCommand(arguments).run()
         case Commands.push.name: return try await PushCommand(arguments).run()
+        case Commands.trustList.name, Commands.trustAdd.name, Commands.trustRemove.name:
+            return try TrustCommand(arguments).run()
         case Commands.receiptVerify.name: return try VerifyReceiptsCommand(arguments).run()
         case Commands.receiptShow.name: return try ShowReceiptsCommand(arguments).run()
         case Commands.verify.name: return try await VerifyCommand(arguments).run()

@@ -1,3 +1,4 @@
+import TransferIO
 import TransferProtocol
 import TransferReceipts
 import TransferStore
@@ -69,10 +70,16 @@ extension LogEvent {
 
     static func identity(_ key: ServerKey, isNew: Bool) -> LogEvent {
         LogEvent(
-            .info, "identity", (isNew ? "made a new identity, " : "receipts are signed by ") + key.fingerprint,
+            .info, "identity", (isNew ? "made a new identity, " : "the server's identity is ") + key.fingerprint,
             [
                 ("fingerprint", .string(key.fingerprint)), ("key", .string(key.hexadecimal)), ("new", .bool(isNew)),
             ])
+    }
+
+    static func certificate(_ fingerprint: KeyFingerprint) -> LogEvent {
+        LogEvent(
+            .info, "certificate", "the certificate's key is \(fingerprint)",
+            [("fingerprint", .string(fingerprint.description))])
     }
 
     static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {
@@ -119,6 +126,24 @@ extension LogEvent {
 
     static func connected(peer: String) -> LogEvent {
         LogEvent(.debug, "connected", "connection from \(peer)", [("peer", .string(peer))])
+    }
+
+    static func secured(peer: String, _ security: StreamSocket.Security) -> LogEvent {
+        let how = security.isResumed ? "resumed" : "begun"
+        let client = security.peerKey.map { KeyFingerprint(of: $0.bytes).description }
+        return LogEvent(
+            .debug, "secured",
+            "connection from \(peer) \(how) with TLS 1.3, \(security.cipher)" + (client.map { ", key \($0)" } ?? ""),
+            [
+                ("peer", .string(peer)), ("cipher", .string(security.cipher)), ("resumed", .bool(security.isResumed)),
+                ("client", client.map { .string($0) } ?? .null),
+            ])
+    }
+
+    static func insecure(peer: String, reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "insecure", "connection from \(peer) came to no TLS: \(reason.escapedForDisplay)",
+            [("peer", .string(peer)), ("reason", .string(reason))])
     }
 
     static func closed(peer: String, reason: String) -> LogEvent {

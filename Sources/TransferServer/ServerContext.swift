@@ -17,6 +17,9 @@ final class ServerContext: Sendable {
     /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
 
+    /// For connections with TLS; nothing where there is none.
+    let tls: TLSContext?
+
     /// What receipts are verified with.
     var serverKey: [UInt8]? { issuer?.key.raw.bytes }
 
@@ -27,12 +30,13 @@ final class ServerContext: Sendable {
     /// Buffers for all sessions together; with 256 KiB each, 16 MiB.
     static let bufferCount = 64
 
-    init(configuration: ServerConfiguration, store: FileStore, log: Log, issuer: ReceiptIssuer?) {
+    init(configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity) {
         self.configuration = configuration
         self.store = store
         self.log = log
         known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
-        self.issuer = issuer
+        issuer = identity.issuer
+        tls = identity.tls
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         pool.submit { [known] in known.load() }

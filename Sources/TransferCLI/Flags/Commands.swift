@@ -17,7 +17,9 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)])
 
-    static let all = [serve, push, receiptVerify, receiptShow, verify, help]
+    static let all = [
+        serve, push, trustList, trustAdd, trustRemove, receiptVerify, receiptShow, verify, help,
+    ]
 
     /// Takes the name of a command, one word or two, off the front of the arguments.
     ///
@@ -49,6 +51,4 @@ enum Commands {
         }
         return command
     }
-
-    static let plaintext = Flag(name: "plaintext", help: "Talk without encryption; the only mode for now.")
 }
