@@ -88,8 +88,6 @@ actor PushRun {
     /// Tries the server's addresses in turn until one answers.
     private func converse() async -> (ClientSession.Ending, ClientSession?) {
         let endpoint = context.server.endpoint
-        // Meanwhile: it takes longer than the connection.
-        if let security = context.security { context.pool.submit { security.prepare() } }
         let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
         guard case .success(let addresses) = resolved else {
             guard case .failure(let error) = resolved else { return (.lost(""), nil) }

@@ -44,6 +44,8 @@ public final class TransferClient: Sendable {
         let lanes = configuration.laneLimit
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
         buffers = BufferPool(size: OutgoingChunk.capacity, count: lanes * Self.buffersPerLane)
+        // It takes longer than to connect, so it begins as early as it can.
+        if let security { pool.submit { security.prepare() } }
     }
 
     deinit {

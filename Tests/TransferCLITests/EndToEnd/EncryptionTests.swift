@@ -75,6 +75,14 @@ import TransferTestSupport
         #expect(try unix.push().end == .exited(0))
     }
 
+    @Test func halfHandshakesAreInNobodysWay() throws {
+        let server = try SecureServer(["--handshake-timeout", "2s"])
+        let slow = try (0..<100).map { _ in try PeerConnection(to: server.address) }
+        for peer in slow { try peer.send([22, 3, 1, 2]) }
+        #expect(try server.push(["--trust-new"]).end == .exited(0))
+        try server.program.waitForError("timedOut: The handshake was not done within 2.0 seconds.")
+    }
+
     @Test func opensslSeesTLS13AndNothingElse() throws {
         let places = ["/usr/bin/openssl", "/bin/openssl"] as [String]
         guard let openssl = places.first(where: { access($0, X_OK) == 0 }) else {

@@ -44,6 +44,32 @@ import TransferTestSupport
         #expect(try other.push(["--trust-new"]).end == .exited(0))
     }
 
+    @Test(arguments: [("yes", 0), ("no", 4), ("", 4), ("y", 4)])
+    func somebodyAtATerminalIsAsked(_ answer: String, _ code: Int32) throws {
+        let server = try SecureServer()
+        var surroundings = server.surroundings(["TERM": "xterm"])
+        surroundings.errors = .terminal(columns: 200)
+        surroundings.ownsTerminal = true
+        let push = try Program(["push", "--text", "a", "--name", "note", "--to", server.address], surroundings)
+        let asked = try push.waitForError("(yes/no) ")
+        #expect(try asked.contains(server.fingerprint))
+        try push.type(answer)
+        #expect(try push.wait() == .exited(code), "\(push.errorText)")
+        #expect(server.storedFiles == (code == 0 ? ["note"] : []))
+        #expect(try server.push().end == .exited(code))
+    }
+
+    @Test func whoIsAskedMayAlsoLeave() throws {
+        let server = try SecureServer()
+        var surroundings = server.surroundings()
+        surroundings.errors = .terminal(columns: 200)
+        surroundings.ownsTerminal = true
+        let push = try Program(["push", "--text", "a", "--name", "note", "--to", server.address], surroundings)
+        try push.waitForError("(yes/no) ")
+        push.signal(SIGINT)
+        #expect(try push.wait() == .exited(1), "\(push.errorText)")
+    }
+
     @Test func aGivenKeyIsTheOnlyOne() throws {
         let server = try SecureServer()
         #expect(try server.push(["--server-key", server.fingerprint]).end == .exited(0))
