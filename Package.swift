@@ -45,7 +45,7 @@ let package = Package(
         library(
             "TransferAccess",
             uses: ["TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL", "CLinux", "CQREncode"]),
-        library("TransferIO", uses: ["TransferSystem", "CLinux"]),
+        library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
@@ -79,7 +79,7 @@ let package = Package(
             path: "Benchmarks/Micro", swiftSettings: strict),
 
         .target(
-            name: "TransferTestSupport", dependencies: ["CLinux"], path: "Tests/TransferTestSupport",
+            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL"], path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
@@ -104,7 +104,8 @@ let package = Package(
         tests(
             "TransferCLI",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess", "TransferKeys", "TransferReceipts",
+                "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess", "TransferKeys",
+                "TransferReceipts",
                 "TransferIO",
                 "TransferStore",
             ]),

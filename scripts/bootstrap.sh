@@ -44,8 +44,11 @@ xxhash_source='#include <xxhash.h>
 #endif
 int main() { return XXH3_createState() == nullptr; }'
 
-openssl_source='#include <openssl/evp.h>
-int main() { return EVP_sha256() == nullptr; }'
+openssl_source='#include <openssl/ssl.h>
+#if OPENSSL_VERSION_NUMBER < 0x30000000L
+#error too old
+#endif
+int main() { return TLS_method() == nullptr; }'
 
 # ON CONFLICT DO UPDATE came with 3.24.
 sqlite_source='#include <sqlite3.h>
@@ -61,7 +64,7 @@ int main() { return sizeof(isal_zstream) == 0; }'
 has_toolchain() { links <<<"$toolchain_source"; }
 has_zlib() { links -l:libz.a <<<"$zlib_source"; }
 has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
-has_openssl() { links -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
+has_openssl() { links -l:libssl.a -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
 has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
 
 # The header is all that a build takes; without it there are no QR codes.
@@ -90,7 +93,7 @@ describe() {
         toolchain) echo "a C++ toolchain to link with: libc and libstdc++ with headers, and ld.gold" ;;
         zlib) echo "zlib: zlib.h and libz.a" ;;
         xxhash) echo "xxHash 0.8 or newer: xxhash.h and libxxhash.a" ;;
-        openssl) echo "OpenSSL: openssl/evp.h and libcrypto.a" ;;
+        openssl) echo "OpenSSL 3.0 or newer: openssl/ssl.h, libssl.a and libcrypto.a" ;;
         sqlite) echo "SQLite 3.24 or newer: sqlite3.h and libsqlite3.a" ;;
     esac
 }
@@ -132,8 +135,8 @@ explain() {
             echo "  Arch       gcc binutils zlib xxhash openssl sqlite"
             echo "  openSUSE   gcc-c++ binutils-gold zlib-devel-static xxhash-devel libopenssl-devel sqlite3-devel"
             echo "  Alpine     not supported: its C library is musl, and this needs glibc"
-            echo "Not every distribution packages all static archives (libz.a, libxxhash.a, libcrypto.a, libsqlite3.a). Where"
-            echo "one is missing still, build that library from its source and install it below /usr/local."
+            echo "Not every distribution packages all static archives (libz.a, libxxhash.a, libssl.a, libcrypto.a,"
+            echo "libsqlite3.a). Where one is missing still, build that library from its source and install it below /usr/local."
         fi
     } >&2
 }

@@ -20,6 +20,8 @@ fail() {
 }
 
 work=$(mktemp -d)
+# Nobody's own list of known servers is read or changed.
+export XDG_CONFIG_HOME=$work/config
 log=$work/server.log
 server=
 
@@ -64,20 +66,22 @@ make_sources() {
     : >holiday/empty
 }
 
-# Sets `address` to where the server listens, as its log says.
+# Sets `address` to where the server listens and `key` to the fingerprint of its key, as its log says.
 start_server() {
     local port tenths
     mkdir -p "$storage"
     storage=$(realpath "$storage")
-    show serve --dir "$storage" --listen 127.0.0.1:0 --plaintext
+    show serve --dir "$storage" --listen 127.0.0.1:0
     : >"$log"
-    "$transfer" serve --dir "$storage" --listen 127.0.0.1:0 --plaintext >>"$log" 2>&1 &
+    "$transfer" serve --dir "$storage" --listen 127.0.0.1:0 >>"$log" 2>&1 &
     server=$!
     for ((tenths = 0; tenths < patience; tenths++)); do
         port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9][0-9]*\).*/\1/p' "$log" | head -n 1)
         if [[ -n $port ]]; then
             address=127.0.0.1:$port
-            printf 'The server listens on %s.\n' "$address"
+            key=$(sed -n 's/.*\(SHA256:[A-Za-z0-9+/]*\).*/\1/p' "$log" | head -n 1)
+            [[ -n $key ]] || fail "the server did not say what its key is"
+            printf 'The server listens on %s, its key is %s.\n' "$address" "$key"
             return
         fi
         if ! is_alive; then
@@ -93,8 +97,8 @@ start_server() {
 
 push() {
     echo
-    show push "$@" --to "$address" --plaintext
-    "$transfer" push "$@" --to "$address" --plaintext || fail "the push failed with status $?"
+    show push "$@" --to "$address" --server-key "$key"
+    "$transfer" push "$@" --to "$address" --server-key "$key" || fail "the push failed with status $?"
 }
 
 # Prints the value of a text field of one line of JSON, or fails when the line has no such field.
@@ -109,7 +113,7 @@ json_text() {
 compare() {
     local expected=$1 named_source=$2 lines line result source stored
     shift 2
-    lines=$("$transfer" push "$@" --json --to "$address" --plaintext) || fail "the second push failed with status $?"
+    lines=$("$transfer" push "$@" --json --to "$address" --server-key "$key") || fail "the second push failed with status $?"
     local count=0
     while IFS= read -r line; do
         result=$(json_text result "$line") || fail "no result in: $line"

@@ -79,8 +79,9 @@ extension CountedServer {
         // Lines are formatted and written as by `transfer serve`, and seen by nobody.
         let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
         let endpoint = Endpoint.internet(host: "127.0.0.1", port: 0)
-        let server = try Server(
-            ServerConfiguration(directory: directory, endpoints: [endpoint]), log: Log(descriptor: nowhere))
+        var configuration = ServerConfiguration(directory: directory, endpoints: [endpoint])
+        configuration.security = .plaintext
+        let server = try Server(configuration, log: Log(descriptor: nowhere))
         guard case .internet(_, let port)? = try await server.start().first else {
             throw BenchmarkFailure("The server does not listen.")
         }

@@ -38,7 +38,9 @@ enum UploadBenchmark {
     private static func push(
         _ source: String, to address: ServerAddress, _ round: Int, _ server: CountedServer
     ) async throws -> (client: Double, server: Double) {
-        let client = try TransferClient(server: address)
+        var configuration = ClientConfiguration()
+        configuration.security = .plaintext
+        let client = try TransferClient(server: address, configuration: configuration)
         let before = (client: callocations_count(), server: try server.allocations())
         var committed = 0
         for try await event in client.push([.path(source, name: "round-\(round)")]) {

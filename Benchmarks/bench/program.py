@@ -26,8 +26,13 @@ class Program:
 
     @property
     def has_tls(self) -> bool:
-        """Whether it can encrypt with a server that lets everybody in."""
-        return self.has_flag("serve", "open") and self.has_flag("push", "trust-new")
+        """Whether it can encrypt."""
+        return self.has_flag("push", "trust-new")
+
+    @property
+    def serve_tls(self) -> list[str]:
+        """What a server takes that encrypts and lets everybody in."""
+        return ["--open"] if self.has_flag("serve", "open") else []
 
     def _output(self, *arguments: str) -> str:
         done = subprocess.run([self.path, *arguments], capture_output=True, text=True, check=False)

@@ -66,8 +66,8 @@ extension TransferLink {
         }
     }
 
-    private static func fields(_ text: Substring.UTF8View) throws(Fault) -> (AccessSecret?, Bytes32?) {
-        var (code, fingerprint): (AccessSecret?, Bytes32?)
+    private static func fields(_ text: Substring.UTF8View) throws(Fault) -> (AccessSecret?, KeyFingerprint?) {
+        var (code, fingerprint): (AccessSecret?, KeyFingerprint?)
         for field in text.split(separator: UInt8(ascii: ",")) {
             let name = String(Substring(field.prefix { $0 != UInt8(ascii: "=") }))
             let value = Substring(field.dropFirst(name.utf8.count + 1))
@@ -78,7 +78,7 @@ extension TransferLink {
                 guard code.kind == .pairing else { throw .token }
             case "key" where fingerprint == nil:
                 fingerprint = Base64.decode(String(decoding: value.utf8.map(base64Digit), as: UTF8.self))
-                    .flatMap { Bytes32($0) }
+                    .flatMap { Bytes32($0) }.map { KeyFingerprint($0) }
                 guard fingerprint != nil else { throw .badKey }
             default: throw .unknownField(name)
             }

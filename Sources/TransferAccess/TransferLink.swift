@@ -17,8 +17,8 @@ package struct TransferLink: Equatable, Sendable {
     /// Enrols the client's key.
     package let code: AccessSecret?
 
-    /// The digest of the server's key, which tells the server from others.
-    package let fingerprint: Bytes32?
+    /// Of the server's key, which tells the server from others.
+    package let fingerprint: KeyFingerprint?
 
     package static let scheme = "transfer://"
 
@@ -33,18 +33,12 @@ package struct TransferLink: Equatable, Sendable {
 
     /// - Returns: nothing for a host that no link can have.
     package init?(
-        host: String, port: UInt16, folder: RelativePath? = nil, code: AccessSecret? = nil, server: PublicKey? = nil
+        host: String, port: UInt16, folder: RelativePath? = nil, code: AccessSecret? = nil,
+        server: KeyFingerprint? = nil
     ) {
         guard Self.isHost(host), code?.kind != .token else { return nil }
         (self.host, self.port, self.folder, self.code) = (host, port, folder, code)
-        fingerprint = server?.digest
-    }
-
-    /// What people compare: the form that a server logs and `known_servers` has.
-    package var fingerprintText: String? {
-        fingerprint.map { digest in
-            "SHA256:" + String(Substring(Base64.encode(digest.bytes).utf8.prefix { $0 != UInt8(ascii: "=") }))
-        }
+        fingerprint = server
     }
 }
 
@@ -56,8 +50,8 @@ extension TransferLink: CustomStringConvertible {
     package var text: String {
         var fields: [String] = []
         if let code { fields.append("code=\(code.text)") }
-        if let digits = fingerprintText?.utf8.dropFirst("SHA256:".utf8.count) {
-            fields.append("key=" + String(decoding: digits.map(Self.urlDigit), as: UTF8.self))
+        if let fingerprint {
+            fields.append("key=" + String(decoding: fingerprint.digits.utf8.map(Self.urlDigit), as: UTF8.self))
         }
         return fields.isEmpty ? address : "\(address)#\(fields.joined(separator: ","))"
     }

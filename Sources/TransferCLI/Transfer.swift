@@ -49,6 +49,8 @@ struct Transfer {
         case Commands.tokenCreate.name: return try TokenCreateCommand(arguments).run()
         case Commands.tokenList.name: return try TokenListCommand(arguments).run()
         case Commands.tokenRevoke.name: return try TokenRevokeCommand(arguments).run()
+        case Commands.trustList.name, Commands.trustAdd.name, Commands.trustRemove.name:
+            return try TrustCommand(arguments).run()
         case Commands.receiptVerify.name: return try VerifyReceiptsCommand(arguments).run()
         case Commands.receiptShow.name: return try ShowReceiptsCommand(arguments).run()
         case Commands.verify.name: return try await VerifyCommand(arguments).run()

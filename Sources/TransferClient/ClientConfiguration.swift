@@ -20,6 +20,17 @@ public struct ClientConfiguration: Sendable {
     /// How hard zlib tries, 1 (fast) to 9 (small).
     public var compressionLevel = 1
 
+    /// How connections are protected.
+    public enum Security: Sendable {
+        /// TLS, with the server that is trusted.
+        case tls(ServerTrust)
+        /// Not at all.
+        case plaintext
+    }
+
+    /// How connections are protected.
+    public var security = Security.tls(ServerTrust())
+
     /// Connections to the server for one push.
     public enum Lanes: Sendable, Equatable {
         /// As many as pay: four, or one where there is only one core, and no more than there is work for.

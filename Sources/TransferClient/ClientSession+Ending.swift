@@ -21,9 +21,13 @@ extension ClientSession {
         armTimer()
     }
 
-    func finish() async {
+    func stopTimer() {
         if let timer { run.loop.cancel(timer) }
         timer = nil
+    }
+
+    func finish() async {
+        stopTimer()
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
         await run.pool.run { [producer] in producer.stop() }

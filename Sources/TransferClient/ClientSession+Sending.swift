@@ -13,7 +13,7 @@ extension ClientSession {
 
     func flush() {
         guard !isOver, let socket else { return }
-        do throws(SystemError) {
+        do throws(StreamError) {
             let sent = try queue.drain(into: socket)
             if sent.hasSent { liveness.sent(now: .now) }
             observe(sent)

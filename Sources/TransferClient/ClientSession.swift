@@ -18,6 +18,10 @@ actor ClientSession {
         case refused(UploadResult)
         /// The server can't do what is wanted of it; a sentence.
         case unsupported(String)
+        /// The client may talk to the wrong one; a sentence.
+        case untrusted(String)
+        /// The client would have to trust a server that it doesn't know.
+        case unknown(UnknownServer)
         /// The server broke the protocol.
         case fault(ProtocolFault)
         case cancelled
@@ -114,6 +118,11 @@ actor ClientSession {
         if let ending { return ending }
         liveness = Liveness(run.timeouts, now: .now)
         armTimer()
+        if let socket { await secure(socket) }
+        if let ending {
+            stopTimer()
+            return ending
+        }
         let features: Features = run.configuration.wantsReceipts ? .receipts : []
         send(.hello(Hello(agent: run.configuration.agent, features: features, run: run.number)))
         let reader = Task(executorPreference: run.loop) { await self.readLoop() }
@@ -321,7 +330,7 @@ extension ClientSession {
     }
 
     private func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
-        do throws(SystemError) {
+        do throws(StreamError) {
             return try socket?.receive(into: buffer) ?? .end
         } catch {
             end(.lost(error.reason))

@@ -53,6 +53,8 @@ public struct PushFailure: Error, Sendable, Equatable {
         case cancelled
         /// The server can't do what was asked for.
         case unsupported
+        /// It may be the wrong server.
+        case untrusted
     }
 
     /// What kind of failure.

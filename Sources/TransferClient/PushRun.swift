@@ -15,6 +15,8 @@ actor PushRun {
     private var backoff = Backoff()
     private var generator = SystemRandomNumberGenerator()
     private let mayGoOn = Signal()
+    /// Whether an unknown server is to be trusted, once somebody has said.
+    private var answer: Bool?
 
     init(_ context: RunContext) {
         self.context = context
@@ -57,6 +59,9 @@ actor PushRun {
             case .unsupported(let message):
                 let local = LocalFailure(code: .cancelled, message: "Not sent.")
                 return await giveUp(session, PushFailure(reason: .unsupported, message: message), local)
+            case .untrusted(let message): return await untrusted(message, session)
+            case .unknown(let server):
+                guard await isTrusted(server) else { return await unknown(server, session) }
             case .fault(let fault):
                 let message = "The server broke the protocol: \(fault.message)"
                 return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
@@ -170,6 +175,42 @@ extension PushRun {
         context.lanes.close()
         for lane in context.lanes.sessions { await lane.cancel() }
         while !context.lanes.isEmpty { await context.lanes.ended.wait() }
+    }
+}
+
+// MARK: Trust
+
+extension PushRun {
+    /// Asks whoever knows; the push may be cancelled meanwhile.
+    private func isTrusted(_ server: UnknownServer) async -> Bool {
+        guard case .tls(let trust) = context.configuration.security, case .ask(let ask) = trust.firstContact else {
+            return false
+        }
+        answer = nil
+        Task.detached { await self.answered(ask(server)) }
+        while answer == nil, !isCancelled { await mayGoOn.wait() }
+        guard answer == true else { return isCancelled }
+        context.security?.verifier.accept(server.fingerprint)
+        return true
+    }
+
+    private func answered(_ isTrusted: Bool) {
+        answer = isTrusted
+        mayGoOn.fire()
+    }
+
+    private func unknown(_ server: UnknownServer, _ session: ClientSession?) async -> Result<Void, PushFailure> {
+        let message = """
+            The server \(server.address) is not known here. It shows the key \(server.fingerprint); nothing was sent. If \
+            that is what the server's log says, push with --server-key \(server.fingerprint), or once with --trust-new.
+            """
+        return await untrusted(message, session)
+    }
+
+    private func untrusted(_ message: String, _ session: ClientSession?) async -> Result<Void, PushFailure> {
+        let failure = PushFailure(reason: .untrusted, message: message)
+        guard context.lanes.hasConnected else { return .failure(failure) }
+        return await giveUp(session, failure)
     }
 }
 

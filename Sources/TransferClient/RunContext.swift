@@ -15,6 +15,9 @@ final class RunContext: Sendable {
     let abandoned = AbandonedUploads()
     let compressors: CompressorPool
 
+    /// TLS; nothing without.
+    let security: ClientSecurity?
+
     /// Seconds for which the server keeps what has arrived of an unfinished upload, as far as it said.
     let keeps = Locked<UInt32?>(nil)
 
@@ -26,8 +29,9 @@ final class RunContext: Sendable {
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
-        buffers: BufferPool, feed: UploadFeed
+        buffers: BufferPool, feed: UploadFeed, security: ClientSecurity? = nil
     ) {
+        self.security = security
         self.server = server
         self.configuration = configuration
         self.loop = loop

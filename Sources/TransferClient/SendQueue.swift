@@ -1,5 +1,4 @@
 import TransferIO
-import TransferSystem
 
 /// What waits for the socket: chunks of content, and frames of control that go between them.
 struct SendQueue {
@@ -30,7 +29,7 @@ struct SendQueue {
     }
 
     /// Sends until the kernel takes no more, or nothing is ready.
-    mutating func drain(into socket: StreamSocket) throws(SystemError) -> Sent {
+    mutating func drain(into socket: StreamSocket) throws(StreamError) -> Sent {
         var result = Sent()
         while hasReady {
             // A chunk that has begun must end before anything else: frames are not interleaved.
@@ -46,14 +45,14 @@ struct SendQueue {
 
     private var hasReady: Bool { !control.isEmpty && sent == 0 || chunks.first?.isReady ?? false }
 
-    private mutating func sendControl(_ socket: StreamSocket) throws(SystemError) -> Bool {
-        let count = try control.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in try socket.send(bytes) }
+    private mutating func sendControl(_ socket: StreamSocket) throws(StreamError) -> Bool {
+        let count = try control.span.bytes.withUnsafeBytes { (bytes) throws(StreamError) in try socket.send(bytes) }
         guard let count else { return false }
         control.removeFirst(count)
         return true
     }
 
-    private mutating func sendChunk(_ socket: StreamSocket, _ result: inout Sent) throws(SystemError) -> Bool {
+    private mutating func sendChunk(_ socket: StreamSocket, _ result: inout Sent) throws(StreamError) -> Bool {
         let rest = UnsafeRawBufferPointer(rebasing: chunks[0].filled[sent...])
         guard let count = try socket.send(rest) else { return false }
         let (chunk, before) = (chunks[0], sent)

@@ -23,6 +23,14 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.folder = folder.split(separator: "/").joined(separator: "/")
     }
 
+    /// The server alone, as the list of known servers has it: names in lower case, always with the port.
+    public var server: String {
+        switch endpoint {
+        case .internet: "\(endpoint)".lowercased()
+        case .unix: "\(endpoint)"
+        }
+    }
+
     /// The address as it can be given again.
     public var description: String { folder.isEmpty ? "\(endpoint)" : "\(endpoint)/\(folder)" }
 }

@@ -17,6 +17,7 @@ public final class TransferClient: Sendable {
     private let loop: EventLoop
     private let pool: BlockingPool
     private let buffers: BufferPool
+    private let security: ClientSecurity?
 
     /// Chunks of 264 KiB: those that wait, the one being made, and some for a second push.
     private static let buffersPerLane = 6
@@ -30,6 +31,11 @@ public final class TransferClient: Sendable {
     public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
         self.server = server
         self.configuration = configuration
+        security =
+            switch configuration.security {
+            case .plaintext: nil
+            case .tls(let trust): ClientSecurity(trust, server)
+            }
         do throws(SystemError) {
             loop = try EventLoop(name: "transfer-client")
         } catch {
@@ -38,6 +44,8 @@ public final class TransferClient: Sendable {
         let lanes = configuration.laneLimit
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
         buffers = BufferPool(size: OutgoingChunk.capacity, count: lanes * Self.buffersPerLane)
+        // It takes longer than to connect, so it begins as early as it can.
+        if let security { pool.submit { security.prepare() } }
     }
 
     deinit {
@@ -65,7 +73,7 @@ public final class TransferClient: Sendable {
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         let context = RunContext(
             server: server, configuration: configuration, loop: loop, pool: pool, buffers: buffers,
-            feed: UploadFeed(uploads, folder: server.folder))
+            feed: UploadFeed(uploads, folder: server.folder), security: security)
         if configuration.countsAhead { count(uploads, context) }
         let run = PushRun(context)
         // The client must outlive the push: its loop is what the push runs on.

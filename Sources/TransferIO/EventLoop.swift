@@ -29,6 +29,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var registrations = RegistrationTable()
     private var timers = TimerHeap()
     private var running: [UnownedJob] = []
+    /// For the connections of this loop that speak TLS.
+    lazy var ciphertext = CiphertextBuffers()
     /// When the loop last looked who is ready, in nanoseconds of the monotonic clock.
     private var lastLook: Int64 = 0
     private let thread = Atomic<UInt>(0)

@@ -107,6 +107,18 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension Endpoint {
+    /// False when it is an address in digits that others can reach, or all addresses; only the resolver knows about names.
+    package var mayBeLocal: Bool {
+        guard case .internet(let host, let port) = self else { return true }
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard host != "*" else { return false }
+        guard getaddrinfo(host, String(port), &hints, &list) == 0, let first = list else { return true }
+        defer { freeaddrinfo(first) }
+        return SocketAddress(first.pointee)?.isLocal ?? false
+    }
+
     /// Asks the system's resolver. Blocks; call it on the pool.
     ///
     /// - Returns: at least one address, in the order in which to try them (RFC 6724).

@@ -25,6 +25,10 @@ package final class StreamSocket: ReadinessHandler {
     let loop: EventLoop
     let number: Int32
     private var registration: Registration?
+    /// Between this socket and its user, once TLS was begun.
+    var layer: TLSLayer?
+    /// The direction is to be closed when what waits in the layer was sent.
+    private var endsSending = false
 
     /// Takes ownership of a non-blocking socket and watches it.
     ///
@@ -50,27 +54,54 @@ package final class StreamSocket: ReadinessHandler {
 
     var isClosed: Bool { registration == nil }
 
-    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Received {
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
         guard registration != nil else { return .end }
-        let count = try nonBlocking("recv") { recv(number, buffer.baseAddress, buffer.count, 0) }
-        return switch count {
+        if let layer { return try layer.receive(into: buffer) }
+        return try received { () throws(SystemError) in try receiveBare(into: buffer) }
+    }
+
+    /// - Returns: how many bytes were taken and will be sent, or nothing when none are taken now.
+    package func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
+        guard registration != nil else { throw .system(SystemError(errno: EPIPE, call: "send")) }
+        if let layer { return try layer.send(bytes) }
+        return try streaming { () throws(SystemError) in try sendBare(bytes) }
+    }
+
+    /// Receives what nobody wants to know any more, as it comes from the wire.
+    package func discard(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
+        guard registration != nil else { return .end }
+        return try received { () throws(SystemError) in try receiveBare(into: buffer) }
+    }
+
+    private func received(_ body: () throws(SystemError) -> Int?) throws(StreamError) -> Received {
+        switch try streaming(body) {
         case nil: .wouldBlock
         case 0?: .end
         case let count?: .bytes(count)
         }
     }
 
-    /// - Returns: how many bytes the kernel took, or nothing when it takes none now.
-    package func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
-        guard registration != nil else { throw SystemError(errno: EPIPE, call: "send") }
-        return try nonBlocking("send") {
-            Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-        }
+    /// - Parameter flags: of recv(2).
+    func receiveBare(
+        into buffer: UnsafeMutableRawBufferPointer, flags: Int32 = 0
+    ) throws(SystemError) -> Int? {
+        try nonBlocking("recv") { recv(number, buffer.baseAddress, buffer.count, flags) }
+    }
+
+    func sendBare(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
+        try nonBlocking("send") { Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
     /// Says that no more will be sent; reading goes on.
     package func endSending() {
         guard registration != nil else { return }
+        layer?.close()
+        endsSending = true
+        endIfSent()
+    }
+
+    private func endIfSent() {
+        guard endsSending, layer?.hasUnsent != true else { return }
         shutdown(number, Int32(SHUT_WR))
     }
 
@@ -94,15 +125,25 @@ package final class StreamSocket: ReadinessHandler {
     /// Closes the socket; later calls find the end. Both signals fire, so that nobody waits for ever.
     package func close() {
         guard let registration else { return }
+        layer?.close()
         self.registration = nil
         loop.deregister(registration)
         peerEnd.close()
+        layer = nil
         readable.fire()
         writable.fire()
     }
 
     func ready(_ readiness: Readiness) {
         if !readiness.isDisjoint(with: [.readable, .failed]) { readable.fire() }
-        if !readiness.isDisjoint(with: [.writable, .failed]) { writable.fire() }
+        if !readiness.isDisjoint(with: [.writable, .failed]) { flushed() }
+    }
+
+    /// What waits in the layer was accepted already, so it is sent also when nobody has anything to add. If it cannot be,
+    /// the next call of `send` says so.
+    private func flushed() {
+        try? layer?.flush()
+        endIfSent()
+        writable.fire()
     }
 }

@@ -3,7 +3,9 @@ package struct Bytes32: Hashable, Sendable {
     /// Bytes of it.
     package static let count = 32
 
-    private var words = SIMD4<UInt64>()
+    // Not one vector of 32 bytes: Swift 6.3 mixes up what has such an alignment on the stacks of tasks.
+    private var low = SIMD2<UInt64>()
+    private var high = SIMD2<UInt64>()
 
     /// Zeros.
     package init() {}
@@ -15,11 +17,11 @@ package struct Bytes32: Hashable, Sendable {
     }
 
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        Swift.withUnsafeBytes(of: words, body)
+        Swift.withUnsafeBytes(of: self, body)
     }
 
     package mutating func withUnsafeMutableBytes<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
-        Swift.withUnsafeMutableBytes(of: &words, body)
+        Swift.withUnsafeMutableBytes(of: &self, body)
     }
 
     package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }

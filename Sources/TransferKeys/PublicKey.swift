@@ -22,26 +22,8 @@ public struct PublicKey: Hashable, Sendable {
     /// 64 hexadecimal digits.
     public var hexadecimal: String { String(hexadecimal: raw.bytes) }
 
-    /// For people to compare, in the form that ssh uses: the SHA-256 digest of the 32 bytes in base64, without padding.
-    public var fingerprint: String {
-        let digits = Base64.encode(digest.bytes)
-        return "SHA256:" + String(decoding: digits.utf8.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
-    }
-
-    /// The SHA-256 digest of the 32 bytes.
-    package var digest: Bytes32 {
-        var digest = Bytes32()
-        var size = UInt32(Bytes32.count)
-        let status = digest.withUnsafeMutableBytes { target in
-            raw.withUnsafeBytes {
-                EVP_Digest(
-                    $0.baseAddress, $0.count, target.baseAddress?.assumingMemoryBound(to: UInt8.self), &size,
-                    EVP_sha256(), nil)
-            }
-        }
-        precondition(status == 1 && size == Bytes32.count, "OpenSSL has no SHA-256")
-        return digest
-    }
+    /// For people to compare; see `KeyFingerprint`.
+    public var fingerprint: String { KeyFingerprint(of: self).description }
 
     /// - Returns: whether the key's owner signed the message.
     package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {

@@ -82,6 +82,10 @@ package struct FrameHeader: Equatable, Sendable {
         guard bytes.byteCount >= 2 else { return nil }
         let version = bytes.bigEndian(at: 0, as: UInt16.self)
         guard version == Self.version else {
+            // The first two bytes of a TLS record with a handshake (RFC 8446, section 5.1).
+            guard version != 0x1603 else {
+                throw ProtocolFault(.unsupportedVersion, "This side talks without TLS; connect with --plaintext.")
+            }
             throw ProtocolFault(
                 .unsupportedVersion, "This side speaks version \(Self.version); the frame is of version \(version).")
         }

@@ -85,6 +85,8 @@ extension ResultCode {
     public static let authenticationFailed = ResultCode(rawValue: 201)
     /// This client may not do this.
     public static let forbidden = ResultCode(rawValue: 202)
+    /// The server takes encrypted connections only.
+    public static let encryptionRequired = ResultCode(rawValue: 203)
 
     /// A path that is not allowed; the message says why.
     public static let invalidPath = ResultCode(rawValue: 300)
@@ -140,7 +142,8 @@ extension ResultCode {
         (.unexpectedFrame, "unexpectedFrame"), (.corruptCompression, "corruptCompression"),
         (.damagedFrame, "damagedFrame"),
         (.authenticationRequired, "authenticationRequired"), (.authenticationFailed, "authenticationFailed"),
-        (.forbidden, "forbidden"), (.invalidPath, "invalidPath"), (.pathConflict, "pathConflict"),
+        (.forbidden, "forbidden"), (.encryptionRequired, "encryptionRequired"),
+        (.invalidPath, "invalidPath"), (.pathConflict, "pathConflict"),
         (.uploadTooLarge, "uploadTooLarge"), (.unsupportedDigest, "unsupportedDigest"), (.aborted, "aborted"),
         (.sizeMismatch, "sizeMismatch"), (.digestMismatch, "digestMismatch"), (.contentMismatch, "contentMismatch"),
         (.incomplete, "incomplete"),

@@ -1,9 +1,9 @@
 public import TransferKeys
 
-/// The key of a server that signs receipts.
+/// The key that a server signs receipts with and is known by.
 public typealias ServerKey = PublicKey
 
-/// The key pair that a server signs its receipts with.
+/// The key pair of a server.
 package typealias ServerIdentity = KeyPair
 
 extension ServerIdentity {
@@ -19,7 +19,7 @@ extension ServerIdentity {
         let made = try open(
             "\(folder)/\(fileName)",
             Wording(
-                name: "The server's identity", harm: "sign receipts in its name",
+                name: "The server's identity", harm: "act in its name",
                 remedy: "If nobody has, run 'chmod 600' on it; otherwise remove it, and a new identity is made.",
                 repair:
                     "Put the file back from a backup, or move it away: then a new identity is made, and receipts given "

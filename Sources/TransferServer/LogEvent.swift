@@ -1,3 +1,4 @@
+import TransferIO
 import TransferKeys
 import TransferProtocol
 import TransferReceipts
@@ -73,7 +74,7 @@ extension LogEvent {
 
     static func identity(_ key: ServerKey, isNew: Bool) -> LogEvent {
         LogEvent(
-            .info, "identity", (isNew ? "made a new identity, " : "receipts are signed by ") + key.fingerprint,
+            .info, "identity", (isNew ? "made a new identity, " : "the server's identity is ") + key.fingerprint,
             [
                 ("fingerprint", .string(key.fingerprint)), ("key", .string(key.hexadecimal)), ("new", .bool(isNew)),
             ])
@@ -91,6 +92,12 @@ extension LogEvent {
             .warning, "notConfined",
             "the kernel cannot confine this process to its directory: \(reason.escapedForDisplay)",
             [("message", .string(reason))])
+    }
+
+    static func certificate(_ fingerprint: KeyFingerprint) -> LogEvent {
+        LogEvent(
+            .info, "certificate", "the certificate's key is \(fingerprint)",
+            [("fingerprint", .string(fingerprint.description))])
     }
 
     static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {
@@ -137,6 +144,24 @@ extension LogEvent {
 
     static func connected(peer: String) -> LogEvent {
         LogEvent(.debug, "connected", "connection from \(peer)", [("peer", .string(peer))])
+    }
+
+    static func secured(peer: String, _ security: StreamSocket.Security) -> LogEvent {
+        let how = security.isResumed ? "resumed" : "begun"
+        let client = security.peerKey.map { KeyFingerprint(of: $0.bytes).description }
+        return LogEvent(
+            .debug, "secured",
+            "connection from \(peer) \(how) with TLS 1.3, \(security.cipher)" + (client.map { ", key \($0)" } ?? ""),
+            [
+                ("peer", .string(peer)), ("cipher", .string(security.cipher)), ("resumed", .bool(security.isResumed)),
+                ("client", client.map { .string($0) } ?? .null),
+            ])
+    }
+
+    static func insecure(peer: String, reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "insecure", "connection from \(peer) came to no TLS: \(reason.escapedForDisplay)",
+            [("peer", .string(peer)), ("reason", .string(reason))])
     }
 
     static func closed(peer: String, reason: String) -> LogEvent {

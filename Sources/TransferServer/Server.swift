@@ -14,8 +14,8 @@ package actor Server {
     nonisolated let context: ServerContext
     private let loops: [EventLoop]
     private let permits: Permits
-    /// What to say of the identity when the server starts to listen.
-    private let identity: LogEvent?
+    /// What to say of it when the server starts to listen.
+    private let identity: [LogEvent]
     private var listeners: [ListeningSocket] = []
     private var sessions: [Int: ServerSession] = [:]
     private var connectionNumber = 0
@@ -26,16 +26,17 @@ package actor Server {
     ///
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
+        let store: FileStore
         do throws(StoreError) {
-            let store = try FileStore(
+            store = try FileStore(
                 path: configuration.directory, durability: configuration.durability, limits: configuration.space)
-            let (signer, event) = try Self.identity(configuration) ?? (nil, nil)
-            identity = event
-            context = ServerContext(configuration: configuration, store: store, log: log, identity: signer)
-            context.expire(leftovers: true)
         } catch {
             throw ServerError(error.message)
         }
+        let identity = try Identity(configuration)
+        self.identity = identity.events
+        context = ServerContext(configuration: configuration, store: store, log: log, identity: identity)
+        context.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
         do throws(SystemError) {
             var made: [EventLoop] = []
@@ -44,23 +45,6 @@ package actor Server {
             loop = made[0]
         } catch {
             throw ServerError("Cannot start a thread: \(error).")
-        }
-    }
-
-    /// What signs receipts, with the identity in the server's own folder, which the store has locked.
-    ///
-    /// - Returns: that, and what to log; nothing where acknowledgements don't promise enough.
-    private static func identity(
-        _ configuration: ServerConfiguration
-    ) throws(StoreError) -> (ServerIdentity?, LogEvent?)? {
-        // A receipt is worth no more than the acknowledgement.
-        guard configuration.durability == .commit else { return nil }
-        do throws(ServerIdentity.Fault) {
-            let folder = "\(configuration.directory)/\(RelativePath.reservedName)"
-            let (identity, isNew) = try ServerIdentity.open(in: folder)
-            return (identity, .identity(identity.key, isNew: isNew))
-        } catch {
-            throw StoreError(.storageFailed, error.message)
         }
     }
 
@@ -84,7 +68,7 @@ package actor Server {
             throw error
         }
         if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
-        if let identity { context.log.write([identity]) }
+        context.log.write(identity)
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
@@ -141,6 +125,11 @@ extension Server {
     }
 
     private func listen(_ endpoint: Endpoint, _ address: SocketAddress) throws(ServerError) -> Endpoint {
+        if case .plaintext(beyondThisMachine: false) = context.configuration.security, !address.isLocal {
+            throw ServerError(
+                "Others can reach \(endpoint), and without encryption they could read and change what is sent. Serve with "
+                    + "TLS, without --plaintext, or say --allow-insecure.")
+        }
         do throws(SystemError) {
             switch endpoint {
             case .unix(let path):

@@ -10,6 +10,28 @@ package struct ServerConfiguration: Sendable {
     /// Where to listen; at least one.
     package var endpoints: [Endpoint]
 
+    /// How connections are protected.
+    package enum Security: Sendable {
+        /// TLS with the server's own key, which clients know or learn.
+        case identity
+        /// TLS with a certificate that others vouch for; paths of PEM files.
+        case certificate(String, key: String)
+        /// Not at all.
+        ///
+        /// - Parameter beyondThisMachine: also on addresses that others can reach.
+        case plaintext(beyondThisMachine: Bool)
+
+        /// Without protection, where only this machine can connect.
+        package static let plaintext = Security.plaintext(beyondThisMachine: false)
+
+        var needsIdentity: Bool {
+            if case .identity = self { true } else { false }
+        }
+    }
+
+    /// How connections are protected.
+    package var security = Security.identity
+
     /// What acknowledgements promise about a crash of the machine.
     package var durability = Durability.commit
 

@@ -32,6 +32,9 @@ final class ServerContext: Sendable {
     /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
 
+    /// For connections with TLS; nothing where there is none.
+    let tls: TLSContext?
+
     /// What receipts are verified with.
     var serverKey: [UInt8]? { issuer?.key.raw.bytes }
 
@@ -42,17 +45,17 @@ final class ServerContext: Sendable {
     /// Buffers for all sessions together; with 256 KiB each, 16 MiB.
     static let bufferCount = 64
 
-    /// - Parameter identity: that signs receipts.
-    init(configuration: ServerConfiguration, store: FileStore, log: Log, identity: ServerIdentity?) {
+    init(configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity) {
         self.configuration = configuration
         self.store = store
         self.log = log
         let known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
         self.known = known
-        issuer = identity.map { identity in
+        issuer = identity.signer.map { signer in
             let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
-            return ReceiptIssuer(identity, numbers: numbers)
+            return ReceiptIssuer(signer, numbers: numbers)
         }
+        tls = identity.tls
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         assemblies = Assemblies(limit: configuration.maximumAssemblies)

@@ -13,6 +13,8 @@ actor ServerSession {
         case done
         /// The connection broke, or ended inside an upload.
         case lost(String)
+        /// There is no TLS with this client.
+        case insecure(String)
         /// The client broke the protocol or was given up.
         case fault(ProtocolFault)
         /// The server is going.
@@ -37,13 +39,13 @@ actor ServerSession {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let context: ServerContext
+    let context: ServerContext
     private let number: Int
-    private let peer: String
+    let peer: String
     private let lane: UploadLane
     private let early = EarlyFrames()
-    private let wake = Signal()
-    private var socket: StreamSocket?
+    let wake = Signal()
+    var socket: StreamSocket?
     private var machine = ServerConnection()
     private var parser = FrameParser()
     private var liveness: Liveness
@@ -62,7 +64,9 @@ actor ServerSession {
     private var isWorking = false
     private var isDraining = false
     private var isOver = false
-    private var ending: Ending?
+    private(set) var ending: Ending?
+    /// Whether frames may be sent: not before both sides know how they talk.
+    var mayTalk = false
 
     /// - Parameters:
     ///   - number: of the connection; they grow.
@@ -92,6 +96,7 @@ actor ServerSession {
         socket?.disableDelay()
         context.log.write([.connected(peer: peer)])
         armTimer()
+        await secure()
         early.connect { [weak self, loop] in Task(executorPreference: loop) { await self?.sendEarly() } }
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
@@ -120,7 +125,7 @@ actor ServerSession {
         close()
     }
 
-    private func end(_ reason: Ending) {
+    func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
         wake.fire()
@@ -214,7 +219,7 @@ extension ServerSession {
     }
 
     private func receive(into batch: LaneBatch) -> StreamSocket.Received {
-        do throws(SystemError) {
+        do throws(StreamError) {
             return try socket?.receive(into: batch.free) ?? .end
         } catch {
             end(.lost(error.reason))
@@ -390,7 +395,7 @@ extension ServerSession {
     }
 
     private func send(_ frames: [UInt8]) {
-        guard !frames.isEmpty, !isOver else { return }
+        guard !frames.isEmpty, !isOver, mayTalk else { return }
         outbound.append(frames)
         flush()
     }
@@ -407,8 +412,8 @@ extension ServerSession {
     private func flush() {
         guard !isOver, !outbound.isEmpty, let socket else { return }
         defer { countUnsent() }
-        do throws(SystemError) {
-            try outbound.drain { (bytes) throws(SystemError) in try socket.send(bytes) }
+        do throws(StreamError) {
+            try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
             liveness.sent(now: .now)
         } catch {
             end(.lost(error.reason))
@@ -472,6 +477,7 @@ extension ServerSession {
         case .shutdown:
             context.log.write([.closed(peer: peer, reason: "the server is stopping")])
             send(.goodbye(Goodbye(.shuttingDown, "The server is stopping.")))
+        case .insecure(let reason): context.log.write([.insecure(peer: peer, reason: reason)])
         case .lost(let reason): context.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: context.log.write([.closed(peer: peer, reason: "the client is done")])
         }
@@ -493,8 +499,8 @@ extension ServerSession {
                 socket?.endSending()
                 hasEnded = true
             }
-            do throws(SystemError) {
-                switch try socket?.receive(into: scratch) ?? .end {
+            do throws(StreamError) {
+                switch try socket?.discard(into: scratch) ?? .end {
                 case .bytes(let count): await letOthers(after: count)
                 case .wouldBlock: await wake.wait()
                 case .end: if hasEnded { close() } else { await wake.wait() }

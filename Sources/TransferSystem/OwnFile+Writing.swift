@@ -34,7 +34,7 @@ extension OwnFile {
         let code = errno
         if code == ENOENT, folder(of: path) != path {
             try makeFolder(folder(of: path))
-            try system("mkdir") { mkdir(path, 0o700) }
+            try makeFolder(path)
         } else if code != EEXIST {
             throw SystemError(errno: code, call: "mkdir")
         }
@@ -55,14 +55,28 @@ extension OwnFile {
     }
 
     private static func sync(folder: String) throws(SystemError) {
-        let flags = clinux_o_directory | O_RDONLY | O_CLOEXEC
-        let directory = Descriptor(try system("open") { clinux_openat(AT_FDCWD, folder, flags, 0) })
+        let directory = try open(folder: folder)
         let number = directory.number
         try system("fsync") { fsync(number) }
     }
 
+    /// Keeps everybody else who asks for the same out of a folder while `body` runs.
+    package static func withLock<Value>(
+        on folder: String, _ body: () throws(SystemError) -> Value
+    ) throws(SystemError) -> Value {
+        let directory = try open(folder: folder)
+        let number = directory.number
+        try system("flock") { flock(number, LOCK_EX) }
+        return try body()
+    }
+
+    private static func open(folder: String) throws(SystemError) -> Descriptor {
+        let flags = clinux_o_directory | O_RDONLY | O_CLOEXEC
+        return Descriptor(try system("open") { clinux_openat(AT_FDCWD, folder, flags, 0) })
+    }
+
     /// The folder that a path is in.
-    private static func folder(of path: String) -> String {
+    package static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

@@ -21,13 +21,15 @@ package struct OwnFile: Sendable {
     /// Whether nobody but its owner can write it, and that is who runs this program or the superuser.
     package var isGuarded: Bool { mode & 0o022 == 0 && (owner == geteuid() || owner == 0) }
 
-    /// Reads a file. A link at its end is not followed, and a pipe not waited for.
+    /// Reads a file. A pipe is not waited for.
     ///
-    /// - Parameter limit: bytes to read.
+    /// - Parameters:
+    ///   - limit: bytes to read.
+    ///   - followsLink: whether a link at its end is followed.
     /// - Returns: nothing when there is no such file.
-    package init?(reading path: String, atMost limit: Int) throws(SystemError) {
+    package init?(reading path: String, atMost limit: Int, followsLink: Bool = false) throws(SystemError) {
         do throws(SystemError) {
-            let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | clinux_o_nofollow
+            let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLink ? 0 : clinux_o_nofollow)
             let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
             let number = file.number
             var status = stat()

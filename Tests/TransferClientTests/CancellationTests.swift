@@ -13,7 +13,7 @@ import TransferTestSupport
             peer.commitNext()
             peer.drain()
         }
-        let client = try TransferClient(server: fake.address)
+        let client = try TransferClient(server: fake.address, configuration: .plaintext)
         let events = client.push((0..<3).map { Upload.text("\($0)", name: "\($0)") })
         var codes: [String: ResultCode] = [:]
         let failure = await #expect(throws: PushFailure.self) {
@@ -35,7 +35,7 @@ import TransferTestSupport
             peer.welcome()
             for _ in 0..<3 { _ = peer.nextEnd() }
         }
-        let client = try TransferClient(server: fake.address)
+        let client = try TransferClient(server: fake.address, configuration: .plaintext)
         let events = client.push((0..<3).map { Upload.text("\($0)", name: "\($0)") })
         var sources: [String] = []
         let failure = await #expect(throws: PushFailure.self) {
@@ -52,7 +52,7 @@ import TransferTestSupport
 
     @Test func cancelledBeforeItBegan() async throws {
         let fake = FakeServer { $0.drain() }
-        let client = try TransferClient(server: fake.address)
+        let client = try TransferClient(server: fake.address, configuration: .plaintext)
         let events = client.push([.text("x", name: "x")])
         events.cancel()
         #expect(await Outcome(events).failure?.reason == .cancelled)
@@ -67,7 +67,7 @@ import TransferTestSupport
         let address = try #require(ServerAddress("127.0.0.1:\(port)"))
         let pool = BlockingPool(name: "test", threads: 1)
         let context = RunContext(
-            server: address, configuration: ClientConfiguration(), loop: client, pool: pool,
+            server: address, configuration: .plaintext, loop: client, pool: pool,
             buffers: BufferPool(size: OutgoingChunk.capacity, count: 2), feed: UploadFeed([], folder: ""))
         let resolved = try address.endpoint.resolve()
         let session = ClientSession(context, isFirst: true)
@@ -86,7 +86,7 @@ import TransferTestSupport
             gate.put([])
             peer.drain()
         }
-        let client = try TransferClient(server: fake.address)
+        let client = try TransferClient(server: fake.address, configuration: .plaintext)
         let task = Task { await client.outcome([.text("x", name: "x")]) }
         await gate.wait()
         task.cancel()
@@ -102,7 +102,7 @@ import TransferTestSupport
             peer.drain()
             gate.put([])
         }
-        let client = try TransferClient(server: fake.address)
+        let client = try TransferClient(server: fake.address, configuration: .plaintext)
         for try await event in client.push([.text("x", name: "x")]) {
             if case .connected = event { break }
         }

@@ -182,7 +182,7 @@ import TransferTestSupport
         try await withServer { server in
             let directory = try TemporaryDirectory()
             let (path, content) = try Self.longFile(directory)
-            var configuration = ClientConfiguration()
+            var configuration = ClientConfiguration.plaintext
             configuration.lanes = .fixed(3)
             let client = try TransferClient(server: server.address, configuration: configuration)
             for try await event in client.push([.path(path)]) {

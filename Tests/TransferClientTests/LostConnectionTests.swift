@@ -67,7 +67,7 @@ import TransferTestSupport
         var server: RunningServer? = try await RunningServer(in: directory)
         let port = try #require(server?.port)
         let gate = Gate()
-        let client = try TransferClient(server: #require(server).address)
+        let client = try TransferClient(server: #require(server).address, configuration: .plaintext)
         var reports: [UploadReport] = []
         var isBack = false
         for try await event in client.push([
@@ -98,7 +98,7 @@ import TransferTestSupport
     @Test func aServerThatStaysAwayCostsEveryUploadOnce() async throws {
         let server = try await RunningServer(in: TemporaryDirectory())
         let gate = Gate()
-        var configuration = ClientConfiguration()
+        var configuration = ClientConfiguration.plaintext
         configuration.retryFor = 0.3
         let client = try TransferClient(server: server.address, configuration: configuration)
         var reports: [UploadReport] = []

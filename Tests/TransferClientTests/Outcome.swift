@@ -42,10 +42,27 @@ extension TransferClient {
 }
 
 extension ClientConfiguration {
+    /// For what is not about TLS.
+    static var plaintext: ClientConfiguration {
+        var configuration = ClientConfiguration()
+        configuration.security = .plaintext
+        return configuration
+    }
+
+    /// With TLS, and whatever server there is.
+    static var trusting: ClientConfiguration {
+        var trust = ServerTrust()
+        trust.known = nil
+        trust.firstContact = .trust
+        var configuration = ClientConfiguration()
+        configuration.security = .tls(trust)
+        return configuration
+    }
+
     /// For what is not about time-outs. Who waits in vain is a test's failure anyway, and the machine may be busy or
     /// stand still for a while; a fake server that accepts one connection would never see a second one.
     static var patient: ClientConfiguration {
-        var configuration = ClientConfiguration()
+        var configuration = ClientConfiguration.plaintext
         configuration.handshakeTimeout = 600
         configuration.silenceTimeout = 600
         return configuration

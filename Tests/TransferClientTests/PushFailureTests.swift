@@ -123,7 +123,7 @@ import TransferTestSupport
     /// A client that never heard a word can't say that the server answers.
     @Test func connectingNeedsAnAnswer() async throws {
         let silent = FakeServer { $0.drain() }
-        var configuration = ClientConfiguration()
+        var configuration = ClientConfiguration.plaintext
         configuration.handshakeTimeout = 0.2
         let (address, patience) = (try silent.address, configuration)
         await #expect(throws: PushFailure.self) {
@@ -131,7 +131,7 @@ import TransferTestSupport
         }
         silent.stop()
         try await withServer { server in
-            let client = try await TransferClient.connect(to: server.address)
+            let client = try await TransferClient.connect(to: server.address, configuration: .plaintext)
             #expect(try await client.push(.text("x", name: "x")).map(\.result) == [.committed])
         }
     }

@@ -132,7 +132,7 @@ import TransferTestSupport
             let source = try TemporaryDirectory()
             try Files.write(source.path("in/a"), "12")
             try Files.write(source.path("in/b/c"), "345")
-            var configuration = ClientConfiguration()
+            var configuration = ClientConfiguration.plaintext
             configuration.countsAhead = true
             let client = try TransferClient(server: server.address, configuration: configuration)
             let gate = Gate()

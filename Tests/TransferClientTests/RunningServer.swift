@@ -22,6 +22,7 @@ struct RunningServer {
         self.directory = directory
         let endpoint = Endpoint.internet(host: "127.0.0.1", port: port)
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: [endpoint])
+        configuration.security = .plaintext
         configuration.drain = .seconds(0)
         configuration.blockingThreads = 2
         // Clients' loops share the cores with all tests.

@@ -16,7 +16,7 @@ import TransferProtocol
         _ path: String = "/a", _ destination: String = "b", _ file: SourceFile.Identity = identity(),
         _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) -> UploadID {
-        var configuration = ClientConfiguration()
+        var configuration = ClientConfiguration.plaintext
         change(&configuration)
         return SourceID(configuration).id(path: path, destination: destination, file: file)
     }

@@ -1,13 +1,14 @@
 import Glibc
-import TransferIO
 import TransferSystem
 import TransferTestSupport
+
+@testable import TransferIO
 
 /// One end of a connection, on a loop of its own.
 actor Talker {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private var socket: StreamSocket?
+    private(set) var socket: StreamSocket?
     private var listener: ListeningSocket?
 
     init() throws(SystemError) {
@@ -42,6 +43,21 @@ actor Talker {
 
     func connect(to address: SocketAddress) async throws(SystemError) {
         socket = try await StreamSocket.connect(to: address, loop: loop, timeout: 10_000_000_000)
+    }
+
+    /// Puts TLS on top of the connection.
+    func secure(_ context: TLSContext, judge: TLSJudge? = nil) async throws {
+        guard let socket else { return }
+        try socket.beginTLS(context, judge: judge)
+        while try !socket.handshake() { await socket.readable.wait() }
+    }
+
+    var security: StreamSocket.Security? { socket?.security }
+
+    /// The peer sees the end of the connection, and nothing of what TLS would say before.
+    func breakOff() {
+        socket?.layer = nil
+        close()
     }
 
     func close() {

@@ -28,7 +28,7 @@ import TransferProtocol
         Row(105, "corruptCompression", .protocol, retry: true, exit: 5),
         Row(106, "damagedFrame", .protocol, retry: true, exit: 5),
         Row(200, "authenticationRequired", .access, exit: 4), Row(201, "authenticationFailed", .access, exit: 4),
-        Row(202, "forbidden", .access, exit: 4),
+        Row(202, "forbidden", .access, exit: 4), Row(203, "encryptionRequired", .access, exit: 4),
         Row(300, "invalidPath", .request, exit: 1), Row(301, "pathConflict", .request, exit: 1),
         Row(302, "uploadTooLarge", .request, exit: 1), Row(303, "unsupportedDigest", .request, exit: 1),
         Row(304, "aborted", .request, exit: 1),

@@ -41,6 +41,7 @@ final class TestServer: Sendable {
     ) async throws {
         self.directory = directory
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
+        configuration.security = .plaintext
         configuration.blockingThreads = 2
         change(&configuration)
         try await Self.waitUntilReleased(directory.path("store/.transfer/lock"))

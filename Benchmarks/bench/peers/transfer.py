@@ -37,15 +37,19 @@ class Transfer(Peer):
         self.name = name or " ".join(["transfer, TLS" if tls else "transfer, plaintext", *options])
         if tls:
             self.promise = "encrypted, verified, synced"
-        serve_mode, push_mode = ("--open", "--trust-new") if tls else ("--plaintext", "--plaintext")
+        serve_mode, push_mode = (program.serve_tls, "--trust-new") if tls else (["--plaintext"], "--plaintext")
         directory = ["--dir", str(place.target), "--listen", f"{host}:0"]
-        self._serve = [*serve_in, program.path, "serve", *directory, serve_mode]
+        self._serve = [*serve_in, program.path, "serve", *directory, *serve_mode]
         self._push = [*push_in, program.path, "push"]
         self._push_options = ["--quiet", push_mode, *options]
-        home = str(place.directory("home"))
+        folder = place.directory("home")
+        home = str(folder)
+        self._known_servers = folder / "transfer" / "known_servers"
         self._environment = {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_DATA_HOME": home}
 
     def arm(self) -> None:
+        # Each server is a new one, perhaps on the port of an earlier one.
+        self._known_servers.unlink(missing_ok=True)
         self.server = self.place.processes.start(self._serve, environment=self._environment)
         self.server.wait_until(self._has_said_where_it_listens, "did not say where it listens")
 

@@ -18,7 +18,7 @@ def single(bench: Bench) -> None:
     place = bench.place(corpus.one_file(bench.source, 4096))
     peers: list[Nginx | Transfer] = [Nginx(place), Transfer(place, bench.program)]
     if bench.program.has_tls:
-        peers.append(Transfer(place, bench.program, tls=True))
+        peers += [Nginx(place, tls=True), Transfer(place, bench.program, tls=True)]
     bench.say("single: one file of 4 KiB")
     walls = _measure(peers)
     rows = [

@@ -2,6 +2,8 @@ private import Glibc
 private import TransferClient
 private import TransferIO
 private import TransferProtocol
+private import TransferKeys
+private import TransferReceipts
 private import TransferSystem
 
 /// `transfer push`: sends what the arguments name and prints what became of it.
@@ -16,6 +18,8 @@ struct PushCommand {
     private let configuration: ClientConfiguration
     private let output: PushOutput
     private let receipts: ReceiptFile?
+    /// Whether an unknown server may be asked about.
+    private let mayAsk: Bool
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -41,6 +45,8 @@ struct PushCommand {
             try Self.receipts(path, arguments)
         }
         configuration.wantsReceipts = receipts != nil
+        configuration.security = try Self.security(arguments)
+        mayAsk = !arguments.isSet("trust-new")
         self.configuration = configuration
     }
 
@@ -49,6 +55,8 @@ struct PushCommand {
         let refreshing = output.showsProgress ? Task { await refresh(reporter) } : nil
         defer { refreshing?.cancel() }
         do throws(PushFailure) {
+            var configuration = configuration
+            if mayAsk, let question = TrustQuestion(reporter) { configuration.ask(question) }
             let client = try TransferClient(server: server, configuration: configuration)
             let events = client.push(uploads)
             Interruption.watch { [input] in
@@ -67,6 +75,33 @@ struct PushCommand {
             await reporter.refresh()
             try? await Task.sleep(for: Self.refreshInterval)
         }
+    }
+
+    private static func security(
+        _ arguments: ParsedArguments
+    ) throws(UsageError) -> ClientConfiguration.Security {
+        let key = try arguments.string("server-key").map { (text) throws(UsageError) in
+            guard let key = KeyFingerprint(text) else {
+                throw arguments.error(
+                    "'\(text.escapedForDisplay)' is not a fingerprint; give SHA256: and 43 characters")
+            }
+            return key
+        }
+        guard !arguments.isSet("plaintext") else {
+            guard key == nil, !arguments.isSet("trust-new") else {
+                throw arguments.error("without encryption no server can be told from another; drop --plaintext")
+            }
+            return .plaintext
+        }
+        var trust = ServerTrust()
+        trust.key = key
+        if arguments.isSet("trust-new") {
+            guard trust.known != nil else {
+                throw arguments.error("--trust-new needs a place for the list of known servers; set HOME")
+            }
+            trust.firstContact = .trust
+        }
+        return .tls(trust)
     }
 
     private static func receipts(_ path: String, _ arguments: ParsedArguments) throws(UsageError) -> ReceiptFile {
@@ -104,5 +139,14 @@ struct PushCommand {
         }
         if let text { uploads.append(.bytes(Array(text.utf8), name: name ?? "text.txt", kind: kind ?? .text)) }
         return uploads
+    }
+}
+
+extension ClientConfiguration {
+    /// Has unknown servers asked about.
+    fileprivate mutating func ask(_ question: TrustQuestion) {
+        guard case .tls(var trust) = security else { return }
+        trust.firstContact = .ask(question.ask)
+        security = .tls(trust)
     }
 }

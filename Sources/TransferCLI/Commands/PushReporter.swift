@@ -8,6 +8,7 @@ actor PushReporter {
     private let output: PushOutput
     private let started = monotonicNanoseconds()
     private var line: LiveLine?
+    private var pausedLine: LiveLine?
     private var committed = (files: 0, bytes: UInt64(0))
     private var failed: [ResultCode: Int] = [:]
     private var skipped = 0
@@ -41,6 +42,20 @@ actor PushReporter {
     /// Draws the live line anew: rate and time left change also when nothing happens.
     func refresh() {
         line?.refresh()
+    }
+
+    /// Puts a question; nothing is drawn before it is answered.
+    func ask(_ question: String) {
+        line?.clear()
+        pausedLine = line
+        line = nil
+        StandardStream.error.write(question)
+    }
+
+    /// The question was answered.
+    func answered() {
+        line = pausedLine
+        pausedLine = nil
     }
 
     /// Prints the summary.
@@ -112,7 +127,7 @@ actor PushReporter {
     private func exitCode(_ failure: PushFailure?) -> ExitCode {
         switch failure?.reason {
         case .unreachable: return .unreachable
-        case .refused: return .accessRefused
+        case .refused, .untrusted: return .accessRefused
         case .protocolFault, .unsupported: return .fault
         case .cancelled: return .uploadsFailed
         case nil: break

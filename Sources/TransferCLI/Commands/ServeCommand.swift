@@ -28,6 +28,7 @@ struct ServeCommand {
         }
         var configuration = ServerConfiguration(
             directory: try arguments.requiredString("dir"), endpoints: endpoints)
+        configuration.security = try Self.security(arguments, endpoints)
         if let durability = arguments.choice("durability", as: Durability.self) {
             configuration.durability = durability
         }
@@ -52,6 +53,28 @@ struct ServeCommand {
         log = Log(
             format: arguments.string("log-format") == "json" ? .json : .text,
             level: arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info)
+    }
+
+    private static func security(
+        _ arguments: ParsedArguments, _ endpoints: [Endpoint]
+    ) throws(UsageError) -> ServerConfiguration.Security {
+        let (certificate, key) = (arguments.string("cert"), arguments.string("key"))
+        let isAllowed = arguments.isSet("allow-insecure")
+        guard !arguments.isSet("plaintext") else {
+            guard certificate == nil, key == nil else {
+                throw arguments.error("--cert and --key are for encryption; drop them or --plaintext")
+            }
+            guard isAllowed || endpoints.allSatisfy(\.mayBeLocal) else {
+                throw arguments.error("--plaintext on an address that others can reach needs --allow-insecure")
+            }
+            return .plaintext(beyondThisMachine: isAllowed)
+        }
+        guard !isAllowed else { throw arguments.error("--allow-insecure is for --plaintext") }
+        switch (certificate, key) {
+        case (let certificate?, let key?): return .certificate(certificate, key: key)
+        case (nil, nil): return .identity
+        default: throw arguments.error("--cert and --key belong together")
+        }
     }
 
     func run() async -> ExitCode {

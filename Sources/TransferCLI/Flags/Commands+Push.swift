@@ -7,12 +7,15 @@ extension Commands {
         description: [
             "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
                 + "sent with everything in it; - stands for standard input and needs --name.",
+            "The connection is encrypted, and the server has to be the right one: it shows a key that is known (see 'transfer "
+                + "help trust list') or a certificate that the system trusts. An unknown server's key is asked about on a "
+                + "terminal and refused in scripts.",
             "After a lost connection it connects again and sends what was not acknowledged. Standard "
                 + "input, too, goes on where it was.",
             "Files that were pushed before and have the same path, size and time of modification are not sent again, as "
                 + "long as the server has them.",
         ],
-        flags: pushSources + pushHandling + pushOutput + [plaintext, .help],
+        flags: pushSources + pushSecurity + pushHandling + pushOutput + [.help],
         examples: pushExamples,
         outcomes: [.init(.success, "all uploads were committed")] + ExitCode.allCases.dropFirst().map { .init($0) })
 
@@ -29,6 +32,18 @@ extension Commands {
             name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
             details: "Recognised from the content when not given. The bytes are treated alike.",
             choices: ContentKind.flagValues),
+    ]
+
+    private static let pushSecurity = [
+        Flag(
+            name: "server-key", placeholder: "FINGERPRINT", help: "Push to the server with this key and to no other.",
+            details: "As the server logs it when it starts: SHA256: and 43 characters."),
+        Flag(
+            name: "trust-new", help: "Trust an unknown server, now and from now on, without asking.",
+            details: "A known server whose key has changed is refused all the same."),
+        Flag(
+            name: "plaintext", help: "Talk without encryption, to a server that was started with --plaintext.",
+            details: "Who can reach the network between can then read and change everything."),
     ]
 
     private static let pushHandling = [
@@ -84,6 +99,9 @@ extension Commands {
         .init(
             caption: "Keep signed receipts, and check them later",
             line: "transfer push --receipts receipts.jsonl holiday/"),
+        .init(
+            caption: "Send from a script to a server that was never seen",
+            line: "transfer push --server-key SHA256:uT… --to nas.local backup.tar"),
         .init(
             caption: "Send to a folder on another machine",
             line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),

@@ -6,6 +6,8 @@ extension Commands {
         description: [
             "Listens for uploads and stores them below a directory. An upload appears under its name only when all of "
                 + "it has arrived, matches its digest and is on disk; then it is acknowledged.",
+            "Connections are encrypted with TLS 1.3. Without --cert the server shows a key of its own, made at the first "
+                + "start and kept in DIR/.transfer; clients know it by the fingerprint that is logged.",
             "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
                 + "it at once.",
         ],
@@ -16,6 +18,9 @@ extension Commands {
                 caption: "Receive from other machines, on every address",
                 line: "transfer serve --dir /srv/in --listen 0.0.0.0:5288 --listen '[::]:5288'"),
             .init(
+                caption: "Show a certificate that clients trust already",
+                line: "transfer serve --cert chain.pem --key key.pem --listen 0.0.0.0:5288"),
+            .init(
                 caption: "Log for a program to read, and refuse uploads above 4 GiB",
                 line: "transfer serve --log-format json --max-upload 4G"),
         ],
@@ -24,7 +29,7 @@ extension Commands {
             .init(.fault, "it could not start or could not go on"),
         ])
 
-    private static let serveFlags = serveBasics + serveLimits + [plaintext, .help]
+    private static let serveFlags = serveBasics + serveSecurity + serveLimits + [.help]
 
     private static let serveBasics = [
         Flag(
@@ -44,6 +49,20 @@ extension Commands {
         Flag(
             name: "log-level", placeholder: "LEVEL", help: "Log this and everything graver.",
             defaultValue: "info", choices: ["debug", "info", "warning", "error"]),
+    ]
+
+    private static let serveSecurity = [
+        Flag(
+            name: "cert", placeholder: "FILE",
+            help: "Show the certificate in FILE, which clients check as any TLS client does.",
+            details: "In PEM, followed by those between it and a root. Needs --key."),
+        Flag(name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase."),
+        Flag(
+            name: "plaintext", help: "Talk without encryption.",
+            details: "On loopback addresses and Unix sockets; elsewhere only with --allow-insecure."),
+        Flag(
+            name: "allow-insecure", help: "Talk without encryption also where others can listen in.",
+            details: "Who can reach the network between can then read and change everything."),
     ]
 
     private static let serveLimits = [

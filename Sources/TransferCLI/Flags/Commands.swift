@@ -18,7 +18,8 @@ enum Commands {
         outcomes: [.init(.success, "the help was printed"), .init(.usage)])
 
     static let all =
-        [serve, push, key, accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
+        [serve, push, key, trustList, trustAdd, trustRemove]
+        + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
         + [receiptVerify, receiptShow, verify, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.
@@ -52,6 +53,4 @@ enum Commands {
         }
         return command
     }
-
-    static let plaintext = Flag(name: "plaintext", help: "Talk without encryption; the only mode for now.")
 }

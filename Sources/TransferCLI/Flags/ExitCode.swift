@@ -14,7 +14,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .uploadsFailed: "some uploads failed"
         case .usage: "the command line was wrong"
         case .unreachable: "could not connect to the server"
-        case .accessRefused: "the server refused access"
+        case .accessRefused: "the server refused access, or is not one that is trusted"
         case .fault: "protocol or server fault"
         }
     }

@@ -18,11 +18,12 @@ import TransferTestSupport
         let home = try TemporaryDirectory()
         let server = try Program([
             "serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0", "--log-format", "json", "--durability", mode,
+            "--plaintext",
         ])
         let log = try server.waitForError("\"event\":\"listening\"") { $0.hasSuffix("\n") }
         let listening = try #require(log.split(separator: "\n").last)
         let address = try #require(JSONObject(listening)["address"])
-        #expect(try Finished(["push", photo, "--to", address]).end == .exited(0))
+        #expect(try Finished(["push", photo, "--plaintext", "--to", address]).end == .exited(0))
         let stored = try server.waitForError("\"event\":\"stored\"") { $0.hasSuffix("\n") }
         let line = try #require(stored.split(separator: "\n").last)
         #expect(try JSONObject(line)["durable"] == durable)

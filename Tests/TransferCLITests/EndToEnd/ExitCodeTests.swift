@@ -70,7 +70,8 @@ import TransferTestSupport
         var surroundings = Surroundings(errors: .terminal(columns: 80))
         surroundings.environment["TERM"] = "xterm"
         let push = try Program(
-            ["push", photo, "--text", "a", "--to", peer.address, "--retry-for", "0", "--json"], surroundings)
+            ["push", photo, "--text", "a", "--plaintext", "--to", peer.address, "--retry-for", "0", "--json"],
+            surroundings)
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
         for (id, end) in try connection.uploads(2) {
@@ -83,7 +84,7 @@ import TransferTestSupport
 
     private func push(toServerThatSays words: [UInt8]) throws -> Finished {
         let peer = try FakeServer()
-        let push = try Program(["push", photo, "--to", peer.address, "--retry-for", "0"])
+        let push = try Program(["push", photo, "--plaintext", "--to", peer.address, "--retry-for", "0"])
         let connection = try peer.accept()
         try connection.send(words)
         defer { connection.close() }

@@ -35,7 +35,7 @@ import TransferTestSupport
     /// What was acknowledged before stays so, and is said.
     @Test func betweenTwoUploads() throws {
         let peer = try FakeServer()
-        let push = try Program(["push", "--to", peer.address, photo, "--text", "a"])
+        let push = try Program(["push", "--plaintext", "--to", peer.address, photo, "--text", "a"])
         let connection = try peer.accept()
         try connection.send(.welcome(Welcome()))
         // The text may overtake the picture, which the client asks about before.
@@ -55,7 +55,7 @@ import TransferTestSupport
     /// The server takes the connection and never answers.
     @Test func whileTheServerSaysNothing() throws {
         let peer = try FakeServer()
-        let push = try Program(["push", "--to", peer.address, photo])
+        let push = try Program(["push", "--plaintext", "--to", peer.address, photo])
         let connection = try peer.accept()
         // It asks about the picture, and waits for the answer.
         try connection.next { if case .lookup = $0 { () } else { nil } }

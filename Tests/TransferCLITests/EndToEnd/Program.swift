@@ -94,6 +94,11 @@ final class Program: Sendable {
         }
     }
 
+    /// Types a line at the terminal that standard error is.
+    func type(_ line: String) throws {
+        guard errors.write(Array("\(line)\n".utf8)) else { throw failure("nothing can be typed: errno \(errno)") }
+    }
+
     /// Ends standard input.
     func closeInput() {
         input.withLock { number in

@@ -58,7 +58,7 @@ import TransferTestSupport
         let server = try RunningServer()
         var surroundings = Surroundings()
         surroundings.environment["TRANSFER_SERVER"] = server.address + "/from/environment"
-        #expect(try Finished(["push", photo], surroundings).end == .exited(0))
+        #expect(try Finished(["push", photo, "--plaintext"], surroundings).end == .exited(0))
         #expect(server.visibleFiles == ["from/environment/demo.png"])
         surroundings.environment["TRANSFER_SERVER"] = "127.0.0.1:1"
         #expect(try server.push([photo], surroundings).end == .exited(0), "the flag wins")

@@ -15,7 +15,7 @@ import TransferTestSupport
             try writeFile(sources.path("big"), content)
             let server = try RunningServer()
             let push = try server.startPush([sources.path("big")] + flags)
-            try server.waitForPart(ofAtLeast: 12 << 20)
+            try server.waitForPart()
             push.signal(SIGKILL)
             guard try push.wait() == .killed(by: SIGKILL), server.visibleFiles.isEmpty else { continue }
             let again = try server.push([sources.path("big"), "--json"] + flags)
@@ -35,7 +35,7 @@ import TransferTestSupport
             try writeFile(sources.path("big"), randomBytes(size, seed: UInt64(size)))
             let server = try RunningServer(["--expire-unfinished", "36h"])
             let push = try server.startPush([sources.path("big")])
-            try server.waitForPart(ofAtLeast: 12 << 20)
+            try server.waitForPart()
             push.signal(SIGINT)
             guard try push.wait() == .exited(1), server.visibleFiles.isEmpty else { continue }
             let advice = "What has arrived is kept for 36 hours; the same command goes on from there."
@@ -51,7 +51,7 @@ import TransferTestSupport
         try writeFile(sources.path("big"), content)
         let server = try RunningServer()
         let push = try server.startPush([sources.path("big")])
-        try server.waitForPart(ofAtLeast: 12 << 20)
+        try server.waitForPart()
         push.signal(SIGKILL)
         _ = try push.wait()
         content[77] ^= 1
@@ -64,14 +64,16 @@ import TransferTestSupport
 }
 
 extension RunningServer {
-    /// Waits until that many bytes of an upload are there, or the upload is.
-    fileprivate func waitForPart(ofAtLeast size: Int) throws {
+    /// Waits until a whole block of an upload must be there: each of four lanes can have one that isn't. Or until the upload
+    /// is.
+    fileprivate func waitForPart() throws {
+        let size = 5 * 4 << 20
         let incoming = directory + "/.transfer/incoming"
         let end = time(nil) + 60
         while visibleFiles.isEmpty {
             var status = stat()
             for name in names(in: incoming) where stat("\(incoming)/\(name)", &status) == 0 {
-                if status.st_size >= size { return }
+                if status.st_blocks * 512 >= size { return }
             }
             guard time(nil) < end else { throw Impatience() }
             sched_yield()

@@ -59,7 +59,7 @@ final class RunningServer {
     func startPush(
         _ arguments: [String], to folder: String = "", _ surroundings: Surroundings = Surroundings()
     ) throws -> Program {
-        try Program(["push"] + arguments + ["--to", address + folder], surroundings)
+        try Program(["push"] + arguments + ["--plaintext", "--to", address + folder], surroundings)
     }
 
     /// The paths of all files that can be seen, relative to the directory and sorted.

@@ -46,9 +46,10 @@ import TransferTestSupport
 
     @Test func storesInStorageUnlessToldOtherwise() throws {
         let home = try TemporaryDirectory()
-        let program = try Program(["serve", "--listen", "127.0.0.1:0"], Surroundings(directory: home.path))
+        let program = try Program(
+            ["serve", "--listen", "127.0.0.1:0", "--plaintext"], Surroundings(directory: home.path))
         let address = try RunningServer.address(program)
-        #expect(try Finished(["push", photo, "--to", address]).end == .exited(0))
+        #expect(try Finished(["push", photo, "--plaintext", "--to", address]).end == .exited(0))
         #expect(try readFile(home.path("storage/demo.png")) == readFile(photo))
     }
 
@@ -57,7 +58,7 @@ import TransferTestSupport
         let unix = "unix:" + home.path("socket")
         let server = try RunningServer(["--listen", unix])
         try server.program.waitForError("listening on \(unix)")
-        #expect(try Finished(["push", photo, "--to", unix]).end == .exited(0))
+        #expect(try Finished(["push", photo, "--plaintext", "--to", unix]).end == .exited(0))
         #expect(try server.push(["--text", "a"]).end == .exited(0))
         #expect(server.visibleFiles == ["demo.png", "text.txt"])
         server.program.signal(SIGTERM)
@@ -68,12 +69,12 @@ import TransferTestSupport
     @Test func logsForPrograms() throws {
         let home = try TemporaryDirectory()
         let server = try Program(
-            ["serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0", "--log-format", "json"])
+            ["serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0", "--log-format", "json", "--plaintext"])
         let log = try server.waitForError("\"event\":\"listening\"") { $0.hasSuffix("\n") }
         let object = try JSONObject(#require(log.split(separator: "\n").last))
         #expect(object.keys == ["time", "level", "event", "address"])
         let address = try #require(object["address"])
-        #expect(try Finished(["push", photo, "--to", address]).end == .exited(0))
+        #expect(try Finished(["push", photo, "--plaintext", "--to", address]).end == .exited(0))
         server.signal(SIGTERM)
         let finished = try Finished(server)
         #expect(finished.end == .exited(0) && finished.output == "")
@@ -94,10 +95,10 @@ import TransferTestSupport
         let home = try TemporaryDirectory()
         let path = home.path("socket")
         let program = try Program(
-            ["serve", "--dir", home.path("in"), "--listen", "unix:\(path)", "--listen", "127.0.0.1:0"],
+            ["serve", "--dir", home.path("in"), "--listen", "unix:\(path)", "--listen", "127.0.0.1:0", "--plaintext"],
             Surroundings(input: .closed, output: .closed, errors: .closed))
         // Nothing says when it listens: a client that connects does, and tries again until then.
-        let push = try Finished(["push", photo, "--to", "unix:\(path)"], retryingWhile: .exited(3))
+        let push = try Finished(["push", photo, "--plaintext", "--to", "unix:\(path)"], retryingWhile: .exited(3))
         #expect(push.end == .exited(0), "\(push.errors)")
         #expect(try readFile(home.path("in/demo.png")) == readFile(photo))
         program.signal(SIGTERM)

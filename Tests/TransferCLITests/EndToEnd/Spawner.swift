@@ -15,6 +15,9 @@ struct Spawner {
     /// Where a process holds the other end of `life`; never closed by itself, and above the standard streams.
     private static let lifeline: Int32 = 9
 
+    /// POSIX_SPAWN_SETSID of spawn.h, which is shown with _GNU_SOURCE only.
+    private static let newSession: Int16 = 0x80
+
     /// Held while descriptors are made that must not leak into another process, which would keep them open.
     private static let lock = Locked(())
 
@@ -55,6 +58,8 @@ struct Spawner {
     /// A shell sets what posix_spawn(3) cannot.
     private func command(_ arguments: [String]) throws -> [String] {
         var script = ""
+        // The first terminal that the leader of a session opens becomes its own (credentials(7)).
+        if surroundings.ownsTerminal { script += ": <>/dev/fd/2 && " }
         if let directory = surroundings.directory { script += "cd '\(directory)' && " }
         if let limit = surroundings.descriptorLimit { script += "ulimit -n \(limit) && " }
         let command = [try surroundings.executable ?? Self.executable()] + arguments
@@ -72,7 +77,8 @@ struct Spawner {
         sigemptyset(&pipe)
         sigaddset(&pipe, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &pipe)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let session = surroundings.ownsTerminal ? Self.newSession : 0
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | session)
         var process = pid_t()
         let environment = surroundings.environment.map { "\($0.key)=\($0.value)" }
         let code = withCStrings(command) { arguments in

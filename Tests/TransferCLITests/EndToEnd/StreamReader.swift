@@ -35,6 +35,9 @@ final class StreamReader: @unchecked Sendable {
         lock.deallocate()
     }
 
+    /// Writes to the other side of a terminal.
+    func write(_ bytes: [UInt8]) -> Bool { Glibc.write(number, bytes, bytes.count) == bytes.count }
+
     var bytes: [UInt8] {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }

@@ -28,6 +28,9 @@ struct Surroundings {
 
     var errors = Stream.pipe
 
+    /// Whether the terminal of standard error is the one that the process is controlled by, with somebody at it.
+    var ownsTerminal = false
+
     /// The most descriptors that it can ever have, as a hard limit.
     var descriptorLimit: Int?
 }

@@ -13,6 +13,9 @@ import TransferTestSupport
     /// Sessions that share a server.
     private static let perServer: UInt64 = 100
 
+    /// One session of so many has TLS.
+    private static let securedOneIn: UInt64 = 4
+
     /// TRANSFER_WIRE_SESSIONS sessions, from the seed TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` plays 1,000 of them
     /// in a process of their own: they would slow down the other tests of this one.
     @Test(.enabled(if: sessions != nil, "TRANSFER_WIRE_SESSIONS says how many"))
@@ -38,18 +41,32 @@ import TransferTestSupport
     private func play(
         _ seeds: Range<UInt64>, _ long: WireSet.LongFile, _ sources: TemporaryDirectory, _ tally: FaultTally
     ) async throws {
-        let server = try await RunningServer(in: TemporaryDirectory()) { configuration in
+        let servers = [try await server(.plaintext), try await server(.identity)]
+        let sessions = seeds.map { seed in
+            let isSecured = seed.isMultiple(of: Self.securedOneIn)
+            return WireSession(
+                seed, server: servers[isSecured ? 1 : 0], isSecured: isSecured, long: long, sources: sources,
+                tally: tally)
+        }
+        let problems = try await run(sessions)
+        for problem in problems { Issue.record("\(problem)") }
+        for server in servers {
+            await server.stop()
+            let paths = sessions.filter { $0.server.port == server.port }.flatMap(\.paths)
+            #expect(server.tree == paths.sorted(), "seeds \(seeds)")
+        }
+    }
+
+    private func server(_ security: ServerConfiguration.Security) async throws -> RunningServer {
+        try await RunningServer(in: TemporaryDirectory()) { configuration in
+            configuration.security = security
             configuration.durability = .none
-            configuration.timeouts.handshake = .milliseconds(300)
+            // TLS takes longer, and without optimisation much longer.
+            configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 900)
             configuration.timeouts.heartbeat = .milliseconds(100)
             configuration.timeouts.silence = .milliseconds(400)
             configuration.timeouts.idle = .milliseconds(600)
         }
-        let sessions = seeds.map { WireSession($0, server: server, long: long, sources: sources, tally: tally) }
-        let problems = try await run(sessions)
-        for problem in problems { Issue.record("\(problem)") }
-        await server.stop()
-        #expect(server.tree == sessions.flatMap(\.paths).sorted(), "seeds \(seeds)")
     }
 
     private func run(_ sessions: [WireSession]) async throws -> [String] {
@@ -64,5 +81,11 @@ import TransferTestSupport
             }
             return problems
         }
+    }
+}
+
+extension ServerConfiguration.Security {
+    fileprivate var isPlaintext: Bool {
+        if case .plaintext = self { true } else { false }
     }
 }

@@ -18,18 +18,20 @@ struct WireSession {
     private static let cleanAttempts = 3
 
     let seed: UInt64
-    private let server: RunningServer
+    let server: RunningServer
     private let tally: FaultTally
     private let files: WireSet
     private let configuration: ClientConfiguration
     private let faultyConnections: Int
 
     /// - Parameters:
+    ///   - isSecured: whether that server wants TLS.
     ///   - long: a file that travels in parts, for sessions that push one.
     ///   - sources: for the files of all sessions.
     ///   - tally: counts the faults.
     init(
-        _ seed: UInt64, server: RunningServer, long: WireSet.LongFile, sources: TemporaryDirectory, tally: FaultTally
+        _ seed: UInt64, server: RunningServer, isSecured: Bool, long: WireSet.LongFile, sources: TemporaryDirectory,
+        tally: FaultTally
     ) {
         var generator = SplitMix64(seed: seed)
         self.seed = seed
@@ -37,7 +39,7 @@ struct WireSession {
         self.tally = tally
         files = WireSet(using: &generator, long: long, directory: sources.path("s\(seed)"))
         faultyConnections = Int.random(in: 1...4, using: &generator)
-        var configuration = ClientConfiguration()
+        var configuration = isSecured ? ClientConfiguration.trusting : .plaintext
         configuration.lanes = .fixed(Int.random(in: 1...4, using: &generator))
         configuration.compression = ClientConfiguration.Compression.allCases.randomElement(using: &generator) ?? .auto
         configuration.handshakeTimeout = 0.4

@@ -36,7 +36,7 @@ struct AccessPairCommand {
             try folder.make()
             let server = try identity()
             let invitation = try Invitation(
-                folder, host: host, port: port, server: server, options: options, at: .now)
+                folder, host: host, port: port, server: KeyFingerprint(of: server), options: options, at: .now)
             invitation.print(drawsCode: drawsCode)
             return .success
         }

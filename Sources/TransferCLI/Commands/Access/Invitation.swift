@@ -12,7 +12,8 @@ struct Invitation {
     ///
     /// - Parameter options: what the client may do that uses it.
     init(
-        _ folder: AccessFolder, host: String, port: UInt16, server: PublicKey, options: AccessOptions, at now: UTCTime
+        _ folder: AccessFolder, host: String, port: UInt16, server: KeyFingerprint, options: AccessOptions,
+        at now: UTCTime
     ) throws(AccessFault) {
         expires = now.advanced(bySeconds: AccessFolder.pairingSeconds)
         var options = options

@@ -1,0 +1,29 @@
+public import TransferKeys
+
+/// How a client knows that it talks to the right server. A server whose key is known for its address is trusted, and no
+/// other one at this address. Of those without a known key one is trusted whose certificate the system trusts, for the name
+/// that was asked for; about any other one `firstContact` decides.
+public struct ServerTrust: Sendable {
+    /// What to do about an unknown server.
+    public enum FirstContact: Sendable {
+        case refuse
+        /// Trust it, now and from now on.
+        case trust
+        /// Trust it if the answer is yes. The connection is closed meanwhile.
+        case ask(@Sendable (UnknownServer) async -> Bool)
+    }
+
+    /// The only key that is trusted, whatever else is known; nothing for any that is known.
+    public var key: KeyFingerprint?
+
+    /// What to do about an unknown server.
+    public var firstContact = FirstContact.refuse
+
+    /// Where keys are known from and kept; nothing to know and keep none.
+    public var known: KnownServers?
+
+    /// Trusts what the user's own list knows.
+    public init() {
+        known = .standard
+    }
+}

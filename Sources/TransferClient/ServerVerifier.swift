@@ -1,0 +1,113 @@
+import TransferIO
+import TransferKeys
+import TransferSystem
+
+/// Decides for all connections of a client whether they lead to the right server.
+final class ServerVerifier: Sendable {
+    /// Why a server was not trusted.
+    enum Refusal: Sendable, Equatable {
+        /// Somebody may know better.
+        case unknown(UnknownServer)
+        /// A sentence that says what to do.
+        case wrong(String)
+    }
+
+    private struct State {
+        /// The key that the list knows, or that somebody has accepted.
+        var known: KeyFingerprint?
+        /// Accepted, and to be kept when the server has proved that it has the key.
+        var toBeKept: KeyFingerprint?
+        var refusal: Refusal?
+    }
+
+    private let trust: ServerTrust
+    private let address: String
+    private let state = Locked(State())
+
+    init(_ trust: ServerTrust, address: String) {
+        self.trust = trust
+        self.address = address
+    }
+
+    /// Reads what is known. Blocks.
+    func prepare() throws(KnownServers.Fault) {
+        guard trust.key == nil, let fingerprint = try trust.known?.fingerprint(of: address) else { return }
+        state.withLock { $0.known = fingerprint }
+    }
+
+    /// Why the latest server was not trusted.
+    var refusal: Refusal? { state.withLock { $0.refusal } }
+
+    /// As `TLSJudge`.
+    func judge(_ key: TLSKey, _ check: () -> TLSProblem?) -> Bool {
+        let fingerprint = KeyFingerprint(of: key.bytes)
+        let known = state.withLock { $0.known }
+        let refusal = refusal(of: fingerprint, known: known, check)
+        state.withLock { $0.refusal = refusal }
+        return refusal == nil
+    }
+
+    private func refusal(of key: KeyFingerprint, known: KeyFingerprint?, _ check: () -> TLSProblem?) -> Refusal? {
+        if let wanted = trust.key { return key == wanted ? nil : .wrong(otherKey(key, wanted: wanted)) }
+        if let known { return key == known ? nil : .wrong(changedKey(key, known: known)) }
+        switch check() {
+        case nil: return nil
+        case .unknownIssuer?:
+            guard case .trust = trust.firstContact else {
+                return .unknown(UnknownServer(address: address, fingerprint: key))
+            }
+            accept(key)
+            return nil
+        case let problem?: return .wrong(Self.sentence(problem, address, key))
+        }
+    }
+
+    /// Somebody trusts the key: from now on it and no other belongs to the address.
+    func accept(_ key: KeyFingerprint) {
+        state.withLock { state in
+            state.known = key
+            state.toBeKept = key
+        }
+    }
+
+    /// Whether there is a key to be kept.
+    var hasNews: Bool { state.withLock { $0.toBeKept != nil } }
+
+    /// Keeps the key that was accepted; the server has proved that it has it. Blocks.
+    func keep() throws(KnownServers.Fault) {
+        guard let key = state.withLock({ $0.toBeKept.take() }) else { return }
+        try trust.known?.add(KnownServers.Entry(address: address, fingerprint: key))
+    }
+}
+
+// MARK: Sentences
+
+extension ServerVerifier {
+    private func otherKey(_ key: KeyFingerprint, wanted: KeyFingerprint) -> String {
+        "The server \(address) shows the key \(key), not \(wanted). Either the fingerprint is wrong, or somebody else "
+            + "answers in the server's place. Nothing was sent."
+    }
+
+    private func changedKey(_ key: KeyFingerprint, known: KeyFingerprint) -> String {
+        """
+        THE KEY OF THE SERVER \(address) HAS CHANGED. Somebody may be answering in its place and want to read what you \
+        send, or the server was set up anew. Known is \(known), shown was \(key). Nothing was sent. Ask whoever runs \
+        the server for its fingerprint; if it is the new one, run 'transfer trust remove \(address)' and push again.
+        """
+    }
+
+    private static func sentence(_ problem: TLSProblem, _ address: String, _ key: KeyFingerprint) -> String {
+        let what =
+            switch problem {
+            case .expired: "The certificate of the server \(address) has expired."
+            case .notYetValid:
+                "The certificate of the server \(address) is not valid yet, or the clock of this machine is wrong."
+            case .wrongName: "The certificate of the server \(address) is for another name."
+            case .unknownIssuer: "Nobody known vouches for the server \(address)."
+            case .other(let words): "The certificate of the server \(address) cannot be trusted: \(words)."
+            }
+        return what
+            + " Nothing was sent. Whoever runs the server has to replace the certificate; who knows that its key "
+            + "is \(key) can push with --server-key and that."
+    }
+}

@@ -1,0 +1,87 @@
+internal import COpenSSL
+internal import TransferSystem
+
+/// What the connections of one side share: the TLS profile, the identity, and on a client the ticket of the last
+/// conversation. The first one in a process costs some milliseconds.
+///
+/// `@unchecked Sendable`: OpenSSL locks what connections of several threads share in it (openssl-threads(7)); it is not
+/// changed after it was made, and the ticket is locked.
+package final class TLSContext: @unchecked Sendable {
+    /// Which side.
+    enum Side {
+        case server, client
+    }
+
+    let raw: OpaquePointer
+    let side: Side
+    private let ticket = Locked<TLSTicket?>(nil)
+    private let isTrustLoaded = Locked(false)
+
+    /// The public key that this side shows; nothing for a client that shows none.
+    package private(set) var key: TLSKey?
+
+    /// The server's side. It asks clients for a certificate and takes none for an answer, and any that holds an Ed25519
+    /// key: who the key belongs to is for others to know.
+    ///
+    /// - Throws: `TLSError` for files that cannot be used.
+    package static func server(_ identity: TLSIdentity) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(.server)
+        try context.show(identity)
+        context.askForCertificate()
+        return context
+    }
+
+    /// The client's side.
+    ///
+    /// - Parameter identity: shown to servers that ask; nothing to stay unknown.
+    /// - Throws: `TLSError` for files that cannot be used.
+    package static func client(_ identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(.client)
+        if let identity { try context.show(identity) }
+        context.judgeServers()
+        context.keepTickets()
+        return context
+    }
+
+    private init(_ side: Side) throws(TLSError) {
+        Self.initialize()
+        guard let raw = SSL_CTX_new(side == .server ? TLS_server_method() : TLS_client_method()) else {
+            throw TLSError("TLS cannot be used: \(TLSFault.taken().reason).")
+        }
+        self.raw = raw
+        self.side = side
+        guard applyProfile() else { throw TLSError("TLS 1.3 cannot be used: \(TLSFault.taken().reason).") }
+    }
+
+    deinit {
+        SSL_CTX_free(raw)
+    }
+
+    /// No configuration of the machine may weaken the profile, and no handler at exit may free what other threads use.
+    private static func initialize() {
+        OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG) | UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+    }
+
+    private func show(_ identity: TLSIdentity) throws(TLSError) {
+        switch identity {
+        case .ed25519(let seed): try show(seed: seed)
+        case .files(let certificate, let key): try show(certificate: certificate, key: key)
+        }
+        key = SSL_CTX_get0_certificate(raw).flatMap { TLSKey(certificate: $0) }
+    }
+
+    /// - Returns: true once.
+    func mustLoadTrust() -> Bool {
+        isTrustLoaded.withLock { isLoaded in
+            defer { isLoaded = true }
+            return !isLoaded
+        }
+    }
+
+    /// The latest ticket, for a connection that resumes what an earlier one began.
+    var latestTicket: TLSTicket? { ticket.withLock { $0 } }
+
+    func keep(_ new: TLSTicket) {
+        ticket.withLock { $0 = new }
+    }
+}

@@ -1,0 +1,167 @@
+internal import COpenSSL
+
+/// One TLS conversation, without the connection: ciphertext is given and taken in memory of the caller, and nothing here
+/// waits. Belongs to whoever is isolated to its connection's loop.
+final class TLSSession {
+    /// How far a call came.
+    enum Step: Equatable {
+        case done
+        /// The other side closed its direction in order.
+        case closed
+        /// More ciphertext is needed.
+        case needsInput
+        /// There is no more room for ciphertext.
+        case needsRoom
+    }
+
+    let context: TLSContext
+    private let raw: OpaquePointer
+    private let wire: UnsafeMutablePointer<copenssl_wire>
+    private let judgement: TLSJudge?
+    private var wasRefused = false
+
+    /// The only one needed, for ever.
+    ///
+    /// Never changed after it was made.
+    private nonisolated(unsafe) static let method = copenssl_wire_method()
+
+    /// - Parameters:
+    ///   - name: of the server that a client means; a name or an address in digits.
+    ///   - judge: whether a client takes the server for the right one.
+    /// - Throws: when memory has run out.
+    init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws(TLSFault) {
+        guard let raw = SSL_new(context.raw) else { throw .taken() }
+        self.context = context
+        self.raw = raw
+        judgement = judge
+        wire = .allocate(capacity: 1)
+        wire.initialize(to: copenssl_wire())
+        SSL_set_ex_data(raw, 0, Unmanaged.passUnretained(self).toOpaque())
+        guard let method = Self.method, let bio = copenssl_wire_bio(method, wire) else { throw .taken() }
+        // One reference for both directions (SSL_set_bio(3)).
+        SSL_set_bio(raw, bio, bio)
+        switch context.side {
+        case .server: SSL_set_accept_state(raw)
+        case .client:
+            SSL_set_connect_state(raw)
+            if let name { expect(name) }
+            if let ticket = context.latestTicket { SSL_set_session(raw, ticket.raw) }
+        }
+    }
+
+    deinit {
+        SSL_free(raw)
+        wire.deallocate()
+    }
+
+    /// A server may have many certificates, and is told by name which one is wanted, unless that is an address
+    /// (RFC 6066, section 3).
+    private func expect(_ name: String) {
+        let parameters = SSL_get0_param(raw)
+        guard X509_VERIFY_PARAM_set1_ip_asc(parameters, name) != 1 else { return }
+        ERR_clear_error()
+        copenssl_set_server_name(raw, name)
+        SSL_set1_host(raw, name)
+    }
+
+    // MARK: Ciphertext
+
+    /// What there is to read; stays the caller's, and is taken as far as `unread` says.
+    func setInput(_ bytes: UnsafeRawBufferPointer) {
+        wire.pointee.input = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        wire.pointee.input_count = bytes.count
+    }
+
+    /// Bytes of input that no call has taken yet.
+    var unread: Int { wire.pointee.input_count }
+
+    /// Where to write; stays the caller's.
+    func setOutput(_ room: UnsafeMutableRawBufferPointer) {
+        wire.pointee.output = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        wire.pointee.output_count = 0
+        wire.pointee.output_capacity = room.count
+    }
+
+    /// Bytes written to the room.
+    var written: Int { wire.pointee.output_count }
+
+    // MARK: Conversation
+
+    /// Goes on with the handshake.
+    func handshake() throws(TLSFault) -> Step {
+        try step { SSL_do_handshake(raw) }
+    }
+
+    /// Decrypts into `target`.
+    ///
+    /// - Returns: how many bytes came, 0 unless the step is `done`.
+    func read(into target: UnsafeMutableRawBufferPointer) throws(TLSFault) -> (step: Step, count: Int) {
+        var count = 0
+        let step = try step { SSL_read_ex(raw, target.baseAddress, target.count, &count) }
+        return (step, count)
+    }
+
+    /// Encrypts `bytes`, of which there must be some, into records of 16 KiB. There must be room for all of them.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) {
+        var count = 0
+        let step = try step { SSL_write_ex(raw, bytes.baseAddress, bytes.count, &count) }
+        precondition(step == .done && count == bytes.count, "a session without room for what it was to write")
+    }
+
+    /// Says that no more will come.
+    func close() {
+        guard SSL_is_init_finished(raw) == 1 else { return }
+        ERR_clear_error()
+        SSL_shutdown(raw)
+        ERR_clear_error()
+    }
+
+    private func step(_ call: () -> Int32) throws(TLSFault) -> Step {
+        ERR_clear_error()
+        let status = call()
+        guard status != 1 else { return .done }
+        switch SSL_get_error(raw, status) {
+        case SSL_ERROR_WANT_READ: return .needsInput
+        case SSL_ERROR_WANT_WRITE: return .needsRoom
+        case SSL_ERROR_ZERO_RETURN: return .closed
+        default:
+            guard !wasRefused else {
+                ERR_clear_error()
+                throw .untrusted
+            }
+            throw .taken()
+        }
+    }
+
+    // MARK: Facts
+
+    /// The key in the other side's certificate, once the handshake is done; nothing when it has shown none.
+    var peerKey: TLSKey? {
+        SSL_get0_peer_certificate(raw).flatMap { TLSKey(certificate: $0) }
+    }
+
+    /// Whether it goes on from an earlier conversation.
+    var isResumed: Bool { SSL_session_reused(raw) == 1 }
+
+    /// The name of the cipher, as the IANA registered it.
+    var cipher: String { SSL_CIPHER_standard_name(SSL_get_current_cipher(raw)).map { String(cString: $0) } ?? "none" }
+
+    // MARK: Callbacks
+
+    /// The session of OpenSSL's handle. Called back by OpenSSL only within a call that the session makes.
+    static func of(_ raw: OpaquePointer?) -> TLSSession? {
+        raw.flatMap { SSL_get_ex_data($0, 0) }.map { Unmanaged<TLSSession>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The session whose other side's certificate is being looked at.
+    static func verifying(_ store: OpaquePointer) -> TLSSession? {
+        of(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()).map { OpaquePointer($0) })
+    }
+
+    func judge(_ store: OpaquePointer) -> Bool {
+        let key = X509_STORE_CTX_get0_cert(store).flatMap { TLSKey(certificate: $0) }
+        let isTrusted = key.map { key in judgement?(key) { context.problem(store) } ?? false } ?? false
+        wasRefused = !isTrusted
+        return isTrusted
+    }
+}

@@ -1,0 +1,49 @@
+internal import COpenSSL
+
+/// What people compare a public key by, in the form that ssh uses: `SHA256:` and the digest of the key in base64, without
+/// padding.
+public struct KeyFingerprint: Hashable, Sendable {
+    private static let prefix = "SHA256:"
+
+    /// The SHA-256 digest of the key.
+    package let digest: Bytes32
+
+    package init(_ digest: Bytes32) {
+        self.digest = digest
+    }
+
+    /// - Parameter key: of an Ed25519 key the 32 bytes, of any other the SubjectPublicKeyInfo in DER.
+    package init(of key: [UInt8]) {
+        var digest = Bytes32()
+        var size = UInt32(Bytes32.count)
+        let status = digest.withUnsafeMutableBytes {
+            EVP_Digest(key, key.count, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), &size, EVP_sha256(), nil)
+        }
+        precondition(status == 1 && size == Bytes32.count, "OpenSSL has no SHA-256")
+        self.digest = digest
+    }
+
+    package init(of key: PublicKey) {
+        self.init(of: key.raw.bytes)
+    }
+
+    /// Reads what `description` writes.
+    ///
+    /// - Returns: nothing for anything else.
+    public init?(_ text: some StringProtocol) {
+        guard text.hasPrefix(Self.prefix), let bytes = Base64.decode(text.dropFirst(Self.prefix.utf8.count)),
+            let digest = Bytes32(bytes)
+        else { return nil }
+        self.digest = digest
+    }
+}
+
+extension KeyFingerprint: CustomStringConvertible {
+    /// The text for people.
+    public var description: String { Self.prefix + digits }
+
+    /// What stands behind the colon.
+    package var digits: String {
+        String(Substring(Base64.encode(digest.bytes).utf8.prefix { $0 != UInt8(ascii: "=") }))
+    }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import TransferIO
+
+/// A client and a server in memory, and what identifies them.
+struct TLSPair {
+    static let serverSeed = [UInt8](repeating: 7, count: 32)
+    static let clientSeed = [UInt8](repeating: 9, count: 32)
+
+    let client: TLSSide
+    let server: TLSSide
+
+    static let serverContext = Result { try TLSContext.server(.ed25519(seed: serverSeed)) }
+
+    /// Trusts every server.
+    static let trusting: TLSJudge = { _, _ in true }
+
+    init(_ client: TLSContext? = nil, judge: TLSJudge? = nil) throws {
+        self.client = try TLSSide(client ?? .client(), judge: judge ?? Self.trusting)
+        server = try TLSSide(Self.serverContext.get())
+    }
+
+    var isEstablished: Bool { client.isEstablished && server.isEstablished }
+
+    /// Hands over whole flights until both are done.
+    ///
+    /// - Parameters:
+    ///   - up, down: change what travels to the server, and to the client.
+    func shake(
+        up: ([UInt8]) -> [[UInt8]] = { [$0] }, down: ([UInt8]) -> [[UInt8]] = { [$0] }
+    ) throws {
+        var toServer = try client.shake()
+        // Two flights each way are all that there is; one more shows that nothing follows.
+        for _ in 0..<3 {
+            var toClient: [UInt8] = []
+            for piece in up(toServer) { toClient += try server.shake(piece) }
+            toServer = []
+            for piece in down(toClient) { toServer += try client.shake(piece) }
+            if isEstablished, toServer.isEmpty { break }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+@testable import TransferIO
+
+/// One end of a TLS conversation in memory: what it writes is kept until the test hands it on.
+final class TLSSide {
+    let session: TLSSession
+    private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    private(set) var isEstablished = false
+
+    init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws {
+        session = try TLSSession(context, name: name, judge: judge)
+    }
+
+    deinit {
+        input.deallocate()
+        output.deallocate()
+    }
+
+    /// Goes on with the handshake; takes the tickets that come after it.
+    ///
+    /// - Returns: what is to be sent.
+    func shake(_ received: some Collection<UInt8> = []) throws -> [UInt8] {
+        guard !isEstablished else {
+            _ = try decrypt(received)
+            return []
+        }
+        return try talk(received) {
+            isEstablished = try session.handshake() == .done
+        }
+    }
+
+    func encrypt(_ bytes: [UInt8]) throws -> [UInt8] {
+        try talk([]) {
+            try bytes.span.bytes.withUnsafeBytes { (bytes) throws(TLSFault) in try session.write(bytes) }
+        }
+    }
+
+    func close() throws -> [UInt8] {
+        try talk([]) { session.close() }
+    }
+
+    /// - Returns: what could be read, and whether the other side has closed.
+    func decrypt(_ received: some Collection<UInt8>) throws -> (bytes: [UInt8], isClosed: Bool) {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 20_000)
+        var isClosed = false
+        _ = try talk(received) {
+            while true {
+                let (step, count) = try piece.withUnsafeMutableBytes { try session.read(into: $0) }
+                bytes += piece[..<count]
+                isClosed = step == .closed
+                guard step == .done else { return }
+            }
+        }
+        return (bytes, isClosed)
+    }
+
+    /// What the last call wrote, also when it threw.
+    private(set) var written: [UInt8] = []
+
+    private func talk(_ received: some Collection<UInt8>, _ body: () throws -> Void) throws -> [UInt8] {
+        input.copyBytes(from: received)
+        session.setInput(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(input)[..<received.count]))
+        session.setOutput(output)
+        defer { written = Array(output[..<session.written]) }
+        try body()
+        return Array(output[..<session.written])
+    }
+}

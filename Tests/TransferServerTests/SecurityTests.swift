@@ -1,0 +1,63 @@
+import Testing
+import TransferIO
+import TransferProtocol
+
+@testable import TransferServer
+
+/// What a server says to those who talk the other way than it does.
+@Suite(.timeLimit(.minutes(5))) struct SecurityTests {
+    @Test(arguments: [Frames.hello, [0], Array("GET / HTTP/1.1\r\n\r\n".utf8), [21, 3, 3, 0, 2, 1, 0]] as [[UInt8]])
+    func aServerWithTLSRefusesEverythingElse(_ words: [UInt8]) async throws {
+        try await serving({ $0.security = .identity }) { server in
+            let client = try server.client()
+            client.send(words)
+            let result = try client.result()
+            #expect(result.id == .none && result.code == .encryptionRequired)
+            client.endSending()
+            try client.waitForClose()
+        }
+    }
+
+    @Test func aServerWithoutTLSSaysSo() async throws {
+        try await serving { server in
+            let client = try server.client()
+            // As a ClientHello begins.
+            client.send([22, 3, 1, 2, 0, 1, 0, 1, 0xFC])
+            let result = try client.result()
+            #expect(result.id == .none && result.code == .unsupportedVersion && result.message.contains("--plaintext"))
+            client.endSending()
+            try client.waitForClose()
+        }
+    }
+
+    /// Not a word in plaintext, also when it is given up.
+    @Test(arguments: [[], [22], [22, 3, 1, 0, 5]] as [[UInt8]])
+    func whoeverStopsInTheHandshakeIsGivenUp(_ words: [UInt8]) async throws {
+        let timeout = { (configuration: inout ServerConfiguration) in
+            configuration.security = .identity
+            configuration.timeouts.handshake = .milliseconds(50)
+        }
+        try await serving(timeout) { server in
+            let client = try server.client()
+            client.send(words)
+            #expect(try client.next() == .closed)
+        }
+    }
+
+    @Test func whoeverLeavesInTheHandshakeIsForgotten() async throws {
+        try await serving({ $0.security = .identity }) { server in
+            for words in [[], [22], [22, 3, 1, 0, 5, 1]] as [[UInt8]] {
+                let client = try server.client()
+                client.send(words)
+                client.endSending()
+                try client.waitForClose()
+            }
+        }
+    }
+
+    @Test func plaintextIsNotForOthersUnlessItIsSaid() async throws {
+        let everywhere = Endpoint.internet(host: "0.0.0.0", port: 0)
+        await #expect(throws: ServerError.self) { try await serving(listen: [everywhere]) { _ in } }
+        try await serving({ $0.security = .plaintext(beyondThisMachine: true) }, listen: [everywhere]) { _ in }
+    }
+}
