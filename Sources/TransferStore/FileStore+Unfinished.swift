@@ -15,18 +15,25 @@ extension FileStore {
         let hold = space.map { SpaceHold($0, part: id) }
         let before = space?.size(ofPart: id) ?? 0
         if let size { try hold?.grow(to: size) }
-        let staged = try part(id)
-        staged.hold = hold
-        guard let size else { return staged }
         do throws(StoreError) {
-            try reserve(size, for: staged)
+            let staged = try part(id)
+            staged.hold = hold
+            if let size { try reserve(size, forPart: staged) }
+            return staged
         } catch {
             // What has arrived before stays; the promise of more does not.
             space?.release(part: id, but: before)
+            throw error
+        }
+    }
+
+    private func reserve(_ size: UInt64, forPart staged: StagedFile) throws(StoreError) {
+        do throws(StoreError) {
+            try reserve(size, for: staged)
+        } catch {
             if let present = try? staged.present, present == 0, space != nil { staged.discard() }
             throw error
         }
-        return staged
     }
 
     /// - Throws: `busy` for a new one, when there are as many as may be.

@@ -30,14 +30,19 @@ extension OwnFile {
 
     /// Makes a folder that only its owner can enter, and those above it that are missing, as mkdir(1) does with `-p`.
     package static func makeFolder(_ path: String) throws(SystemError) {
-        guard mkdir(path, 0o700) != 0 else { return }
+        if try makeOneFolder(path) { return }
+        let parent = folder(of: path)
+        guard parent != path else { throw SystemError(errno: ENOENT, call: "mkdir") }
+        try makeFolder(parent)
+        guard try makeOneFolder(path) else { throw SystemError(errno: ENOENT, call: "mkdir") }
+    }
+
+    /// - Returns: false when the folder that it would be in is missing.
+    private static func makeOneFolder(_ path: String) throws(SystemError) -> Bool {
+        guard mkdir(path, 0o700) != 0, errno != EEXIST else { return true }
         let code = errno
-        if code == ENOENT, folder(of: path) != path {
-            try makeFolder(folder(of: path))
-            try makeFolder(path)
-        } else if code != EEXIST {
-            throw SystemError(errno: code, call: "mkdir")
-        }
+        guard code == ENOENT else { throw SystemError(errno: code, call: "mkdir") }
+        return false
     }
 
     private static func fill(_ path: String, _ content: [UInt8]) throws(SystemError) {

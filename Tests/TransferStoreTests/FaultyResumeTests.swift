@@ -92,7 +92,8 @@ import Testing
     }
 
     /// Where room is limited and the file is in memory, what the part takes already is looked at.
-    @Test func aPartThatCannotBeLookedAtIsNotGoneOnWith() throws {
+    @Test(arguments: ["open", "examine"].enumerated().map { ($0.offset + 1, $0.element) })
+    func aPartThatCannotBeLookedAtIsNotGoneOnWith(call: Int, name: String) throws {
         let script = ScriptedDisk()
         let temporary = try TemporaryDirectory(prefersMemory: true)
         let store = try FileStore(
@@ -100,9 +101,9 @@ import Testing
             fileSystem: Self.fileSystem, disk: script.disk)
         let fixture = StoreFixture(temporary: temporary, store: store, name: "store")
         let before = store.space?.used
-        script.start(fault: ScriptedDisk.Fault(call: 1, kind: .error(EIO)))
+        script.start(fault: ScriptedDisk.Fault(call: call, kind: .error(EIO)))
         #expect(throws: StoreError.self) { try store.resume(id: id, size: UInt64(Self.content.count)) }
-        #expect(script.failed == ["examine"])
+        #expect(script.failed == [name])
         #expect(store.space?.used == before)
         script.mend()
         #expect(try resume(fixture) == 0)

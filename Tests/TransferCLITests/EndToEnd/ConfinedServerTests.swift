@@ -35,7 +35,7 @@ import TransferTestSupport
         let path = home.path("sockets/socket")
         let server = try RunningServer(["--listen", "unix:\(path)"])
         try server.program.waitForError("listening on unix:")
-        #expect(try Finished(["push", photo, "--to", "unix:\(path)"]).end == .exited(0))
+        #expect(try Finished(["push", "--plaintext", photo, "--to", "unix:\(path)"]).end == .exited(0))
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
         #expect(names(in: home.path("sockets")) == [])

@@ -12,7 +12,8 @@ import TransferTestSupport
 
     @Test(arguments: Words.allCases, [[], ["--json"]]) func nothingSteers(words: Words, flags: [String]) throws {
         let server = try FakeServer()
-        let push = try Program(["push", "--text", "x", "--to", server.address, "--retry-for", "1s"] + flags)
+        let push = try Program(
+            ["push", "--plaintext", "--text", "x", "--to", server.address, "--retry-for", "1s"] + flags)
         let connection = try server.accept()
         try Self.answer(words, connection)
         server.close()
