@@ -1,4 +1,5 @@
 import Glibc
+package import TransferKeys
 public import TransferProtocol
 
 /// What a program that pushes can choose.
@@ -30,6 +31,15 @@ public struct ClientConfiguration: Sendable {
 
     /// How connections are protected.
     public var security = Security.tls(ServerTrust())
+
+    /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
+    package var key: KeyPair?
+
+    /// What this client shows to be let in, a token or a pairing code; sent inside TLS only.
+    package var token: String?
+
+    /// What servers may call this client, when it is new to them.
+    package var machineName = ""
 
     /// Connections to the server for one push.
     public enum Lanes: Sendable, Equatable {

@@ -15,6 +15,10 @@ struct FieldTag: RawRepresentable, Hashable {
     static let retryAfter = FieldTag(rawValue: 5)
     /// In `hello`: the push that the connection is part of, 8 bytes.
     static let run = FieldTag(rawValue: 6)
+    /// In `hello`: what the client shows to be let in.
+    static let token = FieldTag(rawValue: 13)
+    /// In `hello`: what the client calls its machine.
+    static let clientName = FieldTag(rawValue: 14)
     /// In `welcome`: seconds for which unfinished uploads are kept, 4 bytes.
     static let keeps = FieldTag(rawValue: 9)
     /// At the end of `begin` and `result`: the check of everything before it in the body, 4 bytes. No

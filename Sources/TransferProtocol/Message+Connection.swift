@@ -9,16 +9,36 @@ package struct Hello: Equatable, Sendable {
     /// The push that the connection is part of: the same number on all of its connections, and by chance on no other.
     package var run: UInt64?
 
-    package init(agent: String, features: Features = [], run: UInt64? = nil) {
+    /// What the client shows to be let in, up to `tokenSize` bytes; a secret.
+    package var token: String?
+
+    /// What the client calls its machine; empty when it doesn't say.
+    package var clientName: String
+
+    /// Bytes of the longest token.
+    package static let tokenSize = 128
+
+    package init(
+        agent: String, features: Features = [], run: UInt64? = nil, token: String? = nil, clientName: String = ""
+    ) {
         self.agent = agent
         self.features = features
         self.run = run
+        self.token = token
+        self.clientName = clientName
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         features = Features(rawValue: try reader.integer(UInt32.self))
-        let fields = try reader.fields(known: [.agent, .run])
+        let fields = try reader.fields(known: [.agent, .run, .token, .clientName])
         agent = fields.text(.agent)
+        clientName = fields.text(.clientName)
+        token = try fields[.token].map { (bytes) throws(ProtocolFault) in
+            guard bytes.count <= Self.tokenSize, let text = String(validating: bytes, as: UTF8.self) else {
+                throw .malformed("The token field must be text of up to \(Self.tokenSize) bytes.")
+            }
+            return text
+        }
         run = try fields[.run].map { (bytes) throws(ProtocolFault) in
             guard bytes.count == 8 else { throw .malformed("The run field must have 8 bytes.") }
             return bytes.reduce(0) { $0 << 8 | UInt64($1) }
@@ -29,6 +49,8 @@ package struct Hello: Equatable, Sendable {
         bytes.append(bigEndian: features.rawValue)
         bytes.append(field: .agent, text: agent)
         if let run { bytes.append(field: .run, Swift.withUnsafeBytes(of: run.bigEndian) { Array($0) }) }
+        if let token { bytes.append(field: .token, token.utf8.prefix(Self.tokenSize)) }
+        bytes.append(field: .clientName, text: clientName)
     }
 }
 

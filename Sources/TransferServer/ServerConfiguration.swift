@@ -1,4 +1,5 @@
 package import TransferIO
+package import TransferKeys
 package import TransferProtocol
 package import TransferStore
 
@@ -31,6 +32,16 @@ package struct ServerConfiguration: Sendable {
 
     /// How connections are protected.
     package var security = Security.identity
+
+    /// Who may come in. Without TLS nobody can tell, so then everybody may.
+    package enum Access: Sendable {
+        /// Who shows a key or a token that the lists of the directory have; and from this machine, who has this key.
+        case listed(owner: PublicKey?)
+        case everyone
+    }
+
+    /// Who may come in.
+    package var access = Access.listed(owner: nil)
 
     /// What acknowledgements promise about a crash of the machine.
     package var durability = Durability.commit

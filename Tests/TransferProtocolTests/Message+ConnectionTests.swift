@@ -26,6 +26,12 @@ import Testing
         #expect(code == .malformedFrame)
     }
 
+    @Test(arguments: [[UInt8](repeating: 0x61, count: 129), [0xFF]]) func aTokenIsShortText(_ token: [UInt8]) {
+        let body: [UInt8] = [0, 0, 0, 0, 13, 0, UInt8(token.count)] + token
+        let code = faultCode { () throws(ProtocolFault) in _ = try Message.decode(.hello, body: body) }
+        #expect(code == .malformedFrame)
+    }
+
     /// A field that another message knows is unknown here, not refused.
     @Test func fieldsOfOtherMessagesAreSkipped() throws {
         let serverName: [UInt8] = [2, 0, 1, 0x61]

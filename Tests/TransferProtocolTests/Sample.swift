@@ -16,6 +16,7 @@ enum Sample {
         .hello(Hello(agent: "")),
         .hello(Hello(agent: "transfer/1.0", features: .receipts)),
         .hello(Hello(agent: "x", run: 0x0102_0304_0506_0708)),
+        .hello(Hello(agent: "x", token: "pair_0_1", clientName: "camera")),
         .welcome(Welcome()),
         .welcome(
             Welcome(
