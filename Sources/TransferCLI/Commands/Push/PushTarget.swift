@@ -27,7 +27,9 @@ struct PushTarget {
                     + "\(TransferLink.scheme) on and between single quotes")
         }
         guard let server = ServerAddress(text) else {
-            throw arguments.error("'\(text.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
+            // Behind a sign that no address has, there may be a part of a code.
+            let address = String(text.prefix { $0 != "#" })
+            throw arguments.error("'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
         }
         self.server = server
     }
