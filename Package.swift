@@ -51,8 +51,8 @@ let package = Package(
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
-                "TransferStore", "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
+                "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
             ]),
         library(
             "TransferClient",
@@ -79,7 +79,8 @@ let package = Package(
             path: "Benchmarks/Micro", swiftSettings: strict),
 
         .target(
-            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL"], path: "Tests/TransferTestSupport",
+            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "TransferIO"],
+            path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
@@ -92,8 +93,8 @@ let package = Package(
         tests(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferStore",
-                "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferIO",
+                "TransferStore", "TransferCatalog",
             ]),
         tests(
             "TransferClient",

@@ -2,6 +2,7 @@ package import TransferIO
 package import TransferKeys
 package import TransferProtocol
 package import TransferStore
+package import TransferSystem
 
 /// What the operator of a server can choose.
 package struct ServerConfiguration: Sendable {
@@ -25,8 +26,8 @@ package struct ServerConfiguration: Sendable {
         /// Without protection, where only this machine can connect.
         package static let plaintext = Security.plaintext(beyondThisMachine: false)
 
-        var needsIdentity: Bool {
-            if case .identity = self { true } else { false }
+        var isEncrypted: Bool {
+            if case .plaintext = self { false } else { true }
         }
     }
 
