@@ -24,10 +24,11 @@ final class SecureServer {
         _ flags: [String] = [], in home: TemporaryDirectory? = nil, stored: String = "stored",
         at address: String = "127.0.0.1:0", user: String? = nil
     ) throws {
-        self.home = try home ?? TemporaryDirectory()
-        directory = self.home.path(stored)
+        let home = try home ?? TemporaryDirectory()
+        self.home = home
+        directory = home.path(stored)
         let arguments = ["serve", "--dir", directory, "--listen", address] + flags + (user == nil ? ["--open"] : [])
-        program = try Program(arguments, user.map { Self.surroundings(self.home, user: $0) } ?? Surroundings())
+        program = try Program(arguments, user.map { Self.surroundings(home, user: $0) } ?? Surroundings())
         self.address = try RunningServer.address(program)
     }
 

@@ -92,7 +92,8 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        ["push", "x", "--to", "TOKEN"], ["push", "TOKEN"], ["push", "--text", "it is TOKEN."], ["push", "--token", "TOKEN"],
+        ["push", "x", "--to", "TOKEN"], ["push", "TOKEN"], ["push", "--text", "it is TOKEN."],
+        ["push", "--token", "TOKEN"],
         ["push", "x", "--token-file", "TOKEN"], ["push", "x", "--token=TOKEN"], ["access", "token", "revoke", "TOKEN"],
         ["push", "x", "--to", "transfer://h#code=TOKEN"], ["TOKEN"],
     ])
