@@ -92,6 +92,16 @@ import TransferTestSupport
         #expect(second.program.errorText.contains("your own clients are not let in: Your key"))
     }
 
+    /// Whoever may push could write it.
+    @Test func aConfigurationInsideTheDirectoryIsNotUsed() throws {
+        let server = try SecureServer(stored: SecureServer.client, user: user)
+        #expect(files(below: server.directory).allSatisfy { $0.hasPrefix(".transfer/") })
+        #expect(
+            server.program.errorText.contains("your own clients are not let in: your configuration is in the directory")
+        )
+        #expect(try server.push(["--server-key", server.fingerprint]).end == .exited(4))
+    }
+
     /// Without a home there is no key, and no list.
     @Test func aUserWithoutAHomeCanPushToAnOpenServer() throws {
         let server = try SecureServer()

@@ -8,6 +8,8 @@ private import TransferSystem
 /// Who may push to a server, and what has to be done for that when it starts.
 final class ServeAccess: Sendable {
     private let folder: AccessFolder
+    /// Of the user's configuration, where it is of use: nobody who may push must be able to change it.
+    private let configurationFolder: String?
     private let isOpen: Bool
     private let isEncrypted: Bool
     private let advertised: AdvertisedAddress?
@@ -15,7 +17,11 @@ final class ServeAccess: Sendable {
 
     /// - Throws: `UsageError` for an address that no client could use.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = AccessFolder(of: try arguments.requiredString("dir"))
+        let directory = try arguments.requiredString("dir")
+        folder = AccessFolder(of: directory)
+        configurationFolder = ConfigurationFolder.path.flatMap { path in
+            CanonicalPath(path).isWithin(CanonicalPath(directory)) ? nil : path
+        }
         isOpen = arguments.isSet("open")
         isEncrypted = !arguments.isSet("plaintext")
         advertised = try AdvertisedAddress(arguments)
@@ -23,7 +29,7 @@ final class ServeAccess: Sendable {
 
     /// Sets who may come in, and opens or makes the key of the user for that. Blocks.
     func configure(_ configuration: inout ServerConfiguration) {
-        let (owner, events) = isEncrypted ? Self.owner() : (nil, [])
+        let (owner, events) = isEncrypted ? owner() : (nil, [])
         configuration.access = isOpen ? .everyone : .listed(owner: owner)
         configuration.whenBound = { [self] bound in events + announcements(bound) }
     }
@@ -34,9 +40,12 @@ final class ServeAccess: Sendable {
     }
 
     /// A server without an owner takes in whoever is in its lists, so nothing that is wrong here keeps it from starting.
-    private static func owner() -> (PublicKey?, [LogEvent]) {
-        guard let path = ConfigurationFolder.path else { return (nil, []) }
-        let key = ClientKey(in: path)
+    private func owner() -> (PublicKey?, [LogEvent]) {
+        guard let configurationFolder else {
+            let text = "your own clients are not let in: your configuration is in the directory that clients write to"
+            return (nil, ConfigurationFolder.path == nil ? [] : [.announcement(.warning, "noOwner", text)])
+        }
+        let key = ClientKey(in: configurationFolder)
         do throws(KeyPair.Fault) {
             let (pair, isNew) = try key.open()
             let made = "made '\(key.path.escapedForDisplay)', by which servers know you"
@@ -52,7 +61,7 @@ final class ServeAccess: Sendable {
             let text = "without encryption nobody can be told from another: everybody who reaches this server may push"
             return [.announcement(others.isEmpty ? .info : .warning, "plaintext", text)]
         }
-        var events = OwnServer.pin(key, bound.endpoints)
+        var events = configurationFolder == nil ? [] : OwnServer.pin(key, bound.endpoints)
         if isOpen {
             let text = "EVERYBODY WHO REACHES THIS SERVER MAY PUSH: it was started with --open"
             events.append(.announcement(.warning, "open", text))
@@ -81,8 +90,13 @@ final class ServeAccess: Sendable {
 
     private func address(_ endpoint: Endpoint) -> (host: String, port: UInt16)? {
         guard case .internet(let bound, let port) = endpoint else { return nil }
-        let isEvery = ["0.0.0.0", "::"].contains(bound)
-        let host = advertised?.host ?? (isEvery ? HostAddress.best() : bound)
+        let host =
+            switch bound {
+            case _ where advertised != nil: advertised?.host
+            case "0.0.0.0": HostAddress.best(among: [.ipv4])
+            case "::": HostAddress.best(among: [.ipv6])
+            default: bound
+            }
         return host.map { ($0, port) }
     }
 }
