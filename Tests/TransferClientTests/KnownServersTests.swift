@@ -1,0 +1,68 @@
+import Glibc
+import Testing
+import TransferClient
+import TransferKeys
+import TransferTestSupport
+
+/// What servers write for their own user.
+@Suite struct KnownServersTests {
+    private let home: TemporaryDirectory
+    private let known: KnownServers
+    private let first = KeyFingerprint(of: [1])
+    private let second = KeyFingerprint(of: [2])
+
+    init() throws {
+        home = try TemporaryDirectory()
+        known = KnownServers(path: home.path("transfer/known_servers"))
+    }
+
+    @Test func aServerReplacesWhatServersWrote() throws {
+        #expect(try known.addOwn(first, at: ["a:1", "b:1"]) == [])
+        #expect(try known.addOwn(second, at: ["b:1", "c:1"]) == [])
+        #expect(try known.entries() == [entry("a:1", first), entry("b:1", second), entry("c:1", second)])
+        #expect(try known.fingerprint(of: "b:1") == second)
+    }
+
+    @Test func andNothingElse() throws {
+        try known.add(KnownServers.Entry(address: "a:1", fingerprint: first))
+        try known.add(KnownServers.Entry(address: "b:1", fingerprint: second))
+        let before = try known.entries()
+        #expect(try known.addOwn(second, at: ["a:1", "b:1"]) == [before[0]])
+        #expect(try known.entries() == before)
+        #expect(try known.addOwn(second, at: ["c:1", "a:1"]) == [before[0]])
+        #expect(try known.entries() == before + [entry("c:1", second)])
+    }
+
+    @Test func whatTheUserSaysTakesALineOver() throws {
+        _ = try known.addOwn(first, at: ["a:1"])
+        try known.add(KnownServers.Entry(address: "a:1", fingerprint: second))
+        #expect(try known.addOwn(first, at: ["a:1"]).map(\.fingerprint) == [second])
+    }
+
+    @Test func anUnchangedListIsNotWritten() throws {
+        _ = try known.addOwn(first, at: ["a:1"])
+        var (before, after) = (stat(), stat())
+        stat(known.path, &before)
+        _ = try known.addOwn(first, at: ["a:1"])
+        stat(known.path, &after)
+        #expect(before.st_ino == after.st_ino)
+    }
+
+    /// A server that listens on another port each time doesn't fill the list.
+    @Test func oldOnesGo() throws {
+        try known.add(KnownServers.Entry(address: "z:1", fingerprint: first))
+        for port in 1...80 { _ = try known.addOwn(first, at: ["a:\(port)", "b:\(port)"]) }
+        let entries = try known.entries()
+        #expect(entries.count == 65 && entries.contains { $0.address == "z:1" })
+        #expect(entries.contains(entry("b:80", first)) && !entries.contains(entry("b:48", first)))
+    }
+
+    @Test func noLineIsBroken() throws {
+        #expect(try known.addOwn(first, at: ["unix:/a b", "unix:/a\nb", "unix:/c"]) == [])
+        #expect(try known.entries() == [entry("unix:/c", first)])
+    }
+
+    private func entry(_ address: String, _ fingerprint: KeyFingerprint) -> KnownServers.Entry {
+        KnownServers.Entry(address: address, fingerprint: fingerprint, isOwn: true)
+    }
+}
