@@ -67,8 +67,9 @@ package actor Server {
             closeListeners()
             throw error
         }
+        let announcements = await context.pool.run { [context, bound] in context.announce(bound) }
         if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
-        context.log.write(identity)
+        context.log.write(identity + announcements)
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
