@@ -9,6 +9,9 @@ struct ClientView: Sendable {
     private(set) var grant: Grant
     private let scope: UploadScope
 
+    /// What it may have stored; nothing where that is not limited.
+    private(set) var quota: Quota?
+
     /// What stands in the catalog and in receipts as the sender.
     let sender: String
 
@@ -25,8 +28,8 @@ struct ClientView: Sendable {
     }
 
     /// What it may do from now on.
-    mutating func renew(_ grant: Grant) {
-        self.grant = grant
+    mutating func renew(_ grant: Grant, _ quota: Quota?) {
+        (self.grant, self.quota) = (grant, quota)
     }
 }
 

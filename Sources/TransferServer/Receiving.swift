@@ -153,13 +153,15 @@ extension Receiving {
         guard earlier == nil, case .none = target else { return }
         switch begin.scope {
         case .whole:
-            target = .file(try context.store.stage(id: begin.id, size: begin.size, permissions: begin.permissions))
+            target = .file(
+                try context.store.stage(
+                    id: begin.id, size: begin.size, permissions: begin.permissions, quota: client.quota))
         case .part(let part):
             guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
             target = .part(
                 try assembly.claim(part.offset..<part.offset + size, connection: connection, run: run) {
-                    [context] () throws(StoreError) in
-                    try context.store.resume(id: part.upload, size: part.total)
+                    [context, client] () throws(StoreError) in
+                    try context.store.resume(id: part.upload, size: part.total, quota: client.quota)
                 })
         case .assembly: break
         }

@@ -42,6 +42,8 @@ final class ServerContext: Sendable {
     /// What keeps the uploads of clients apart.
     let uploadSecret: Bytes32
 
+    let quotas: ClientQuotas
+
     /// What receipts are verified with.
     var serverKey: [UInt8]? { issuer?.key.raw.bytes }
 
@@ -64,6 +66,7 @@ final class ServerContext: Sendable {
         }
         tls = identity.tls
         uploadSecret = identity.secret
+        quotas = ClientQuotas(known, store)
         authenticator = configuration.authenticator
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)

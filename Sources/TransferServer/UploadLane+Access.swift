@@ -11,7 +11,8 @@ extension UploadLane {
         guard let authenticator = context.authenticator else { return nil }
         defer { context.logAccessFaults() }
         do throws(Refusal) {
-            client.renew(try authenticator.recheck(client.grant, at: .now))
+            let grant = try authenticator.recheck(client.grant, at: .now)
+            client.renew(grant, context.quotas.quota(for: grant))
             return nil
         } catch {
             return error

@@ -27,8 +27,9 @@ extension UploadLane {
     /// - Returns: how many blocks there are.
     private func tell(_ begin: Begin) throws(StoreError) -> Int {
         let assembly = try enter(begin.id, total: begin.size, begin)
-        let presence = try assembly.takeOver(connection: connection, run: run) { [context] () throws(StoreError) in
-            try context.store.resume(id: begin.id, size: begin.size)
+        let presence = try assembly.takeOver(connection: connection, run: run) {
+            [context, client] () throws(StoreError) in
+            try context.store.resume(id: begin.id, size: begin.size, quota: client.quota)
         }
         var count = 0
         var report = BlockReport(client.outer(begin.id), begin.digest)

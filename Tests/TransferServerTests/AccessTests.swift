@@ -175,6 +175,72 @@ extension ServerTests {
             }
         }
 
+        // MARK: Quotas
+
+        /// What it has stored counts, also after a restart, and what is on its way; what others have does not.
+        @Test func aClientStoresNoMoreThanItsQuota() async throws {
+            let other = KeyPair()
+            try admit(pair.key) { $0.quota = 10 }
+            try folder.admit(AuthorizedKey(other.key, name: "other"))
+            try await secured { [pair] server in
+                try expect(
+                    [.committed], from: server.securedClient(other), to: Frames.hello + Frames.upload("o", [1, 2]))
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try expect([.committed], from: client, to: Frames.upload("a", [UInt8](repeating: 1, count: 6)))
+                let refused = Frames.upload("b", [UInt8](repeating: 2, count: 5))
+                client.send(refused)
+                let result = try client.result()
+                #expect(result.code == .quotaExceeded && result.message.contains("10 bytes"), "\(result.message)")
+                #expect(server.tree == ["a", "o"])
+            }
+            try await secured { [pair] server in
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                // Of unknown size: counted as it comes.
+                let stream = Frames.begin("c", size: nil) + Frames.data([1, 2, 3, 4, 5]) + Frames.end([1, 2, 3, 4, 5])
+                try expect([.quotaExceeded], from: client, to: stream)
+                try expect([.committed], from: client, to: Frames.upload("b", [1, 2, 3, 4]))
+                let parted = PartedUpload("big", SplitMix64.bytes(seed: 7, Limits.blockSize + 1))
+                try expect([.quotaExceeded], from: client, to: parted.part(0..<Limits.blockSize))
+                #expect(server.tree == ["a", "b", "o"] && server.parts == [])
+            }
+            _ = unlink(directory.path("store/a"))
+            try await secured { [pair] server in
+                // Room that somebody has made is there when it is next counted.
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try expect([.committed], from: client, to: Frames.upload("d", [1, 2, 3, 4, 5, 6]))
+                try expect([.quotaExceeded], from: client, to: Frames.upload("e", [1]))
+            }
+        }
+
+        /// An upload in parts counts as a whole from its beginning, whoever brings the parts.
+        @Test func partsCountAsAWhole() async throws {
+            try admit(pair.key) { $0.quota = UInt64(3 * Limits.blockSize) }
+            try await secured { [pair] server in
+                let content = SplitMix64.bytes(seed: 8, 2 * Limits.blockSize)
+                let (one, two) = (PartedUpload("one", content), PartedUpload("two", content))
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try expect([.staged], from: client, to: one.part(0..<Limits.blockSize))
+                try expect([.quotaExceeded], from: client, to: two.part(0..<Limits.blockSize))
+                try expect([.aborted], from: client, to: one.withdrawal)
+            }
+            try await secured { [pair] server in
+                let two = PartedUpload("two", SplitMix64.bytes(seed: 9, 2 * Limits.blockSize))
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try expect([.staged], from: client, to: two.part(0..<Limits.blockSize))
+            }
+            try await secured { [pair] server in
+                let three = PartedUpload("three", SplitMix64.bytes(seed: 10, 3 * Limits.blockSize))
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try expect([.quotaExceeded], from: client, to: three.part(0..<Limits.blockSize))
+            }
+        }
+
         // MARK: Seeing
 
         /// Its folder is its top: in what it asks for, in what it is told, and in receipts.

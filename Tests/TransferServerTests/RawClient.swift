@@ -24,6 +24,9 @@ final class RawClient: @unchecked Sendable {
     /// Seconds to wait for anything at all: far more than it takes, also on a busy machine under a sanitizer.
     private static let patience = 120
 
+    /// Bytes that are encrypted at once, for which `TLSSide` has room.
+    private static let mostAtOnce = 512 << 10
+
     private let number: Int32
     private var parser = FrameParser()
     private var received: [UInt8] = []
@@ -70,8 +73,11 @@ final class RawClient: @unchecked Sendable {
     /// Sends all of it; a server that has closed already is not this function's business.
     func send(_ bytes: [UInt8]) {
         guard let tls else { return sendBare(bytes) }
-        guard let encrypted = try? tls.encrypt(bytes) else { return }
-        sendBare(encrypted)
+        for start in stride(from: 0, to: bytes.count, by: Self.mostAtOnce) {
+            let piece = Array(bytes[start..<min(bytes.count, start + Self.mostAtOnce)])
+            guard let encrypted = try? tls.encrypt(piece) else { return }
+            sendBare(encrypted)
+        }
     }
 
     private func sendBare(_ bytes: [UInt8]) {
