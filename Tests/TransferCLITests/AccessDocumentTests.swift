@@ -27,10 +27,13 @@ import TransferTestSupport
 
     private static func commands(of block: Substring) throws -> [[String]] {
         let directory = try TemporaryDirectory()
-        let function = "transfer() { printf '%s\\037' \"$@\" >&2; printf '\\036' >&2; }\n"
+        let words = directory.path("words")
+        try writeFile(words, [])
+        let function = "transfer() { printf '%s\\037' \"$@\" >> '\(words)'; printf '\\036' >> '\(words)'; }\n"
         let finished = try Finished(
             ["-c", function + block], Surroundings(executable: "/bin/sh", directory: directory.path))
         #expect(finished.end == .exited(0))
-        return finished.errors.split(separator: "\u{1E}").map { $0.split(separator: "\u{1F}").map(String.init) }
+        let text = try String(decoding: readFile(words), as: UTF8.self)
+        return text.split(separator: "\u{1E}").map { $0.split(separator: "\u{1F}").map(String.init) }
     }
 }

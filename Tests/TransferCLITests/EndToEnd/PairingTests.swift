@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferAccess
 import TransferTestSupport
 
 /// Links, from the server that prints them to the client that is let in by them.
@@ -104,6 +105,16 @@ import TransferTestSupport
         let server = try SecureServer(["--open"], at: "0.0.0.0:0", user: "owner")
         try server.end()
         #expect(server.program.outputText == "")
+    }
+
+    @Test func aTerminalShowsTheLinkToCameras() throws {
+        let home = try TemporaryDirectory()
+        var surroundings = Surroundings(output: .terminal(columns: 200))
+        surroundings.environment["XDG_CONFIG_HOME"] = home.path("owner")
+        let serve = try Program(["serve", "--dir", home.path("in"), "--listen", "0.0.0.0:0"], surroundings)
+        try serve.waitForOutput("transfer push photo.png --to 'transfer://")
+        // Its library need not be there.
+        #expect(serve.outputText.contains("\u{2580}") == (QRCode("a") != nil))
     }
 
     @Test func theLinkSurvivesAShell() throws {
