@@ -74,6 +74,22 @@ import TransferTestSupport
         #expect(try server.push(to: link).end == .exited(0))
     }
 
+    /// Links have the key that clients will see, whether or not the server runs when they are made.
+    @Test func aCertificateIsInTheLink() throws {
+        let home = try TemporaryDirectory()
+        let authority = try CertificateAuthority(at: home.path("authority.pem"))
+        try authority.issue("DNS:other.example", to: home.path("cert.pem"), key: home.path("key.pem"))
+        let flags = ["--cert", home.path("cert.pem"), "--key", home.path("key.pem")]
+        let server = try SecureServer(flags, in: home, user: "owner")
+        let pair = try server.access(["pair", "--advertise", server.address])
+        let push = try server.push(to: try Self.link(pair.output))
+        #expect(push.end == .exited(0), "\(push.errors)")
+        try server.end()
+        let later = try SecureServer(in: home, at: server.address, user: "owner")
+        let next = try later.access(["pair", "--advertise", server.address])
+        #expect(try later.push(to: try Self.link(next.output), user: "second").end == .exited(0))
+    }
+
     /// The server was set up anew, and its operator has given a new link.
     @Test func aNewLinkReplacesTheKey() throws {
         let (server, link) = try Self.server()

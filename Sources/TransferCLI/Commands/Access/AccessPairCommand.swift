@@ -25,10 +25,10 @@ struct AccessPairCommand {
                 throw AccessFault("This machine has no address that others could use; give one with --advertise.")
             }
             try folder.make()
-            let server = try identity()
+            let server = try serverKey()
             let invitation = try Invitation(
                 folder, host: host, port: advertised?.port ?? TransferLink.defaultPort,
-                server: KeyFingerprint(of: server), options: options, drawsCode: drawsCode, at: .now)
+                server: server, options: options, drawsCode: drawsCode, at: .now)
             if drawsCode, !invitation.hasCode {
                 StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
             }
@@ -39,9 +39,11 @@ struct AccessPairCommand {
         }
     }
 
-    private func identity() throws(AccessFault) -> PublicKey {
+    /// A server that has not been started yet will show that of its identity, unless it is given a certificate.
+    private func serverKey() throws(AccessFault) -> KeyFingerprint {
+        if let key = try folder.shownKey() { return key }
         do throws(KeyPair.Fault) {
-            return try ServerIdentity.open(in: folder.path).identity.key
+            return KeyFingerprint(of: try ServerIdentity.open(in: folder.path).identity.key)
         } catch {
             throw AccessFault(error.message)
         }

@@ -61,7 +61,7 @@ final class ServeAccess: Sendable {
             let text = "without encryption nobody can be told from another: everybody who reaches this server may push"
             return [.announcement(others.isEmpty ? .info : .warning, "plaintext", text)]
         }
-        var events = configurationFolder == nil ? [] : OwnServer.pin(key, bound.endpoints)
+        var events = keep(key) + (configurationFolder == nil ? [] : OwnServer.pin(key, bound.endpoints))
         if isOpen {
             let text = "EVERYBODY WHO REACHES THIS SERVER MAY PUSH: it was started with --open"
             events.append(.announcement(.warning, "open", text))
@@ -69,6 +69,18 @@ final class ServeAccess: Sendable {
             events.append(invite(to: endpoint, key))
         }
         return events
+    }
+
+    /// For links that are made later.
+    private func keep(_ key: KeyFingerprint) -> [LogEvent] {
+        do throws(AccessFault) {
+            try folder.keep(shownKey: key)
+            return []
+        } catch {
+            return [
+                .announcement(.warning, "shownKey", "links may have another key than this server's: \(error.message)")
+            ]
+        }
     }
 
     /// Nobody could push from elsewhere, though the server listens there.

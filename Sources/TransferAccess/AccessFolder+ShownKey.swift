@@ -1,0 +1,43 @@
+package import TransferKeys
+import TransferProtocol
+import TransferSystem
+
+/// Which key the server shows: with a certificate it is not that of its identity, and links have to have the right one.
+extension AccessFolder {
+    private static let shownKeyName = "shown_key"
+
+    /// A fingerprint has 50 bytes, and a line feed behind it.
+    private static let longestShownKey = 64
+
+    /// Keeps the fingerprint of the key that a server shows from now on.
+    ///
+    /// - Throws: a sentence.
+    package func keep(shownKey key: KeyFingerprint) throws(AccessFault) {
+        guard (try? shownKey()) != key else { return }
+        do throws(SystemError) {
+            _ = try OwnFile.write(Array("\(key)\n".utf8), to: path(Self.shownKeyName), replaces: true)
+        } catch {
+            throw AccessFault("'\(path(Self.shownKeyName).escapedForDisplay)' cannot be written: \(error.reason).")
+        }
+    }
+
+    /// The fingerprint that the server kept when it started last.
+    ///
+    /// - Returns: nothing when none did.
+    /// - Throws: a sentence when there is one that cannot be read or trusted.
+    package func shownKey() throws(AccessFault) -> KeyFingerprint? {
+        let shown = path(Self.shownKeyName).escapedForDisplay
+        let file: OwnFile?
+        do throws(SystemError) {
+            file = try OwnFile(reading: path(Self.shownKeyName), atMost: Self.longestShownKey)
+        } catch {
+            throw AccessFault("'\(shown)' cannot be read: \(error.reason).")
+        }
+        guard let file else { return nil }
+        let text = String(decoding: file.content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard file.isGuarded, let key = KeyFingerprint(text) else {
+            throw AccessFault("'\(shown)' is not what a server has written; remove it, and start the server again.")
+        }
+        return key
+    }
+}
