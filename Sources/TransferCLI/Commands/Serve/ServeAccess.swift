@@ -29,7 +29,7 @@ final class ServeAccess: Sendable {
 
     /// Sets who may come in, and opens or makes the key of the user for that. Blocks.
     func configure(_ configuration: inout ServerConfiguration) {
-        let (owner, events) = isEncrypted ? owner() : (nil, [])
+        let (owner, events) = isEncrypted && !isOpen ? owner() : (nil, [])
         configuration.access = isOpen ? .everyone : .listed(owner: owner)
         configuration.whenBound = { [self] bound in events + announcements(bound) }
     }
