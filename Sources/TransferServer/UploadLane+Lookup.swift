@@ -18,7 +18,7 @@ extension UploadLane {
                 unknown.append(id)
             }
         }
-        issuer?.addMissingReceipts(to: &results, sender: peer)
+        issuer?.addReceipts(to: &results, sender: peer)
         var frames: [UInt8] = []
         for result in results {
             Message.result(result).encode(into: &frames)
@@ -32,7 +32,6 @@ extension UploadLane {
     private func answer(_ entry: CatalogEntry) -> UploadResult {
         var result = UploadResult(again: entry, run: run, path: "")
         result.kind = entry.kind
-        if issuer == nil { result.receipt = nil }
         return result
     }
 }
