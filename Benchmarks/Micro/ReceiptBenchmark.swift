@@ -10,13 +10,18 @@ struct ReceiptBenchmark {
 
     func rates() throws -> [Figure] {
         let uploads = try (0..<Self.batch).map { try upload($0) }
-        let encoded = issuer.issue(uploads, sender: "127.0.0.1:50000").signed.map(\.encoded)
-        let other = issuer.issue(uploads, sender: "127.0.0.1:50001").signed.map(\.encoded)
+        let batch = issuer.issue(uploads, sender: "127.0.0.1:50000")
         let size = Double(Self.batch) / 1e3
-        let issued = Rate.perSecond(size) {
-            let receipts = issuer.issue(uploads, sender: "127.0.0.1:50000")
-            for index in 0..<receipts.count { keep(receipts.encoded(index)) }
+        let issued = Rate.perSecond(size) { keep(issuer.issue(uploads, sender: "127.0.0.1:50000").frame) }
+        let batchVerifier = BatchVerifier(issuer.key)
+        let made = try Rate.perSecond(size) { keep(try batchVerifier.verify(batch.frame, of: uploads)) }
+        let lines = ReceiptLineBuffer(worthwhile: 1 << 20)
+        let written = Rate.perSecond(size) {
+            for receipt in batch.signed { lines.append(receipt) }
+            lines.take { keep($0.count) }
         }
+        let encoded = batch.signed.map(\.encoded)
+        let other = issuer.issue(uploads, sender: "127.0.0.1:50001").signed.map(\.encoded)
         let (decoder, verifier) = (ReceiptDecoder(), ReceiptVerifier())
         var batches = [encoded, other]
         let verified = try Rate.perSecond(size) {
@@ -26,6 +31,8 @@ struct ReceiptBenchmark {
         }
         return [
             Figure(name: "receipts given, \(Self.batch) at a time", value: issued, unit: "thousand/s"),
+            Figure(name: "receipts made by the client and verified", value: made, unit: "thousand/s"),
+            Figure(name: "lines written of them, made anew", value: written, unit: "thousand/s"),
             Figure(name: "receipts decoded and verified", value: verified, unit: "thousand/s"),
         ]
     }

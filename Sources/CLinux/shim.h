@@ -115,10 +115,13 @@ static inline void clinux_confine_on_signal(int signal) {
     errno = before;
 }
 
+// The C library's own name for sigaction, which the thread sanitizer doesn't replace by one that wants to know all threads.
+extern int __sigaction(int number, const struct sigaction *action, struct sigaction *before);
+
 static inline int clinux_prepare_confinement(int ruleset, struct sigaction *before) {
     clinux_confinement_rules = ruleset;
     struct sigaction action = {.sa_handler = clinux_confine_on_signal, .sa_flags = SA_RESTART};
-    return sigaction(SIGSYS, &action, before);
+    return __sigaction(SIGSYS, &action, before);
 }
 
 static inline int clinux_ask_for_confinement(int process, int thread) {

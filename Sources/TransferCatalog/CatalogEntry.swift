@@ -44,9 +44,6 @@ package struct CatalogEntry: Equatable, Sendable {
     /// The stored file's when it was acknowledged.
     package var identity: FileIdentity?
 
-    /// The signed receipt that its client got, if it wanted one.
-    package var receipt: [UInt8]?
-
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
         isDurable: Bool = false, sender: String = "", begun: Int64, committed: Int64? = nil, run: UInt64? = nil,

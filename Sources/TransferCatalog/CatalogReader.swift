@@ -6,7 +6,6 @@ internal import TransferProtocol
 final class CatalogReader: @unchecked Sendable {
     let database: Database
     private let select: Statement
-    private let selectReceipt: Statement
     private let page: Statement
     private let sums: Statement
     private let number: Statement
@@ -22,8 +21,6 @@ final class CatalogReader: @unchecked Sendable {
         self.database = database
         try database.execute("PRAGMA query_only = ON")
         select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
-        selectReceipt = try Statement(
-            "SELECT receipt FROM receipts WHERE upload = (SELECT number FROM uploads WHERE id = ?1)", in: database)
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
             in: database)
@@ -37,15 +34,11 @@ final class CatalogReader: @unchecked Sendable {
         return try id.withBytes { (bytes) throws(CatalogError) in
             select.bind(1, blob: bytes)
             defer { select.reset() }
-            guard try select.next(), var entry = CatalogColumns.read(select, from: 0) else { return nil }
-            selectReceipt.bind(1, blob: bytes)
-            defer { selectReceipt.reset() }
-            if try selectReceipt.next() { entry.receipt = selectReceipt.blob(0) }
-            return entry
+            return try select.next() ? CatalogColumns.read(select, from: 0) : nil
         }
     }
 
-    /// The next rows behind a number, without receipts; fewer than asked for, and none at the end. Those that cannot be read are nothing.
+    /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.
     func rows(after number: Int64) throws(CatalogError) -> [(number: Int64, entry: CatalogEntry?)] {
         page.bind(1, number)
         page.bind(2, Int64(Self.pageSize))

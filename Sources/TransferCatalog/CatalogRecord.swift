@@ -4,8 +4,8 @@ internal import TransferSystem
 /// How entries stand in a blob of the table of arrivals: one behind the other, without gaps.
 ///
 /// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, inode, changed, modified), three of 4
-/// (bytes of path, of sender and of receipt) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all with the
-/// lowest byte first; then digest, path, sender and receipt.
+/// (bytes of path, of sender and of what is to be skipped) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
+/// with the lowest byte first; then digest, path, sender and what is to be skipped: the receipts that once stood there.
 enum CatalogRecord {
     /// What of an entry is there, and whether it is durable.
     fileprivate struct Presence: OptionSet {
@@ -14,7 +14,6 @@ enum CatalogRecord {
         static let run = Presence(rawValue: 2)
         static let identity = Presence(rawValue: 4)
         static let durable = Presence(rawValue: 8)
-        static let receipt = Presence(rawValue: 16)
     }
 
     private static let fixedSize = 9 * 8 + 3 * 4 + 4
@@ -38,7 +37,6 @@ enum CatalogRecord {
 
     private static func byteCount(_ entry: CatalogEntry) -> Int {
         fixedSize + (entry.digest?.bytes.count ?? 0) + entry.path.utf8.count + entry.sender.utf8.count
-            + (entry.receipt?.count ?? 0)
     }
 
     private static func write(_ entry: CatalogEntry, to output: inout RecordOutput) {
@@ -53,7 +51,7 @@ enum CatalogRecord {
         output.append(entry.identity?.modified ?? 0)
         output.append(UInt32(entry.path.utf8.count))
         output.append(UInt32(entry.sender.utf8.count))
-        output.append(UInt32(entry.receipt?.count ?? 0))
+        output.append(UInt32(0))
         output.append(UInt8(entry.state.rawValue))
         output.append(entry.kind.rawValue)
         output.append(entry.digest?.algorithm.rawValue ?? 0)
@@ -61,7 +59,6 @@ enum CatalogRecord {
         entry.digest?.bytes.withUnsafeBytes { output.append($0) }
         entry.path.utf8.span.bytes.withUnsafeBytes { output.append($0) }
         entry.sender.utf8.span.bytes.withUnsafeBytes { output.append($0) }
-        entry.receipt?.withUnsafeBytes { output.append($0) }
     }
 
     private static func presence(_ entry: CatalogEntry) -> Presence {
@@ -69,7 +66,6 @@ enum CatalogRecord {
         if entry.committed != nil { presence.insert(.committed) }
         if entry.run != nil { presence.insert(.run) }
         if entry.identity != nil { presence.insert(.identity) }
-        if entry.receipt != nil { presence.insert(.receipt) }
         return presence
     }
 
@@ -79,21 +75,19 @@ enum CatalogRecord {
             let run = input.next(UInt64.self),
             let inode = input.next(UInt64.self), let changed = input.next(Int64.self),
             let modified = input.next(Int64.self), let pathCount = input.next(UInt32.self),
-            let senderCount = input.next(UInt32.self), let receiptCount = input.next(UInt32.self),
+            let senderCount = input.next(UInt32.self), let skippedCount = input.next(UInt32.self),
             let state = input.next(UInt8.self).flatMap({ CatalogEntry.State(rawValue: Int64($0)) }),
             let kind = input.next(UInt8.self), let algorithm = input.next(UInt8.self),
             let presence = input.next(UInt8.self).map({ Presence(rawValue: $0) }),
             let digest = readDigest(&input, algorithm), let path = input.text(Int(pathCount)),
-            let sender = input.text(Int(senderCount)), let receipt = input.bytes(Int(receiptCount))
+            let sender = input.text(Int(senderCount)), input.bytes(Int(skippedCount)) != nil
         else { return nil }
         let identity = FileIdentity(inode: inode, changed: changed, modified: modified, size: size)
-        var entry = CatalogEntry(
+        return CatalogEntry(
             id: UploadID(high: high, low: low), state: state, path: path, kind: ContentKind(rawValue: kind) ?? .file,
             size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, begun: begun,
             committed: presence.contains(.committed) ? committed : nil, run: presence.contains(.run) ? run : nil,
             identity: presence.contains(.identity) ? identity : nil)
-        if presence.contains(.receipt) { entry.receipt = Array(receipt) }
-        return entry
     }
 
     /// - Returns: nothing for one that cannot be; nothing in something where there is none.

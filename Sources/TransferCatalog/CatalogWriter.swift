@@ -14,7 +14,6 @@ final class CatalogWriter: @unchecked Sendable {
     private let upsertUnfinished: Statement
     private let delete: Statement
     private let deleteUnfinished: Statement
-    private let upsertReceipt: Statement
     private let isDurable: Bool
     /// Whether a transaction is synced now.
     private var syncs: Bool
@@ -33,9 +32,6 @@ final class CatalogWriter: @unchecked Sendable {
         dropArrivals = try Statement("DELETE FROM arrivals", in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
         upsertUnfinished = try Statement(CatalogColumns.upsertUnfinished, in: database)
-        upsertReceipt = try Statement(
-            "INSERT OR REPLACE INTO receipts (upload, receipt) SELECT number, ?2 FROM uploads WHERE id = ?1",
-            in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
         deleteUnfinished = try Statement(
             "DELETE FROM uploads WHERE id = ?1 AND \(CatalogColumns.isUnfinished)", in: database)
@@ -64,22 +60,12 @@ final class CatalogWriter: @unchecked Sendable {
         try transaction { () throws(CatalogError) in
             defer { arrivals.reset() }
             while try arrivals.next() {
-                for entry in arrivals.withBlob(0, CatalogRecord.decode) { try write(entry) }
+                for entry in arrivals.withBlob(0, CatalogRecord.decode) {
+                    try CatalogColumns.run(upsert, entry)
+                }
             }
             arrivals.reset()
             try dropArrivals.run()
-        }
-    }
-
-    private func write(_ entry: CatalogEntry) throws(CatalogError) {
-        try CatalogColumns.run(upsert, entry)
-        guard let receipt = entry.receipt else { return }
-        try entry.id.withBytes { (id) throws(CatalogError) in
-            upsertReceipt.bind(1, blob: id)
-            try receipt.span.bytes.withUnsafeBytes { (receipt) throws(CatalogError) in
-                upsertReceipt.bind(2, blob: receipt)
-                try upsertReceipt.run()
-            }
         }
     }
 

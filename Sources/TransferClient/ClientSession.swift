@@ -59,7 +59,7 @@ actor ClientSession {
     let producer: LaneProducer
     let mayProduce = Signal()
     var socket: StreamSocket?
-    var machine = ClientConnection()
+    var machine: ClientConnection
     var liveness: Liveness
     var timer: EventLoop.Timer?
     var queue = SendQueue()
@@ -76,7 +76,7 @@ actor ClientSession {
     /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
     private var produced = 0
     private var worthwhile = Lanes.worthwhile.lowerBound
-    private var inspector: ReceiptInspector?
+    private(set) var inspector: ReceiptInspector?
     private var isLeaving = false
     var hasSendFailed = false
     private var heldUntil = MonotonicTime(nanoseconds: 0)
@@ -99,6 +99,7 @@ actor ClientSession {
         self.isFirst = isFirst
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         producer = LaneProducer(feed: run.feed, configuration: run.configuration)
+        machine = ClientConnection(wantsReceipts: run.configuration.wantsReceipts)
         liveness = Liveness(run.timeouts, now: .now)
         governor = CompressionGovernor(run.configuration.compression)
     }
@@ -371,6 +372,10 @@ extension ClientSession {
         case .finished(let result):
             try inFlight.check(result)
             finished(result)
+        case .acknowledged(let result):
+            try inFlight.check(result)
+            acknowledged(result)
+        case .receipts(let receipts): received(receipts)
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true
@@ -431,9 +436,7 @@ extension ClientSession {
 
     private func finished(_ result: UploadResult) {
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
-        questions[result.id] = nil
-        if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
-        if result.id == lastBegun { answer = .settled }
+        settled(result)
         if upload.isDrop {
             // Nobody waits for it.
         } else if let failure {
@@ -455,16 +458,29 @@ extension ClientSession {
         tellProducer()
     }
 
-    /// - Parameter digest: of the content as it was sent, if all of it was.
-    func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
-        hasProgressed = true
-        report(upload, of: upload.split) { makeReport($0, result, digest) }
+    /// The server is done with an upload or a question.
+    func settled(_ result: UploadResult) {
+        questions[result.id] = nil
+        if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
+        if result.id == lastBegun { answer = .settled }
     }
 
-    private func makeReport(_ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?) -> UploadReport {
-        var report = UploadReport(upload, result)
-        if let inspector { report.takeReceipt(of: result, digest: digest, inspector) }
-        return report
+    /// - Parameter digest: of the content as it was sent, if all of it was.
+    func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
+        report(upload, result) { [inspector] in inspector?.inspect(result, for: $0, digest: digest) }
+    }
+
+    /// - Parameter receipt: gives that of an acknowledgement; nothing where none is wanted.
+    func report(
+        _ upload: PendingUpload, _ result: UploadResult,
+        receipt: (UploadReport) -> Result<SignedReceipt, ReceiptFault>?
+    ) {
+        hasProgressed = true
+        report(upload, of: upload.split) { upload in
+            var report = UploadReport(upload, result)
+            if result.isAcknowledgement, let receipt = receipt(report) { report.take(receipt) }
+            return report
+        }
     }
 
     /// A file whose parts the server doesn't have any more starts anew, with the same id.

@@ -1,6 +1,6 @@
 import TransferProtocol
 
-/// Uploads that were begun and have no result yet, in the order of their beginning.
+/// Uploads that were begun and have no result yet, or not its receipt, in the order of their beginning.
 struct InFlight {
     private struct Entry {
         let number: Int
@@ -11,8 +11,20 @@ struct InFlight {
         var failure: LocalFailure?
     }
 
+    /// An acknowledgement that had to wait for its receipt.
+    struct Held {
+        fileprivate let number: Int
+        let upload: PendingUpload
+        let result: UploadResult
+        let failure: LocalFailure?
+        /// Of the content, when all of it was sent.
+        let digest: Digest?
+    }
+
     private var entries: [UploadID: Entry] = [:]
     private var count = 0
+    /// Those that have their result and wait for their receipt, in the order of the results.
+    private var held: [Held] = []
 
     subscript(id: UploadID) -> PendingUpload? { entries[id]?.upload }
 
@@ -45,8 +57,28 @@ struct InFlight {
         entries.removeValue(forKey: id).map { ($0.upload, $0.failure, $0.digest) }
     }
 
+    /// An upload is acknowledged, and its receipt has yet to come.
+    mutating func hold(_ result: UploadResult) {
+        guard let entry = entries.removeValue(forKey: result.id) else { return }
+        held.append(
+            Held(
+                number: entry.number, upload: entry.upload, result: result, failure: entry.failure,
+                digest: entry.digest))
+    }
+
+    /// Removes those that have waited longest for their receipts.
+    mutating func takeHeld(_ count: Int) -> [Held] {
+        guard count < held.count else {
+            defer { held = [] }
+            return held
+        }
+        defer { held.removeFirst(count) }
+        return Array(held.prefix(count))
+    }
+
     mutating func takeAll() -> [PendingUpload] {
-        defer { entries = [:] }
-        return entries.values.sorted { $0.number < $1.number }.map(\.upload)
+        defer { (entries, held) = ([:], []) }
+        let all = entries.values.map { ($0.number, $0.upload) } + held.map { ($0.number, $0.upload) }
+        return all.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }

@@ -12,21 +12,13 @@ extension UploadReport {
             seconds: Double(monotonicNanoseconds() - upload.started) / 1e9, message: result.message)
     }
 
-    /// Takes over the receipt that came with the result, if it is good; otherwise that is how the upload ends.
-    ///
-    /// - Parameter digest: of the content as it was sent, if all of it was.
-    mutating func takeReceipt(of result: UploadResult, digest: Digest?, _ inspector: ReceiptInspector) {
-        guard result.isAcknowledgement else { return }
-        do throws(ReceiptFault) {
-            receipt = try inspector.inspect(result, for: self, digest: digest)
-        } catch {
-            self.result = .badReceipt
-            message = "Stored, but the receipt is no good: \(error.phrase)."
+    /// Takes over the receipt of an acknowledgement, if it is good; otherwise that is how the upload ends.
+    mutating func take(_ signed: Result<SignedReceipt, ReceiptFault>) {
+        switch signed {
+        case .success(let signed): receipt = signed
+        case .failure(let fault):
+            result = .badReceipt
+            message = "Stored, but the receipt is no good: \(fault.phrase)."
         }
     }
-}
-
-extension UploadResult {
-    /// Whether the content is stored.
-    var isAcknowledgement: Bool { code == .committed || code == .alreadyStored }
 }

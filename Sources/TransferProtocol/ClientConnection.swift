@@ -21,6 +21,9 @@ package struct ClientConnection: Sendable {
     private var asked: Set<UploadID> = []
     /// Those that were looked up and have no answer.
     private var lookedUp: Set<UploadID> = []
+    /// Acknowledgements whose receipts have yet to come; their uploads count as not acknowledged.
+    private var owed = 0
+    private let wantsReceipts: Bool
 
     /// Whether `welcome` has arrived.
     package private(set) var isWelcomed = false
@@ -28,7 +31,10 @@ package struct ClientConnection: Sendable {
     /// Uploads that may be begun without a result: the baseline until the server says otherwise.
     package private(set) var unacknowledgedLimit = Limits.unacknowledgedUploads
 
-    package init() {}
+    /// - Parameter wantsReceipts: whether `hello` asks for them.
+    package init(wantsReceipts: Bool = false) {
+        self.wantsReceipts = wantsReceipts
+    }
 
     /// What a message means for the client.
     package enum Action: Equatable, Sendable {
@@ -39,6 +45,10 @@ package struct ClientConnection: Sendable {
         case found(Have)
         case progress(UploadID, bytes: UInt64)
         case finished(UploadResult)
+        /// As `finished`, but the receipt of the acknowledgement has yet to come; they come in the order of the results.
+        case acknowledged(UploadResult)
+        /// Those of the first acknowledgements that have none.
+        case receipts(Receipts)
         /// An upload that was looked up has its acknowledgement already.
         case known(UploadResult)
         /// These have none: what they are has to be sent.
@@ -55,7 +65,7 @@ package struct ClientConnection: Sendable {
     /// How many more uploads may begin now.
     package var allowance: Int {
         switch state {
-        case .greeting, .open: max(0, unacknowledgedLimit - begun.count)
+        case .greeting, .open: max(0, unacknowledgedLimit - begun.count - owed)
         case .leaving, .closed: 0
         }
     }
@@ -63,8 +73,8 @@ package struct ClientConnection: Sendable {
     /// Uploads that were looked up and have no answer.
     package var lookups: Int { lookedUp.count }
 
-    /// Whether every upload that was begun has its result.
-    package var isSettled: Bool { begun.isEmpty }
+    /// Whether every upload that was begun has its result, and its receipt.
+    package var isSettled: Bool { begun.isEmpty && owed == 0 }
 
     /// An upload's `begin` is on its way.
     package mutating func began(_ id: UploadID) {
@@ -121,11 +131,18 @@ package struct ClientConnection: Sendable {
         case .result(let result):
             guard begun.remove(result.id) != nil else { throw unknown(.result) }
             asked.remove(result.id)
-            guard lookedUp.remove(result.id) != nil else { return .finished(result) }
-            guard result.code == .committed || result.code == .alreadyStored else {
+            guard lookedUp.remove(result.id) != nil else { return finish(result) }
+            guard result.isAcknowledgement else {
                 throw ProtocolFault(.unexpectedFrame, "The server answered a lookup with \(result.code).")
             }
             return .known(result)
+        case .receipts(let receipts):
+            guard receipts.count <= owed else {
+                throw ProtocolFault(
+                    .unexpectedFrame, "The server sent \(receipts.count) receipts for \(owed) acknowledgements.")
+            }
+            owed -= receipts.count
+            return .receipts(receipts)
         case .unknown(let ids):
             for id in ids {
                 guard lookedUp.remove(id) != nil else { throw unknown(.unknown) }
@@ -145,6 +162,13 @@ package struct ClientConnection: Sendable {
         default:
             throw ProtocolFault(.unexpectedFrame, "The \(message.function) frame is not allowed from the server now.")
         }
+    }
+
+    /// What a question is answered with carries its receipt; what an upload is answered with need not.
+    private mutating func finish(_ result: UploadResult) -> Action {
+        guard wantsReceipts, result.isAcknowledgement, result.receipt == nil else { return .finished(result) }
+        owed += 1
+        return .acknowledged(result)
     }
 
     private func unknown(_ function: FunctionCode) -> ProtocolFault {

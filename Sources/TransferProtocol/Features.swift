@@ -6,6 +6,6 @@ package struct Features: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// In `hello`: the client wants a receipt with every acknowledgement.
+    /// In `hello`: the client wants a receipt for every acknowledgement, and takes `receipts` frames.
     package static let receipts = Features(rawValue: 1)
 }

@@ -17,6 +17,7 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case have = 25
     case lookup = 26
     case unknown = 27
+    case receipts = 28
 }
 
 /// How a body is encoded on the wire.

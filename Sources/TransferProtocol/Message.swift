@@ -19,6 +19,7 @@ package enum Message: Equatable, Sendable {
     case lookup(Lookup)
     /// Uploads of a lookup that have no acknowledgement which still holds.
     case unknown([UploadID])
+    case receipts(Receipts)
 
     package var function: FunctionCode {
         switch self {
@@ -38,6 +39,7 @@ package enum Message: Equatable, Sendable {
         case .have: .have
         case .lookup: .lookup
         case .unknown: .unknown
+        case .receipts: .receipts
         }
     }
 
@@ -68,6 +70,7 @@ package enum Message: Equatable, Sendable {
         case .have(let have): have.encode(into: &bytes)
         case .lookup(let lookup): lookup.encode(into: &bytes)
         case .unknown(let ids): bytes.append(ids: ids)
+        case .receipts(let receipts): receipts.encode(into: &bytes)
         }
     }
 
@@ -95,6 +98,7 @@ package enum Message: Equatable, Sendable {
             guard begin.scope == .assembly else { throw .malformed("Only an upload in parts can be resumed.") }
             return .resume(begin)
         case .result: return .result(try UploadResult(&reader))
+        case .receipts: return .receipts(try Receipts(&reader))
         case .accept:
             let id = try reader.uploadID()
             _ = try reader.fields(known: [])

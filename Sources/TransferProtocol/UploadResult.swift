@@ -21,7 +21,7 @@ package struct UploadResult: Equatable, Sendable {
     /// Milliseconds after which a retry has a chance.
     package var retryAfter: UInt32?
 
-    /// A signed receipt for an acknowledgement, where the client asked for one.
+    /// A signed receipt for an acknowledgement, where the client asked for one and it doesn't come in `Receipts`.
     package var receipt: [UInt8]?
 
     /// What the content is, in the answer to a lookup; whoever sends a `begin` says so itself.
@@ -43,6 +43,9 @@ package struct UploadResult: Equatable, Sendable {
         self.receipt = receipt
         self.kind = kind
     }
+
+    /// Whether it says that the content is stored under a path.
+    package var isAcknowledgement: Bool { code == .committed || code == .alreadyStored }
 
     /// Tells the peer what it did wrong; the connection closes after it.
     package init(_ fault: ProtocolFault) {

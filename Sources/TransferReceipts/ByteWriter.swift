@@ -7,7 +7,7 @@ struct ByteWriter {
     private(set) var count = 0
 
     /// - Parameter space: for more than will be written.
-    private init(_ space: UnsafeMutableBufferPointer<UInt8>) {
+    init(_ space: UnsafeMutableBufferPointer<UInt8>) {
         self.space = space
     }
 

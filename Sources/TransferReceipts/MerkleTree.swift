@@ -2,7 +2,7 @@ package import TransferKeys
 
 /// A Merkle tree as in RFC 9162, section 2.1. The RFC divides from the top, at the largest power of two; joining
 /// neighbours from the bottom, an odd one out moving up as it is, gives the same tree.
-package struct MerkleTree {
+package struct MerkleTree: Sendable {
     /// From the leaves' hashes up to the root alone.
     private let levels: [[Bytes32]]
 
@@ -24,16 +24,24 @@ package struct MerkleTree {
         }
     }
 
+    /// How many leaves it has.
+    package var size: Int { levels[0].count }
+
     package var root: Bytes32 { levels[levels.count - 1][0] }
 
     /// What a leaf's hash has to be joined with on its way up to the root, from the bottom (RFC 9162, section 2.1.3.1).
     package func inclusionPath(of leaf: Int) -> [Bytes32] {
         var path: [Bytes32] = []
         path.reserveCapacity(levels.count - 1)
-        for (height, level) in levels.dropLast().enumerated() {
-            let sibling = leaf >> height ^ 1
-            if sibling < level.count { path.append(level[sibling]) }
-        }
+        forEachOnPath(of: leaf) { path.append($0) }
         return path
+    }
+
+    /// Goes through the hashes of an inclusion path.
+    func forEachOnPath(of leaf: Int, _ body: (Bytes32) -> Void) {
+        for height in 0..<levels.count - 1 {
+            let sibling = leaf >> height ^ 1
+            if sibling < levels[height].count { body(levels[height][sibling]) }
+        }
     }
 }

@@ -1,34 +1,44 @@
+package import TransferProtocol
+
 /// Receipts with one signature for all of them.
 ///
 /// Of their texts, only the hashes are kept: a server has no use for the texts, and those of a large batch would not stay in
 /// the processor's cache.
 package struct ReceiptBatch {
     /// In the order of the tree's leaves.
-    let receipts: [Receipt]
+    let uploads: [ReceiptIssuer.Acknowledged]
+    let terms: BatchTerms
     let tree: MerkleTree
 
     /// Of the tree's size and root.
     let signature: [UInt8]
 
-    package var count: Int { receipts.count }
+    package var count: Int { uploads.count }
+
+    /// What whoever has the results needs to make all receipts; for as many as a frame can have.
+    package var frame: Receipts {
+        Receipts(
+            number: terms.firstNumber, time: terms.time.milliseconds, count: count, signature: signature,
+            sender: terms.sender)
+    }
 
     /// The receipt as it travels in a `result` frame; the same bytes as `signed(_:).encoded`.
     package func encoded(_ index: Int) -> [UInt8] {
-        SignedReceipt.encode(receipts[index], proof(index))
+        SignedReceipt.encode(terms.receipt(uploads[index], at: index), proof(index))
     }
 
     /// One receipt with its proof.
     package func signed(_ index: Int) -> SignedReceipt {
-        let receipt = receipts[index]
+        let receipt = terms.receipt(uploads[index], at: index)
         return SignedReceipt(receipt, text: receipt.text, proof(index))
     }
 
     /// All receipts with their proofs, in order.
-    package var signed: [SignedReceipt] { receipts.indices.map { signed($0) } }
+    package var signed: [SignedReceipt] { uploads.indices.map { signed($0) } }
 
     private func proof(_ index: Int) -> SignedReceipt.Proof {
         SignedReceipt.Proof(
-            index: UInt32(index), treeSize: UInt32(receipts.count), inclusion: tree.inclusionPath(of: index),
+            index: UInt32(index), treeSize: UInt32(uploads.count), inclusion: tree.inclusionPath(of: index),
             signature: signature)
     }
 }

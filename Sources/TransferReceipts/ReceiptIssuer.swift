@@ -42,22 +42,15 @@ package final class ReceiptIssuer: Sendable {
     /// - Returns: a receipt for each, in order.
     package func issue(_ uploads: [Acknowledged], sender: String) -> ReceiptBatch {
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
-        let receipts = receipts(uploads, sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self))
+        let terms = BatchTerms(
+            firstNumber: numbers.take(uploads.count),
+            sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self),
+            time: ReceiptTime(clamping: ReceiptClock.microseconds() / 1_000), server: identity.key)
         let hasher = TreeHasher()
         var ending: ReceiptEnding?
-        let tree = MerkleTree(receipts.map { hasher.leaf($0.text(&ending)) }, hasher)
-        let message = SignedReceipt.signedMessage(treeSize: UInt32(receipts.count), root: tree.root)
-        return ReceiptBatch(receipts: receipts, tree: tree, signature: identity.sign(message))
-    }
-
-    private func receipts(_ uploads: [Acknowledged], sender: String) -> [Receipt] {
-        let first = numbers.take(uploads.count)
-        let time = ReceiptTime(clamping: ReceiptClock.microseconds() / 1_000)
-        return uploads.enumerated().map { offset, upload in
-            Receipt(
-                number: first + UInt64(offset), uploadID: upload.uploadID, path: upload.path, kind: upload.kind,
-                size: upload.size, digest: upload.digest, result: upload.result, sender: sender, time: time,
-                server: identity.key)
-        }
+        let leaves = uploads.indices.map { hasher.leaf(terms.receipt(uploads[$0], at: $0).text(&ending)) }
+        let tree = MerkleTree(leaves, hasher)
+        let message = SignedReceipt.signedMessage(treeSize: UInt32(uploads.count), root: tree.root)
+        return ReceiptBatch(uploads: uploads, terms: terms, tree: tree, signature: identity.sign(message))
     }
 }

@@ -20,7 +20,28 @@ public final class SignedReceipt: Sendable {
     package let treeSize: UInt32
 
     /// The hashes beside the way to the root, from the bottom.
-    package let inclusion: [Bytes32]
+    package var inclusion: [Bytes32] {
+        switch way {
+        case .path(let hashes): hashes
+        case .tree(let tree): tree.inclusionPath(of: Int(index))
+        }
+    }
+
+    /// The same hashes, without an array for them.
+    func forEachOfInclusion(_ body: (Bytes32) -> Void) {
+        switch way {
+        case .path(let hashes): hashes.forEach(body)
+        case .tree(let tree): tree.forEachOnPath(of: Int(index), body)
+        }
+    }
+
+    private enum Way {
+        case path([Bytes32])
+        /// Shared by all receipts of a batch, which need not have a path each as long as nobody asks.
+        case tree(MerkleTree)
+    }
+
+    private let way: Way
 
     /// Ed25519, 64 bytes.
     package let signature: [UInt8]
@@ -33,7 +54,19 @@ public final class SignedReceipt: Sendable {
         self.text = text
         self.index = index
         self.treeSize = treeSize
-        self.inclusion = inclusion
+        way = .path(inclusion)
+        self.signature = signature
+    }
+
+    /// - Parameters:
+    ///   - text: the receipt's.
+    ///   - index: of its leaf.
+    init(_ receipt: Receipt, text: [UInt8], index: UInt32, in tree: MerkleTree, signature: [UInt8]) {
+        self.receipt = receipt
+        self.text = text
+        self.index = index
+        treeSize = UInt32(tree.size)
+        way = .tree(tree)
         self.signature = signature
     }
 

@@ -9,10 +9,10 @@ struct PublishedUpload {
     /// Where the content is; nothing unless it is stored.
     let path: RelativePath?
 
-    private(set) var result: UploadResult
+    let result: UploadResult
 
     /// For the catalog; nothing unless the content is stored.
-    private(set) var entry: CatalogEntry?
+    let entry: CatalogEntry?
 
     /// - Parameters:
     ///   - isDurable: whether what the store holds is.
@@ -35,13 +35,8 @@ struct PublishedUpload {
             path = nil
             // Not `receiving.size`: by now the digester may count the bytes of a later upload.
             result = UploadResult(error, publication.id, size: publication.size)
+            entry = nil
         }
-    }
-
-    /// Puts a receipt into the result, and into what is remembered of it.
-    mutating func take(receipt: [UInt8]) {
-        result.receipt = receipt
-        entry?.receipt = receipt
     }
 }
 

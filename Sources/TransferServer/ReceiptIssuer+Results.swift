@@ -3,34 +3,28 @@ import TransferReceipts
 import TransferStore
 
 extension ReceiptIssuer {
-    /// Gives every upload that is stored and durable its receipt; all of them share one signature.
-    func addReceipts(to uploads: inout [PublishedUpload], for client: ClientView) {
-        let acknowledged = uploads.map { upload in
+    /// Signs for every upload that is stored and durable.
+    ///
+    /// - Parameter uploads: in the order in which their results leave; their receipts leave behind them.
+    /// - Returns: nothing where there is none.
+    func receipts(for uploads: [PublishedUpload], of client: ClientView) -> Receipts? {
+        let acknowledged = uploads.compactMap { upload in
             upload.path.flatMap { Acknowledged(upload.result, upload.receiving.begin.kind, at: $0, for: client) }
+        }
+        return acknowledged.isEmpty ? nil : issue(acknowledged, sender: client.sender).frame
+    }
+
+    /// Puts a receipt into every such result, which says itself what it is about; all of them share one signature.
+    func addReceipts(to results: inout [UploadResult], for client: ClientView) {
+        let acknowledged = results.map { result in
+            result.storedPath.flatMap { try? RelativePath($0) }
+                .flatMap { Acknowledged(result, result.kind ?? .file, at: $0, for: client) }
         }
         let wanted = acknowledged.compactMap(\.self)
         guard !wanted.isEmpty else { return }
         let batch = issue(wanted, sender: client.sender)
         var next = 0
         for (index, upload) in acknowledged.enumerated() where upload != nil {
-            uploads[index].take(receipt: batch.encoded(next))
-            next += 1
-        }
-    }
-
-    /// Puts a receipt into every such result that has none yet and says itself what it is about; all of them share one
-    /// signature.
-    func addMissingReceipts(to results: inout [UploadResult], for client: ClientView) {
-        let missing = results.indices.filter { results[$0].receipt == nil }
-        let acknowledged = missing.map { index in
-            results[index].storedPath.flatMap { try? RelativePath($0) }
-                .flatMap { Acknowledged(results[index], results[index].kind ?? .file, at: $0, for: client) }
-        }
-        let wanted = acknowledged.compactMap(\.self)
-        guard !wanted.isEmpty else { return }
-        let batch = issue(wanted, sender: client.sender)
-        var next = 0
-        for (index, upload) in zip(missing, acknowledged) where upload != nil {
             results[index].receipt = batch.encoded(next)
             next += 1
         }
@@ -60,9 +54,4 @@ extension ReceiptIssuer.Acknowledged {
             uploadID: client.outer(result.id), path: path, kind: kind, size: result.size, digest: digest,
             result: result.code)
     }
-}
-
-extension UploadResult {
-    /// Whether the content is stored under a path.
-    var isAcknowledgement: Bool { code == .committed || code == .alreadyStored }
 }

@@ -6,9 +6,10 @@ import TransferSystem
 
 /// The end of an upload: first it is published, then it is signed for and recorded, then its result leaves.
 extension UploadLane {
-    /// From so many uploads on nobody waits for more to share a signature. To make and verify one takes as long as 20
-    /// receipts: with 256 it hardly shows, and the results of more would no longer fit into one send.
-    private static let mostUnsigned = 256
+    /// From so many uploads on nobody waits for more to share a signature, and from so many bytes. To make and verify one
+    /// takes as long as 50 receipts, or as 200 KB of content: with that many it hardly shows. A client may have four times
+    /// as many uploads on their way.
+    private static let mostUnsigned = (uploads: Limits.unacknowledgedUploads / 4, bytes: UInt64(8 << 20))
 
     /// Publishes what the batch completed: one sync pass for all of it.
     func publish() {
@@ -30,16 +31,19 @@ extension UploadLane {
     /// completes uploads and the next one is there already, so that nobody waits for longer than that takes.
     var mayWait: Bool {
         defer { hasCompleted = false }
-        return issuer != nil && hasCompleted && published.count < Self.mostUnsigned
-            && hasMore.load(ordering: .acquiring)
+        return issuer != nil && hasCompleted && published.count < Self.mostUnsigned.uploads
+            && hasMore.load(ordering: .acquiring) && unsignedBytes < Self.mostUnsigned.bytes
     }
 
-    /// Gives what is published its receipts, records it in one transaction, and then answers.
+    private var unsignedBytes: UInt64 { published.reduce(0) { $0 + min($1.result.size, Self.mostUnsigned.bytes) } }
+
+    /// Signs for what is published, records it in one transaction, and then answers.
     func acknowledge(unless shouldWait: Bool = false) {
         guard !published.isEmpty, !shouldWait else { return }
-        issuer?.addReceipts(to: &published, for: client)
+        let receipts = issuer?.receipts(for: published, of: client)
         context.known.record(published.compactMap(\.entry))
         for upload in published { settle(upload.receiving, upload.result) }
+        if let receipts { Message.receipts(receipts).encode(into: &outcome.frames) }
         for upload in published { if let assembly = upload.receiving.assembly { context.assemblies.remove(assembly) } }
         published.removeAll(keepingCapacity: true)
     }

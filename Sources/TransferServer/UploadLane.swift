@@ -173,11 +173,9 @@ final class UploadLane: @unchecked Sendable {
         settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
     }
 
-    /// For an acknowledgement that the upload has already: its receipt again, or one of now.
+    /// For an acknowledgement that the upload has already: a receipt of now.
     func withReceipt(_ result: UploadResult, _ receiving: Receiving) -> UploadResult {
         var result = result
-        if issuer == nil { result.receipt = nil }
-        guard result.receipt == nil else { return result }
         issuer?.addReceipt(to: &result, path: receiving.begin.path, kind: receiving.begin.kind, for: client)
         return result
     }

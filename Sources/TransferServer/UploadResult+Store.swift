@@ -33,6 +33,5 @@ extension UploadResult {
             id: entry.id, code: entry.state == .committed && entry.run == run ? .committed : .alreadyStored,
             isDurable: entry.isDurable, size: entry.size, digest: entry.digest,
             storedPath: entry.path == path ? nil : entry.path)
-        if entry.run == run { receipt = entry.receipt }
     }
 }

@@ -17,7 +17,6 @@ import TransferTestSupport
         long.path = String(repeating: "ü", count: 2000)
         long.state = .alreadyStored
         long.isDurable = false
-        long.receipt = Array(0..<50)
         return [.sample(1), bare, long, .sample(2)]
     }()
 

@@ -21,6 +21,20 @@ import TransferTestSupport
         #expect(inFlight.takeAll().isEmpty)
     }
 
+    @Test func whatWaitsForItsReceiptIsNotForgotten() {
+        let uploads = (0..<6).map { PendingUpload(.bytes([]), label: "\($0)", destination: "d", kind: nil) }
+        var inFlight = InFlight()
+        for upload in uploads { inFlight.add(upload) }
+        inFlight.abandon(uploads[4].id, .changed)
+        for number in [4, 1, 3] { inFlight.hold(UploadResult(id: uploads[number].id, code: .committed)) }
+        let held = inFlight.takeHeld(2)
+        #expect(held.map(\.upload.label) == ["4", "1"] && held.map(\.failure) == [.changed, nil])
+        #expect(held.map(\.result.id) == [uploads[4].id, uploads[1].id])
+        #expect(inFlight.remove(uploads[3].id) == nil)
+        #expect(inFlight.takeAll().map(\.label) == ["0", "2", "3", "5"])
+        #expect(inFlight.takeHeld(1).isEmpty)
+    }
+
     @Test func theReasonOfWhatWasTakenBackIsKept() {
         var inFlight = InFlight()
         let upload = PendingUpload(.bytes([]), label: "x", destination: "x", kind: nil)

@@ -65,9 +65,8 @@ import TransferTestSupport
         #expect(fake.begun.isEmpty && fake.connections == 1)
     }
 
-    /// A receipt, and what the client has to say of it.
-    static let bad: [(String, @Sendable (Offer) -> [UInt8]?)] = [
-        ("sent none", { _ in nil }),
+    /// A receipt in a result, and what the client has to say of it.
+    static let bad: [(String, @Sendable (Offer) -> [UInt8])] = [
         ("not a receipt", { _ in [] }),
         ("not a receipt", { $0.signed().encoded.dropLast() }),
         ("another server", { $0.signed(by: ServerIdentity()).encoded }),
@@ -87,16 +86,45 @@ import TransferTestSupport
 
     @Test(arguments: bad.indices) func aBadOneIsToldInPlainWords(_ number: Int) async throws {
         let (words, make) = Self.bad[number]
+        try await expectBad(words) { peer, offer in peer.send(.result(offer.result(make(offer)))) }
+    }
+
+    /// What comes behind a result, and what the client has to say of it.
+    static let badFrames: [(String, @Sendable (Offer) -> Receipts)] = [
+        ("not signed", { $0.frame(by: ServerIdentity()) }),
+        ("not signed", { $0.frame { $0.id = .random() } }),
+        ("not signed", { $0.frame { $0.path = "other" } }),
+        ("not signed", { $0.frame { $0.size = 2 } }),
+        ("not signed", { $0.frame { $0.digest = Digest(.xxh128, [UInt8](repeating: 0, count: 16)) } }),
+        ("not signed", { $0.changed { $0.signature[9] ^= 1 } }),
+        ("not signed", { $0.changed { $0.number += 1 } }),
+        ("not signed", { $0.changed { $0.sender = "somebody else" } }),
+        ("not a receipt", { $0.changed { $0.time = .max } }),
+        ("a version that", { $0.changed { $0.version = 2 } }),
+    ]
+
+    @Test(arguments: badFrames.indices) func aBadFrameIsToldInPlainWords(_ number: Int) async throws {
+        let (words, make) = Self.badFrames[number]
+        try await expectBad(words) { peer, offer in peer.send(.result(offer.result(nil)), .receipts(make(offer))) }
+    }
+
+    /// The server says that what was sent is stored, and signs that something else is.
+    @Test func aDigestThatWasNotSentIsNoticed() async throws {
+        try await expectBad("other content") { peer, offer in
+            var other = offer
+            other.digest = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
+            peer.send(.result(offer.result(other.signed().encoded)))
+        }
+    }
+
+    /// Pushes to a server that acknowledges and gives a receipt that is no good.
+    private func expectBad(
+        _ words: String, _ answer: @escaping @Sendable (FakeServer.Peer, Offer) -> Void
+    ) async throws {
         let identity = ServerIdentity()
         let fake = FakeServer { peer in
-            peer.welcome(Welcome(serverKey: identity.key.raw.bytes))
-            guard let begin = peer.nextBegin(), let end = peer.nextEnd() else { return }
-            let offer = Offer(identity: identity, id: begin.id, path: begin.path, size: end.size, digest: end.digest)
-            peer.send(
-                .result(
-                    UploadResult(
-                        id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest,
-                        receipt: make(offer))))
+            guard let offer = peer.offer(identity) else { return }
+            answer(peer, offer)
             peer.drain()
         }
         let outcome = try await fake.address.outcome([.text("x", name: "x")]) { $0.wantsReceipts = true }
@@ -107,23 +135,58 @@ import TransferTestSupport
         #expect(report.message.hasPrefix("Stored, but") && report.message.contains(words), "\(report.message)")
     }
 
-    /// The server says that what was sent is stored, and signs that something else is.
-    @Test func aDigestThatWasNotSentIsNoticed() async throws {
+    /// More receipts than there are acknowledgements without one break the protocol, and so do none.
+    @Test(arguments: [0, 2, 5000]) func aWrongNumberIsAFault(_ count: Int) async throws {
         let identity = ServerIdentity()
-        let other = Digest(.xxh128, [UInt8](repeating: 1, count: 16))
         let fake = FakeServer { peer in
-            peer.welcome(Welcome(serverKey: identity.key.raw.bytes))
-            guard let begin = peer.nextBegin(), let end = peer.nextEnd() else { return }
-            let offer = Offer(identity: identity, id: begin.id, path: begin.path, size: end.size, digest: other)
-            peer.send(
-                .result(
-                    UploadResult(
-                        id: begin.id, code: .committed, isDurable: true, size: end.size, digest: end.digest,
-                        receipt: offer.signed().encoded)))
+            guard let offer = peer.offer(identity) else { return }
+            peer.send(.result(offer.result(nil)), .receipts(offer.changed { $0.count = count }))
             peer.drain()
         }
         let outcome = try await fake.address.outcome([.text("x", name: "x")]) { $0.wantsReceipts = true }
-        #expect(outcome.codes == [.badReceipt])
+        #expect(outcome.failure?.reason == .protocolFault)
+        #expect(outcome.failure?.message.contains("receipts") ?? false)
+        #expect(outcome.codes == [.connectionLost])
+    }
+
+    /// A connection that is lost between a result and its receipt has lost an acknowledgement: it is asked for again.
+    @Test func aLostReceiptIsGivenAgain() async throws {
+        let identity = ServerIdentity()
+        let fake = FakeServer(
+            { peer in
+                guard let offer = peer.offer(identity) else { return }
+                peer.send(.result(offer.result(nil)))
+            },
+            { peer in
+                guard let offer = peer.offer(identity) else { return }
+                peer.send(.result(offer.result(offer.signed().encoded)))
+                peer.drain()
+            })
+        let outcome = try await fake.address.outcome([.text("x", name: "x")]) { $0.wantsReceipts = true }
+        #expect(outcome.failure == nil && outcome.codes == [.committed])
+        #expect(outcome.reports.first?.receipt != nil)
+        #expect(fake.connections == 2 && fake.begun == ["x", "x"])
+    }
+
+    /// The report of an upload waits for its receipt, however long others take.
+    @Test func receiptsBelongToTheFirstResults() async throws {
+        let identity = ServerIdentity()
+        let fake = FakeServer { peer in
+            guard let first = peer.offer(identity), let second = peer.nextOffer(identity) else { return }
+            peer.send(.result(second.result(nil)), .result(first.result(nil)))
+            peer.send(.receipts(second.frame()))
+            peer.send(.receipts(first.frame()))
+            peer.drain()
+        }
+        let outcome = try await fake.address.outcome([.text("1", name: "1"), .text("2", name: "2")]) {
+            $0.wantsReceipts = true
+            $0.lanes = .fixed(1)
+        }
+        #expect(outcome.failure == nil && outcome.codes == [.committed, .committed])
+        #expect(outcome.reports.map(\.source) == ["2", "1"])
+        for report in outcome.reports {
+            #expect(report.receipt?.receipt.uploadID == report.uploadID)
+        }
     }
 
     /// What a receipt should say.
@@ -135,13 +198,48 @@ import TransferTestSupport
         var digest: Digest
 
         func signed(by signer: ServerIdentity? = nil, _ change: (inout Offer) -> Void = { _ in }) -> SignedReceipt {
+            batch(by: signer, change).signed(0)
+        }
+
+        func frame(by signer: ServerIdentity? = nil, _ change: (inout Offer) -> Void = { _ in }) -> Receipts {
+            batch(by: signer, change).frame
+        }
+
+        /// The frame with something else in it than was signed.
+        func changed(_ change: (inout Receipts) -> Void) -> Receipts {
+            var frame = frame()
+            change(&frame)
+            return frame
+        }
+
+        func result(_ receipt: [UInt8]?) -> UploadResult {
+            UploadResult(
+                id: id, code: .committed, isDurable: true, size: size, digest: digest, receipt: receipt)
+        }
+
+        private func batch(by signer: ServerIdentity?, _ change: (inout Offer) -> Void) -> ReceiptBatch {
             var offer = self
             change(&offer)
             guard let path = try? RelativePath(offer.path) else { preconditionFailure("not a path") }
             let issuer = ReceiptIssuer(signer ?? identity, numbers: ReceiptNumbers())
             let upload = ReceiptIssuer.Acknowledged(
                 uploadID: offer.id, path: path, kind: .text, size: offer.size, digest: offer.digest, result: .committed)
-            return issuer.issue([upload], sender: "test").signed(0)
+            return issuer.issue([upload], sender: "test")
         }
+    }
+}
+
+extension FakeServer.Peer {
+    /// Welcomes a client that wants receipts, and takes its first upload.
+    fileprivate func offer(_ identity: ServerIdentity) -> ReceiptTests.Offer? {
+        welcome(Welcome(serverKey: identity.key.raw.bytes))
+        return nextOffer(identity)
+    }
+
+    /// Takes the next upload.
+    fileprivate func nextOffer(_ identity: ServerIdentity) -> ReceiptTests.Offer? {
+        guard let begin = nextBegin(), let end = nextEnd() else { return nil }
+        return ReceiptTests.Offer(
+            identity: identity, id: begin.id, path: begin.path, size: end.size, digest: end.digest)
     }
 }

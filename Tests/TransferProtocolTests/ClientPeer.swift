@@ -66,10 +66,10 @@ struct ClientPeer {
         case .accepted(let id):
             guard current?.upload.begin.id == id else { return }
             current?.mayFlow = true
-        case .finished(let result): results[result.id] = result
+        case .finished(let result), .acknowledged(let result): results[result.id] = result
         case .reply(let reply): if !hasSaidGoodbye { link.send(reply) }
         case .refused(let result): throw ProtocolFault(result.code, result.message)
-        case .welcomed, .found, .known, .unknown, .progress, .leaving, .nothing: break
+        case .welcomed, .found, .known, .unknown, .receipts, .progress, .leaving, .nothing: break
         }
     }
 }

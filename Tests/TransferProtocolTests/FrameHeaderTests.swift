@@ -47,7 +47,7 @@ import Testing
         #expect(fault(Array(bytes.prefix(2))) == .unsupportedVersion)
     }
 
-    @Test(arguments: [0, 6, 15, 28, 0x1200, .max] as [UInt16]) func unknownFunction(_ number: UInt16) {
+    @Test(arguments: [0, 6, 15, 29, 0x1200, .max] as [UInt16]) func unknownFunction(_ number: UInt16) {
         #expect(fault(header(function: number)) == .unsupportedFunction)
     }
 

@@ -83,7 +83,8 @@ import Testing
             let again = try Message.decode(function, body: message.body)
             #expect(again == message)
         } catch {
-            #expect([.malformedFrame, .unsupportedDigest].contains(error.code))
+            // A field of four bytes at the end can become one that checks the rest.
+            #expect([.malformedFrame, .unsupportedDigest, .damagedFrame].contains(error.code))
         }
     }
 
@@ -93,7 +94,7 @@ import Testing
 
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
-        case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown: true
+        case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts: true
         case .ping, .pong, .block, .end, .abort, .received, .have: false
         }
     }
@@ -105,7 +106,7 @@ import Testing
         case .welcome: 28
         case .goodbye: 2
         // The last field says what is meant.
-        case .begin, .resume, .accept, .lookup, .unknown: message.body.count
+        case .begin, .resume, .accept, .lookup, .unknown, .receipts: message.body.count
         case .result(let result): 27 + (result.digest.map { 1 + $0.bytes.count } ?? 0)
         case .ping, .pong, .block, .end, .abort, .received, .have: message.body.count
         }

@@ -41,6 +41,11 @@ enum Sample {
         .lookup(Lookup([otherID, id], digest: .sha256)),
         .unknown([id]),
         .unknown((1...256).map { UploadID(high: 7, low: $0) }),
+        .receipts(Receipts(number: 1, time: 0, count: 1, signature: Array(0x40..<0x80), sender: "")),
+        .receipts(
+            Receipts(
+                number: .max - 4095, time: .max, count: 4096, signature: Array(0..<64),
+                sender: String(repeating: "ü", count: 127))),
         .accept(id),
         .block(BlockDigest(index: 0, digest: xxh128)),
         .block(BlockDigest(index: .max, digest: sha256)),

@@ -66,7 +66,17 @@ enum SpecificationExamples {
                 Conversation { $0.append(.welcome(Welcome(agent: "transfer/1.0", serverKey: serverKey))) }
             ),
             (
-                "`result` with the receipt of RECEIPTS.md, for a client that sent the feature `receipts`:",
+                "`receipts` behind three results, of which the second is the one that acknowledges `notes/hello.txt`:",
+                Conversation {
+                    $0.append(
+                        .receipts(
+                            Receipts(
+                                number: 1_767_225_600_000_000, time: 1_767_225_600_500, count: 3,
+                                signature: Array(receipt[76..<140]), sender: "192.0.2.7:50000")))
+                }
+            ),
+            (
+                "`result` with the receipt of RECEIPTS.md, in answer to the same upload sent again:",
                 result(
                     UploadResult(
                         id: id, code: .committed, isDurable: true, size: 5, digest: digest, receipt: receipt))

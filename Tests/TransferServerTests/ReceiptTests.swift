@@ -15,41 +15,31 @@ extension ServerTests {
         @Test func everyAcknowledgementOfABatchHasOne() async throws {
             try await serving { server in
                 let (client, key) = try Self.client(of: server)
-                let paths = (0..<20).map { "d/\($0)" }
-                client.send(paths.flatMap { Frames.upload($0, Array($0.utf8)) })
-                let verifier = ReceiptVerifier()
-                var numbers: Set<UInt64> = []
-                for path in paths {
-                    let result = try client.result()
-                    let signed = try SignedReceipt(decoding: #require(result.receipt))
-                    try verifier.verify(signed)
-                    let receipt = signed.receipt
-                    numbers.insert(receipt.number)
-                    #expect(receipt.server == key && receipt.uploadID == result.id && receipt.path.string == path)
-                    #expect(receipt.size == result.size && receipt.digest == Frames.digest(Array(path.utf8)))
+                let ids = (0..<20).map { UploadID(high: 3, low: $0) }
+                client.send(ids.flatMap { Frames.upload("d/\($0.low)", [UInt8($0.low)], id: $0) })
+                let receipted = try client.receipted(20, by: key) { "d/\($0.low)" }
+                #expect(receipted.map(\.result.id) == ids)
+                for (id, (result, receipt)) in zip(ids, receipted.map { ($0.result, $0.signed.receipt) }) {
+                    #expect(receipt.server == key && receipt.uploadID == id && receipt.path.string == "d/\(id.low)")
+                    #expect(receipt.size == 1 && receipt.digest == Frames.digest([UInt8(id.low)]))
                     #expect(receipt.result == result.code && receipt.sender.hasPrefix("127.0.0.1:"))
+                    #expect(result.receipt == nil)
                 }
-                #expect(numbers.count == paths.count)
+                #expect(Set(receipted.map(\.signed.receipt.number)).count == ids.count)
             }
         }
 
         /// Results wait for others to share their signature, but never for something that has yet to come.
         @Test func noneWaitsForWhatIsNotThere() async throws {
             try await serving { server in
-                let (client, _) = try Self.client(of: server)
-                let paths = (0..<400).map { "d/\($0)" }
+                let (client, key) = try Self.client(of: server)
+                let ids = (0..<400).map { UploadID(high: 3, low: $0) }
                 let content = [UInt8](repeating: 7, count: 2000)
                 // More than one receive buffer holds, and then an upload that doesn't end.
                 let unfinished = Frames.begin("x", size: 2) + Frames.data([1])
-                client.send(paths.flatMap { Frames.upload($0, content) } + unfinished)
-                let verifier = ReceiptVerifier()
-                var stored: Set<String> = []
-                for _ in paths {
-                    let signed = try SignedReceipt(decoding: #require(client.result().receipt))
-                    try verifier.verify(signed)
-                    stored.insert(signed.receipt.path.string)
-                }
-                #expect(stored == Set(paths))
+                client.send(ids.flatMap { Frames.upload("d/\($0.low)", content, id: $0) } + unfinished)
+                let stored = try client.receipted(ids.count, by: key) { "d/\($0.low)" }
+                #expect(stored.map(\.result.id) == ids)
             }
         }
 
@@ -68,22 +58,46 @@ extension ServerTests {
                 #expect(try client.result().receipt == nil)
                 client.send(Frames.upload("../x", [1]))
                 #expect(try client.result().receipt == nil)
+                client.send(.ping(7))
+                #expect(try client.nextMessage() == .pong(7))
             }
         }
 
-        @Test func aReplayHasTheSameReceipt() async throws {
+        /// Those that have none take no place among those that have one.
+        @Test func failuresBetweenAcknowledgementsAreLeftOut() async throws {
+            try await serving { server in
+                let (client, key) = try Self.client(of: server)
+                let ids = (0..<3).map { UploadID(high: 3, low: $0) }
+                client.send(
+                    Frames.upload("0", [1], id: ids[0]) + Frames.upload("0", [2], id: ids[1], conflict: .skip)
+                        + Frames.upload("2", [3], id: ids[2]))
+                let receipted = try client.receipted(2, by: key) { "\($0.low)" }
+                #expect(receipted.map(\.result.id) == [ids[0], ids[2]])
+                #expect(receipted.map(\.result.code) == [.committed, .committed])
+            }
+        }
+
+        /// It is the same acknowledgement, with a receipt of its own.
+        @Test(arguments: [false, true]) func aReplayHasAReceipt(expectsAccept: Bool) async throws {
             try await serving { server in
                 let id = UploadID.random()
-                let (first, _) = try Self.client(of: server)
+                let (first, key) = try Self.client(of: server)
                 first.send(Frames.upload("x", [1], id: id))
-                let acknowledged = try first.result()
-                #expect(acknowledged.receipt != nil)
+                let acknowledged = try #require(first.receipted(by: key) { _ in "x" }.first)
                 let (second, _) = try Self.client(of: server)
-                second.send(Frames.upload("x", [1], id: id))
-                #expect(try second.result() == acknowledged)
-                second.send(Frames.begin("x", size: 1, id: id, expectsAccept: true))
-                #expect(try second.result() == acknowledged)
-                second.send(.abort)
+                if expectsAccept {
+                    second.send(Frames.begin("x", size: 1, id: id, expectsAccept: true))
+                } else {
+                    second.send(Frames.upload("x", [1], id: id))
+                }
+                var again = try second.result()
+                let signed = try SignedReceipt(decoding: #require(again.receipt))
+                try ReceiptVerifier().verify(signed)
+                again.receipt = nil
+                #expect(again == acknowledged.result)
+                let (old, new) = (acknowledged.signed.receipt, signed.receipt)
+                #expect(new.number > old.number && new.uploadID == id && new.path == old.path && new.kind == old.kind)
+                #expect(new.digest == old.digest && new.size == old.size && new.result == old.result)
                 let silent = try server.greetedClient()
                 silent.send(Frames.upload("x", [1], id: id))
                 #expect(try silent.result().receipt == nil)
@@ -109,12 +123,11 @@ extension ServerTests {
 
         @Test func namesThePathThatTheContentIsUnder() async throws {
             try await serving { server in
-                let (client, _) = try Self.client(of: server)
+                let (client, key) = try Self.client(of: server)
                 client.send(Frames.upload("x.png", [1]) + Frames.upload("x.png", [2]))
-                _ = try client.result()
-                let result = try client.result()
-                let signed = try SignedReceipt(decoding: #require(result.receipt))
-                #expect(result.storedPath == "x-1.png" && signed.receipt.path.string == "x-1.png")
+                let receipted = try client.receipted(2, by: key) { _ in "x.png" }
+                #expect(receipted.map(\.result.storedPath) == [nil, "x-1.png"])
+                #expect(receipted.map(\.signed.receipt.path.string) == ["x.png", "x-1.png"])
             }
         }
 
@@ -140,8 +153,8 @@ extension ServerTests {
                 try await serving(in: directory) { server in
                     let (client, key) = try Self.client(of: server)
                     client.send(Frames.upload("x", [1]))
-                    let signed = try SignedReceipt(decoding: #require(try client.result().receipt))
-                    seen.check(key, signed.receipt.number)
+                    let receipted = try #require(client.receipted(by: key) { _ in "x" }.first)
+                    seen.check(key, receipted.signed.receipt.number)
                 }
             }
         }
@@ -159,11 +172,12 @@ extension ServerTests {
                 try await serving(in: directory) { server in
                     let (client, key) = try Self.client(of: server)
                     // A new one each time, and one that has been acknowledged and gets another receipt.
-                    client.send(Frames.upload("x", [UInt8(turn)]) + Frames.upload("y", [1]))
-                    for _ in 0..<2 {
-                        let signed = try SignedReceipt(decoding: #require(try client.result().receipt))
-                        #expect(signed.receipt.number >= later)
-                        seen.check(key, signed.receipt.number)
+                    let ids = [UploadID.random(), UploadID.random()]
+                    client.send(
+                        Frames.upload("x", [UInt8(turn)], id: ids[0]) + Frames.upload("y", [1], id: ids[1]))
+                    for receipted in try client.receipted(2, by: key, path: { $0 == ids[0] ? "x" : "y" }) {
+                        #expect(receipted.signed.receipt.number >= later)
+                        seen.check(key, receipted.signed.receipt.number)
                     }
                 }
             }
@@ -178,8 +192,8 @@ extension ServerTests {
                 try await serving(in: directory) { server in
                     let (client, key) = try Self.client(of: server)
                     client.send(Frames.upload("x", [1]))
-                    let signed = try SignedReceipt(decoding: #require(try client.result().receipt))
-                    seen.check(key, signed.receipt.number)
+                    let receipted = try #require(client.receipted(by: key) { _ in "x" }.first)
+                    seen.check(key, receipted.signed.receipt.number)
                 }
                 guard turn == 0 else { continue }
                 if how == "lost" { #expect(unlink(path) == 0) } else { #expect(truncate(path, 100) == 0) }
@@ -193,7 +207,7 @@ extension ServerTests {
             await #expect(throws: (any Error).self) { try await serving(in: directory) { _ in } }
         }
 
-        private static func client(of server: TestServer) throws -> (RawClient, ServerKey) {
+        static func client(of server: TestServer) throws -> (RawClient, ServerKey) {
             let client = try server.client()
             client.send(Frames.hello(features: .receipts))
             guard case .message(.welcome(let welcome)) = try client.next(),

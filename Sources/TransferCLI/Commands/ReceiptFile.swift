@@ -11,8 +11,8 @@ final class ReceiptFile: @unchecked Sendable {
     private let path: String
     private var isNew = false
     private var failure: SystemError?
-    /// Whole lines that are not written yet.
-    private var waiting: [UInt8] = []
+    /// Those that are not written yet.
+    private let lines = ReceiptLineBuffer(worthwhile: worthwhile)
 
     /// Bytes that are worth a call: with 64 KiB it costs a hundredth of what the lines in it do.
     private static let worthwhile = 64 << 10
@@ -24,21 +24,21 @@ final class ReceiptFile: @unchecked Sendable {
         isNew = stat(path, &status) != 0
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC
         descriptor = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o666) })
-        if !isNew, Self.endsInsideLine(path, status) { write([UInt8(ascii: "\n")]) }
+        if !isNew, Self.endsInsideLine(path, status) {
+            withUnsafeBytes(of: UInt8(ascii: "\n")) { write($0) }
+        }
     }
 
     /// Appends a line, now or soon: at the latest `flush` writes it.
     func append(_ receipt: SignedReceipt) {
-        waiting += receipt.jsonBytes
-        waiting.append(UInt8(ascii: "\n"))
-        if waiting.count >= Self.worthwhile { flush() }
+        lines.append(receipt)
+        if lines.count >= Self.worthwhile { flush() }
     }
 
     /// Writes what waits, with one call, so that lines of pushes that go on at the same time don't mix.
     func flush() {
-        guard !waiting.isEmpty else { return }
-        write(waiting)
-        waiting.removeAll(keepingCapacity: true)
+        guard lines.count > 0 else { return }
+        lines.take { write($0) }
     }
 
     /// Makes what was appended durable.
@@ -51,16 +51,14 @@ final class ReceiptFile: @unchecked Sendable {
         return failure
     }
 
-    private func write(_ lines: [UInt8]) {
+    private func write(_ lines: UnsafeRawBufferPointer) {
         guard failure == nil else { return }
         let number = descriptor.number
         do throws(SystemError) {
-            var rest = lines[...]
+            var rest = lines
             while !rest.isEmpty {
-                let count = try rest.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-                    try system("write") { Glibc.write(number, bytes.baseAddress, bytes.count) }
-                }
-                rest = rest.dropFirst(count)
+                let count = try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
         } catch {
             failure = error

@@ -16,6 +16,9 @@ import TransferTestSupport
     /// One session of so many has TLS.
     private static let securedOneIn: UInt64 = 4
 
+    /// One session of so many wants receipts. Its server has to sync what it stores.
+    private static let receiptedOneIn: UInt64 = 5
+
     /// TRANSFER_WIRE_SESSIONS sessions, from the seed TRANSFER_WIRE_SEED on. `scripts/run-tests.sh` plays 1,000 of them
     /// in a process of their own: they would slow down the other tests of this one.
     @Test(.enabled(if: sessions != nil, "TRANSFER_WIRE_SESSIONS says how many"))
@@ -41,12 +44,15 @@ import TransferTestSupport
     private func play(
         _ seeds: Range<UInt64>, _ long: WireSet.LongFile, _ sources: TemporaryDirectory, _ tally: FaultTally
     ) async throws {
-        let servers = [try await server(.plaintext), try await server(.identity)]
+        let servers = [
+            try await server(.plaintext), try await server(.identity), try await server(.plaintext, .commit),
+        ]
         let sessions = seeds.map { seed in
             let isSecured = seed.isMultiple(of: Self.securedOneIn)
+            let wantsReceipts = !isSecured && seed.isMultiple(of: Self.receiptedOneIn)
             return WireSession(
-                seed, server: servers[isSecured ? 1 : 0], isSecured: isSecured, long: long, sources: sources,
-                tally: tally)
+                seed, server: servers[isSecured ? 1 : wantsReceipts ? 2 : 0], isSecured: isSecured,
+                wantsReceipts: wantsReceipts, long: long, sources: sources, tally: tally)
         }
         let problems = try await run(sessions)
         for problem in problems { Issue.record("\(problem)") }
@@ -57,11 +63,13 @@ import TransferTestSupport
         }
     }
 
-    private func server(_ security: ServerConfiguration.Security) async throws -> RunningServer {
+    private func server(
+        _ security: ServerConfiguration.Security, _ durability: Durability = .none
+    ) async throws -> RunningServer {
         try await RunningServer(in: TemporaryDirectory()) { configuration in
             configuration.security = security
             configuration.access = .everyone
-            configuration.durability = .none
+            configuration.durability = durability
             // TLS takes longer, and without optimisation much longer.
             configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 900)
             configuration.timeouts.heartbeat = .milliseconds(100)

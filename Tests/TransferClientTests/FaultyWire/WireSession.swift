@@ -26,11 +26,13 @@ struct WireSession {
 
     /// - Parameters:
     ///   - isSecured: whether that server wants TLS.
+    ///   - wantsReceipts: for servers that give them.
     ///   - long: a file that travels in parts, for sessions that push one.
     ///   - sources: for the files of all sessions.
     ///   - tally: counts the faults.
     init(
-        _ seed: UInt64, server: RunningServer, isSecured: Bool, long: WireSet.LongFile, sources: TemporaryDirectory,
+        _ seed: UInt64, server: RunningServer, isSecured: Bool, wantsReceipts: Bool, long: WireSet.LongFile,
+        sources: TemporaryDirectory,
         tally: FaultTally
     ) {
         var generator = SplitMix64(seed: seed)
@@ -45,6 +47,7 @@ struct WireSession {
         configuration.handshakeTimeout = 0.4
         configuration.silenceTimeout = 0.4
         configuration.retryFor = 0.5
+        configuration.wantsReceipts = wantsReceipts
         self.configuration = configuration
     }
 

@@ -2,6 +2,7 @@ import Glibc
 import TransferClient
 import TransferCodec
 import TransferProtocol
+import TransferReceipts
 import TransferTestSupport
 
 /// What a session over the faulty wire pushes.
@@ -124,7 +125,16 @@ extension WireSet {
         }
         guard report.digest == ContentDigester.digest(.xxh128, content) else { return "\(name): another digest" }
         guard server.holds(content, at: path) else { return "\(name): \(report.result) as \(path), which it is not" }
-        return nil
+        return report.receipt.flatMap { problem($0, report) }.map { "\(name): \($0)" }
+    }
+
+    /// What is wrong with a receipt that was taken for a good one.
+    private func problem(_ signed: SignedReceipt, _ report: UploadReport) -> String? {
+        let receipt = signed.receipt
+        guard receipt.uploadID == report.uploadID, receipt.path.string == report.storedPath,
+            receipt.digest == report.digest, receipt.size == report.size, receipt.result == report.result
+        else { return "a receipt for something else" }
+        return (try? ReceiptVerifier().verify(signed)) == nil ? "a receipt that does not verify" : nil
     }
 
     private func name(of report: UploadReport) -> String {

@@ -1,0 +1,40 @@
+import TransferKeys
+package import TransferProtocol
+
+/// Makes the receipts that a server has signed together, from what the client knows of the uploads, and verifies them: with
+/// one look at the signature for all.
+///
+/// It belongs to one task at a time.
+package final class BatchVerifier {
+    private let server: ServerKey
+    private let hasher = TreeHasher()
+
+    /// - Parameter server: whose receipts these have to be.
+    package init(_ server: ServerKey) {
+        self.server = server
+    }
+
+    /// - Parameters:
+    ///   - frame: what the server says of all of them.
+    ///   - uploads: `frame.count` of them, in the order of their results.
+    /// - Returns: a receipt for each, all good.
+    /// - Throws: `notSigned` when the server has signed something else; `unknownVersion`, `malformed`.
+    package func verify(
+        _ frame: Receipts, of uploads: [ReceiptIssuer.Acknowledged]
+    ) throws(ReceiptFault) -> [SignedReceipt] {
+        guard frame.version == Receipts.receiptVersion else { throw .unknownVersion }
+        guard let time = ReceiptTime(milliseconds: frame.time) else { throw .malformed("no time") }
+        guard uploads.count == frame.count else { throw .malformed("\(frame.count) for \(uploads.count) uploads") }
+        let terms = BatchTerms(firstNumber: frame.number, sender: frame.sender, time: time, server: server)
+        var ending: ReceiptEnding?
+        let receipts = uploads.indices.map { terms.receipt(uploads[$0], at: $0) }
+        let texts = receipts.map { $0.text(&ending) }
+        let tree = MerkleTree(texts.map { hasher.leaf($0) }, hasher)
+        let message = SignedReceipt.signedMessage(treeSize: UInt32(receipts.count), root: tree.root)
+        guard server.verifies(frame.signature, of: message) else { throw .notSigned }
+        return receipts.indices.map { index in
+            SignedReceipt(
+                receipts[index], text: texts[index], index: UInt32(index), in: tree, signature: frame.signature)
+        }
+    }
+}
