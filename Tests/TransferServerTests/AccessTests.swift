@@ -253,13 +253,19 @@ extension ServerTests {
                 let client = try server.securedClient(pair)
                 let (content, id): ([UInt8], UploadID) = ([1, 2, 3], .random())
                 client.send(Frames.hello(features: .receipts) + Frames.upload("a", content, id: id))
-                let result = try client.result()
+                guard case .message(.welcome(let welcome)) = try client.next(), let key = welcome.serverKey else {
+                    throw RawClient.Failure(description: "no key")
+                }
+                let serverKey = try #require(ServerKey(key))
+                let first = try #require(try client.receipted(by: serverKey) { _ in "a" }.first)
+                let result = first.result
                 #expect(result.code == .committed && result.id == id && result.storedPath == nil)
                 #expect(server.content("in/camera/a") == content)
-                let receipt = try SignedReceipt(decoding: #require(result.receipt)).receipt
+                let receipt = first.signed.receipt
                 #expect(receipt.path.string == "a" && receipt.uploadID == id && receipt.sender == "laptop")
                 client.send(Frames.upload("a", [4]))
-                #expect(try client.result().storedPath == "a-1")
+                let second = try #require(try client.receipted(by: serverKey) { _ in nil }.first)
+                #expect(second.result.storedPath == "a-1")
                 client.send(Frames.encoded(.lookup(Lookup([id], digest: .xxh128))))
                 let found = try client.result()
                 #expect(found.id == id && found.storedPath == "a")
