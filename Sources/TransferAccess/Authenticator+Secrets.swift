@@ -11,8 +11,11 @@ extension Authenticator {
         if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
         guard let secret else { throw .wrongToken }
         let wrong: Refusal = secret.kind == .pairing ? .wrongCode : .wrongToken
-        // An id that is not there costs no computing, and is answered as late as a wrong secret.
-        guard let entry = lists.tokens[secret.id], entry.kind == secret.kind else { throw wrong }
+        // An id that is not there costs no computing, and is answered as one with a wrong secret is: also when too many
+        // are being hashed.
+        guard let entry = lists.tokens[secret.id], entry.kind == secret.kind else {
+            throw state.withLock({ $0.hashing < Self.mostHashing }) ? wrong : .tooManyAtOnce
+        }
         guard try isRight(secret, of: entry) else { throw wrong }
         guard !entry.options.hasExpired(at: now) else {
             throw secret.kind == .pairing ? wrong : .expired(entry.name, entry.options)

@@ -12,7 +12,7 @@ package struct SecretHash: Equatable, Sendable {
     private let salt: [UInt8]
     private let hash: [UInt8]
 
-    /// N = 2^15 and r = 8: 32 MiB and 72 ms on the machine that this was measured on (median, OpenSSL 3.0, one core).
+    /// N = 2^15 and r = 8: 32 MiB and 72 ms on the machine that this was measured on (best of 5, OpenSSL 3.0, one core).
     /// OWASP's Password Storage Cheat Sheet has p = 3 with them, for passwords that people choose; a secret of 160
     /// random bits cannot be guessed at any cost, so this is there only in case that the generator of secrets was bad.
     private static let defaultLogN: UInt64 = 15

@@ -87,6 +87,8 @@ import TransferSystem
             try authenticator.decide(.remote(nil, token: token.text)).get()
         }
         #expect(refusal?.code == .busy && refusal?.retryAfter != nil)
+        // An id that is not there is told apart by nothing.
+        #expect(authenticator.refusal(.remote(nil, token: AccessSecret.random(.token).text)) == .busy)
         authenticator.state.withLock { $0.hashing = 0 }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
         // What was found right is not hashed again.
