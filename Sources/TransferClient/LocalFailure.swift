@@ -22,6 +22,11 @@ struct LocalFailure: Error, Equatable {
     static let connectionLost = LocalFailure(
         code: .connectionLost, message: "Not acknowledged: the connection was lost.")
 
+    /// - Parameter code: what the server said of the whole connection.
+    static func refused(_ code: ResultCode) -> LocalFailure {
+        LocalFailure(code: code, message: "Not acknowledged: the server refused.")
+    }
+
     static let changed = LocalFailure(
         code: .sourceChanged, message: "The file changed while it was read; push it again when it is at rest.")
 

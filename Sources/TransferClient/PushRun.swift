@@ -232,7 +232,9 @@ extension PushRun {
 
 extension PushRun {
     private func refused(_ result: UploadResult, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        await giveUp(session, refusal(result))
+        let failure = refusal(result)
+        guard failure.reason == .refused else { return await giveUp(session, failure) }
+        return await giveUp(session, failure, .refused(result.code))
     }
 
     private func refusal(_ result: UploadResult) -> PushFailure {
