@@ -1,0 +1,19 @@
+/// What can be fuzzed.
+package enum FuzzTarget: String, CaseIterable, Sendable {
+    /// The frame parser, however its bytes are cut.
+    case frames
+    /// Every message, decoded and encoded again.
+    case messages
+    /// The server's side of a connection.
+    case server
+    /// The client's side of a connection.
+    case client
+    /// Inflating, with all libraries that are there.
+    case inflate
+    /// Paths of clients, and the store that resolves them.
+    case paths
+    /// Receipts in both forms, their verification, and keys as people write them.
+    case receipts
+    /// The command line, sizes, durations, addresses, and text that is shown.
+    case arguments
+}
