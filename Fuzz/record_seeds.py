@@ -8,7 +8,10 @@ Writes to Fuzz/seeds, in place of what an earlier run wrote there. Each target's
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -59,6 +62,45 @@ KEYS = [
     "-----END PUBLIC KEY-----\n",
 ]
 
+# Behind lines that the program wrote itself: `KEY` and `HASH` stand for what is in one of those.
+LINES = [
+    "# comment\n\n \t\n",
+    "ed25519 KEY a\ned25519 KEY b\r\n",
+    '\ted25519  KEY\tAlice  "B" é \n',
+    'folder="a\\\\b/\\"c\\"",quota=1.5G,max-upload=10MB,expires=2027-01-01,read-only ed25519 KEY x\n',
+    "read-only,write-only ed25519 KEY x\n",
+    "quota=1,quota=2 ed25519 KEY x\n",
+    'folder="../a" ed25519 KEY x\n',
+    'folder="a ed25519 KEY x\n',
+    "no-such=1 ed25519 KEY x\n",
+    "token abcdefgh HASH a\npairing abcdefgh HASH b\n",
+    "expires=1970-01-01T00:00:00Z token 01234567 HASH a",
+    "folder=a token 01234567 $scrypt$ln=20,r=8,p=1$$ a\n",
+]
+FIELDS = [
+    "2026-12-31T23:59:59Z", "9999-12-31", "1970-01-01", "2024-02-29", "2023-02-29T00:00:00Z", "2026-12-31T24:00:00Z",
+    "2026-12-31t00:00:00Z", "+026-12-31", "transfer_yckkshzn_94azq7b4yg1jhwd8y888gqs1t24jfb8n",
+    "PAIR_p199mhyy_zwrwyz1ymvrmjm1822c3fz8b1a4g67z8", "pair_p199mhyy_",
+]
+LINKS = [
+    "transfer://nas.local", "transfer://[::1]:5288/a%20b/c#", "transfer://127.0.0.1:65535/", "transfer://h/%2e%2e",
+    "transfer://h:0", "transfer://a/%C3%A9/", "transfer://[fe80::1%25eth0]", "transfer://-a", "transfer://a#key=",
+    "transfer://a#code=transfer_yckkshzn_94azq7b4yg1jhwd8y888gqs1t24jfb8n", "transfer://a#x=1", "transfer://a#,,",
+    "transfer://a_b.c-d:80//x//y#key=H-YzOcZXEQSvqbP-cDBtmfnw2CAWwtoH1F2csVfGSfA",
+]
+SERVERS = [
+    "# comment\nnas.local:5288 FINGERPRINT\n\n[::1]:5288\tFINGERPRINT",
+    "a:1 FINGERPRINT\r\nb:2 FINGERPRINT\r\n", "# a\r\nb:2 FINGERPRINT\n", " a FINGERPRINT \n",
+    "a FINGERPRINT\na FINGERPRINT\n", "a FINGERPRINT b\n", "a SHA256:x\n", "unix:/tmp/é FINGERPRINT\n",
+]
+
+# Seeds of `tls` without a conversation: what to do, bytes that the client and the server say, changes (see `Interference`).
+TLS = [
+    [0, 1, 0, 9], [0, 0, 0, 0], [4, 0, 9, 3], [8, 2, 0, 80], [12, 255, 255, 255], [1, 0, 9, 3, 0, 1, 0, 1],
+    [0, 0, 9, 3, 0, 6, 0, 2], [0, 0, 9, 3, 1, 80, 0, 128], [1, 16, 0, 9, 3, 0, 2, 1], [0, 16, 0, 9, 5, 0, 255, 0],
+    [9, 0, 9, 3, 0, 60, 2, 22, 0, 0, 1, 255],
+]
+
 
 class Proxy:
     """Hands every connection on to the server and keeps what both sides say."""
@@ -95,10 +137,12 @@ class Proxy:
 
 
 def _pump(source: socket.socket, sink: socket.socket, kept: bytearray) -> None:
-    while data := source.recv(1 << 16):
-        kept += data
-        sink.sendall(data)
-    sink.shutdown(socket.SHUT_WR)
+    # Either side may be gone before the other has said all.
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            kept += data
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
 
 
 def pushes(directory: Path) -> Iterator[list[str]]:
@@ -208,12 +252,72 @@ def record(transfer: Path, directory: Path) -> None:
     keep("receipts", b"\x01" + b"".join(lines.read_bytes().splitlines(keepends=True)[:5]))
 
 
+def record_access(transfer: Path, directory: Path) -> None:
+    """Lists and links as the program writes them."""
+    served = directory / "access"
+    served.mkdir()
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
+
+    def run(*arguments: str) -> str:
+        command = [str(transfer), *arguments]
+        done = subprocess.run(command, env=environment, check=True, timeout=PATIENCE, capture_output=True, text=True)
+        return done.stdout
+
+    key = run("key").split()[1]
+    bounds = ["--folder", 'a "b"/c', "--quota", "1.5G", "--write-only", "--expires", "2027-01-01"]
+    run("access", "add", "--dir", str(served), "--name", "Alice B", *bounds, f"ed25519 {key} alice")
+    run("access", "token", "create", "--dir", str(served), "--name", "ci", "--read-only")
+    pairing = run("access", "pair", "--dir", str(served), "--advertise", "nas.local", "--folder", "x/y")
+    keys, tokens = ((served / ".transfer" / name).read_bytes() for name in ("authorized_keys", "tokens"))
+    hashed = re.search(rb"\$scrypt\S+", tokens)
+    assert hashed is not None, "no hash"
+    for lines in LINES:
+        content = lines.encode().replace(b"KEY", key.encode()).replace(b"HASH", hashed[0])
+        keep("access", (b"\x01" if b"token" in content else b"\0") + content)
+        keep("access", b"\x02" + b"".join(line + b"\0" for line in content.splitlines()))
+    keep("access", b"\0" + keys)
+    keep("access", b"\x01" + tokens)
+    keep("access", b"\x03" + b"".join(text + b"\0" for text in [*(field.encode() for field in FIELDS), hashed[0]]))
+    for link in [*re.findall(r"transfer://[^']+", pairing), *LINKS]:
+        keep("links", link.encode() + b"\0")
+
+
+def record_tls(transfer: Path, directory: Path) -> None:
+    """What both sides of an encrypted conversation say, and the list of servers afterwards."""
+    listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
+    command = [str(transfer), "serve", "--dir", str(directory / "tin"), "--listen", f"unix:{listen}"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+    assert server.stderr is not None
+    try:
+        while b"istening" not in server.stderr.readline():
+            assert server.poll() is None, "the server has ended"
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        proxy = Proxy(relay, listen)
+        push = [str(transfer), "push", "--trust-new", "--quiet", "--to", f"unix:{relay}", "--text", "Hello"]
+        subprocess.run(push, check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL, env=environment)
+        for client, said in proxy.take():
+            keep("tls", b"\x02" + client)
+            keep("tls", b"\x03" + said)
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+    content = known.read_bytes()
+    fingerprint = content.split()[-1]
+    for number, lines in enumerate(SERVERS):
+        keep("known-servers", b"b:%d\0" % number + lines.encode().replace(b"FINGERPRINT", fingerprint))
+    for address in (b"nas.local:5288", b"", b"# a", b"a b", b"\xff", b"a\n"):
+        keep("known-servers", address + b"\0" + content)
+
+
 def main() -> None:
     transfer = Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent / ".build/release/transfer").resolve()
     for old in SEEDS.glob("*/*"):
         old.unlink()
     with tempfile.TemporaryDirectory() as directory:
         record(transfer, Path(directory))
+        record_access(transfer, Path(directory))
+        record_tls(transfer, Path(directory))
     for key in KEYS:
         keep("receipts", b"\x02" + key.encode())
     keep("receipts", bytes([3, 0, 1, 0, 100, 8, 0, 0, 17, 0, 1]))
@@ -222,6 +326,8 @@ def main() -> None:
     # What no conversation here has: ping, pong, abort, and blocks that the server has.
     for body in (b"\x02" + bytes(8), b"\x03" + bytes(8), b"\x09", b"\x0d" + bytes(16 + 8) + b"\0\1\1" + bytes(16)):
         keep("messages", body)
+    for numbers in TLS:
+        keep("tls", bytes(numbers))
     for number, paths in enumerate(PATHS):
         keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
     for task, texts in ARGUMENTS:

@@ -8,9 +8,7 @@ enum ArgumentTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
         let task = input.byte() % 4
-        var texts: [String] = []
-        // As the runtime does it with arguments that are not UTF-8.
-        while !input.isEmpty { texts.append(String(decoding: input.upTo(0), as: UTF8.self)) }
+        let texts = input.texts()
         switch task {
         case 0: try readArguments(texts)
         case 1: for text in texts { try readQuantities(text) }
@@ -30,7 +28,7 @@ enum ArgumentTarget {
             guard case .run(let arguments) = invocation else { return }
             for flag in arguments.command.flags { ask(arguments, flag.name) }
         } catch {
-            try check(shown: error.report.dropLast(), isOneLine: false)
+            try require(shown: String(error.report.dropLast()), isOneLine: false)
         }
     }
 
@@ -58,20 +56,8 @@ enum ArgumentTarget {
     }
 
     private static func show(_ text: String) throws(Finding) {
-        try check(shown: text.escapedForDisplay[...], isOneLine: true)
-        try check(shown: JSONValue.string(text).text[...], isOneLine: true)
-        if let path = try? RelativePath(text) { try check(shown: path.description[...], isOneLine: true) }
-    }
-
-    /// Nothing in it steers a terminal.
-    private static func check(shown text: Substring, isOneLine: Bool) throws(Finding) {
-        let isSafe = text.unicodeScalars.allSatisfy { scalar in
-            switch scalar.properties.generalCategory {
-            case .control: scalar == "\n" && !isOneLine
-            case .lineSeparator, .paragraphSeparator: false
-            default: !scalar.properties.isBidiControl
-            }
-        }
-        try require(isSafe, "Shown as it is: \(text.debugDescription)")
+        try require(shown: text.escapedForDisplay)
+        try require(shown: JSONValue.string(text).text)
+        if let path = try? RelativePath(text) { try require(shown: path.description) }
     }
 }

@@ -21,6 +21,13 @@ struct FuzzInput {
         return Array(part)
     }
 
+    /// Takes what is left as texts with a NUL after each, as the runtime does it with arguments that are not UTF-8.
+    mutating func texts() -> [String] {
+        var texts: [String] = []
+        while !isEmpty { texts.append(String(decoding: upTo(0), as: UTF8.self)) }
+        return texts
+    }
+
     mutating func rest() -> [UInt8] {
         defer { bytes = [] }
         return Array(bytes)

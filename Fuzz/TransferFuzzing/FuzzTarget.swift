@@ -16,4 +16,12 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case receipts
     /// The command line, sizes, durations, addresses, and text that is shown.
     case arguments
+    /// Lists of who may come in, with their options, and secrets.
+    case access
+    /// Links for the first contact with a server.
+    case links
+    /// The client's list of servers that it knows.
+    case knownServers = "known-servers"
+    /// TLS, with a peer or somebody between who says anything.
+    case tls
 }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// One TLS conversation, without the connection: ciphertext is given and taken in memory of the caller, and nothing here
 /// waits. Belongs to whoever is isolated to its connection's loop.
-final class TLSSession {
+package final class TLSSession {
     /// How far a call came.
     enum Step: Equatable {
         case done
@@ -29,7 +29,7 @@ final class TLSSession {
     ///   - name: of the server that a client means; a name or an address in digits.
     ///   - judge: whether a client takes the server for the right one.
     /// - Throws: when memory has run out.
-    init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws(TLSFault) {
+    package init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws(TLSFault) {
         guard let raw = SSL_new(context.raw) else { throw .taken() }
         self.context = context
         self.raw = raw
