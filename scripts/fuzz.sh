@@ -41,9 +41,9 @@ fuzz() {
     echo "== $target, $seconds s"
     local kept=("Fuzz/seeds/$target")
     [[ ! -d Fuzz/crashes/$target ]] || kept+=("Fuzz/crashes/$target")
-    if TRANSFER_FUZZ_TARGET=$target TMPDIR=$scratch SWIFT_BACKTRACE=enable=no .build/fuzz/release/transfer-fuzz -max_total_time="$seconds" \
-        -max_len="$longest" -timeout="$patience" -rss_limit_mb="$memory" -artifact_prefix="$findings/" \
-        -print_final_stats=1 "$corpus" "${kept[@]}" >"$scratch/log" 2>&1; then
+    if TRANSFER_FUZZ_TARGET=$target TMPDIR=$scratch SWIFT_BACKTRACE=enable=no .build/fuzz/release/transfer-fuzz \
+        -max_total_time="$seconds" -max_len="$longest" -timeout="$patience" -rss_limit_mb="$memory" \
+        -artifact_prefix="$findings/" -print_final_stats=1 "$corpus" "${kept[@]}" >"$scratch/log" 2>&1; then
         grep -E 'DONE|number_of_executed_units|peak_rss_mb' "$scratch/log"
         return
     fi
