@@ -84,7 +84,7 @@ FIELDS = [
 ]
 LINKS = [
     "transfer://nas.local", "transfer://[::1]:5288/a%20b/c#", "transfer://127.0.0.1:65535/", "transfer://h/%2e%2e",
-    "transfer://h:0", "transfer://a/%C3%A9/", "transfer://[fe80::1%25eth0]", "transfer://-a", "transfer://a#key=",
+    "transfer://h:0", "transfer://h/100%25", "transfer://a/%C3%A9/", "transfer://[fe80::1%25eth0]", "transfer://-a", "transfer://a#key=",
     "transfer://a#code=transfer_yckkshzn_94azq7b4yg1jhwd8y888gqs1t24jfb8n", "transfer://a#x=1", "transfer://a#,,",
     "transfer://a_b.c-d:80//x//y#key=H-YzOcZXEQSvqbP-cDBtmfnw2CAWwtoH1F2csVfGSfA",
 ]

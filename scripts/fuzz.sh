@@ -3,7 +3,7 @@
 #
 # usage: fuzz.sh SECONDS [TARGET...]    targets are named like the directories in Fuzz/seeds; without any, all of them
 #
-# What was learnt stays in .build/fuzz/corpus, and the next run goes on from there.
+# What was learnt stays in .build/fuzz/corpus, and the next run goes on from there. keep-fuzz-corpus.sh keeps it for good.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -39,8 +39,10 @@ fuzz() {
     local target=$1 corpus=.build/fuzz/corpus/$1 findings=.build/fuzz/findings/$1
     mkdir -p "$corpus" "$findings"
     echo "== $target, $seconds s"
-    local kept=("Fuzz/seeds/$target")
-    [[ ! -d Fuzz/crashes/$target ]] || kept+=("Fuzz/crashes/$target")
+    local kept=("Fuzz/seeds/$target") directory
+    for directory in Fuzz/{corpus,crashes}/"$target"; do
+        [[ ! -d $directory ]] || kept+=("$directory")
+    done
     if TRANSFER_FUZZ_TARGET=$target TMPDIR=$scratch SWIFT_BACKTRACE=enable=no .build/fuzz/release/transfer-fuzz \
         -max_total_time="$seconds" -max_len="$longest" -timeout="$patience" -rss_limit_mb="$memory" \
         -artifact_prefix="$findings/" -print_final_stats=1 "$corpus" "${kept[@]}" >"$scratch/log" 2>&1; then

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferFuzzing
 
-/// Every seed, and every input that has broken something, through the targets that the fuzzer runs.
+/// Every seed, what the fuzzer has learnt, and every input that has broken something, through the targets that the fuzzer runs.
 ///
 /// `TRANSFER_FUZZ_CORPUS` names a directory with more of them, such as `.build/fuzz/corpus`.
 @Suite struct CorpusTests {
@@ -12,7 +12,7 @@ import TransferTestSupport
 
     private static func inputs(_ target: FuzzTarget) -> [String] {
         let more = getenv("TRANSFER_FUZZ_CORPUS").map { String(cString: $0) }
-        return [fuzz + "/seeds", fuzz + "/crashes", more].compactMap(\.self).flatMap { directory in
+        return [fuzz + "/seeds", fuzz + "/corpus", fuzz + "/crashes", more].compactMap(\.self).flatMap { directory in
             let directory = "\(directory)/\(target.rawValue)"
             return names(in: directory).sorted().map { "\(directory)/\($0)" }
         }
