@@ -13,8 +13,11 @@ shift
 # Bytes of an input: longer ones are slower and say no more. Two times the longest path.
 readonly longest=8192
 
-# Seconds that one input may take, and MiB of memory that the process may, most of which the address sanitizer holds back.
-readonly patience=20 memory=2048
+# Seconds that one input may take: inputs take milliseconds, but a machine that was suspended meanwhile takes time too.
+readonly patience=300
+
+# MiB of memory that the process may take, most of which the address sanitizer holds back.
+readonly memory=2048
 
 if (($# > 0)); then
     targets=("$@")
