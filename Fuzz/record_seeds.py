@@ -43,13 +43,20 @@ PATHS = [
 ]
 
 ARGUMENTS = [
-    (0, ["push", "photo.png"]), (0, ["push", "-", "--name", "logs.tar"]), (0, ["push", "--to=nas.local:5288/a", "a", "b"]),
+    (0, ["push", "photo.png"]), (0, ["push", "-", "--name", "logs.tar"]),
+    (0, ["push", "--to=nas.local:5288/a", "a", "b"]),
     (0, ["push", "--retry-for", "1.5h", "--lanes", "4", "--compress=zlib", "--compress-level", "9", "a"]),
     (0, ["push", "--json", "-q", "--on-conflict", "skip", "--digest", "sha256", "--kind", "text", "--", "-a"]),
     (0, ["serve", "--dir", "/srv/in", "--listen", "[::]:5288", "--quota", "1.5GiB", "--min-free", "10GB"]),
     (0, ["receipt", "verify", "r.jsonl", "--key", "SHA256:x"]), (0, ["receipt", "shwo"]), (0, ["verify", "--repair"]),
     (0, ["help", "push"]), (0, ["--version"]), (0, ["psuh"]), (0, ["push", "--nmae", "x"]), (0, ["-h", "serve"]),
-    (1, ["500", "64K", "1.5G", "10MB", "8EiB", "9223372036854775807", "0.000000000000000001T", "500ms", "20s", "10000d"]),
+    (0, ["access", "add", "--dir", "/srv/in", "--folder", "a b", "--expires", "30d", "--write-only", "ed25519 KEY x"]),
+    (0, ["access", "token", "create", "--name", "ci", "--quota", "20G"]), (0, ["access", "tokn"]), (0, ["access"]),
+    (0, ["access", "pair", "--qr", "--advertise", "nas.local:1"]), (0, ["trust", "remove", "nas.local"]),
+    (0, ["key", "new"]),
+    (0, ["push", "--to", "transfer://nas.local:5288/a#key=x", "--trust-new", "--server-key", "SHA256:x", "a"]),
+    (1, ["500", "64K", "1.5G", "10MB", "8EiB", "9223372036854775807"]),
+    (1, ["0.000000000000000001T", "500ms", "20s", "10000d"]),
     (2, ["127.0.0.1:5288", "[::1]:5288/a/b", "unix:/tmp/a", ":1", "host", "fe80::1%eth0", "host:65536", "[::1]", "a/"]),
     (3, ["a\nb", "\x1b[31m", "\u202egpj.exe", "\u2028", "\u0085", "\\", "\"", "\u061c", "\u00ad", "\U000e0001"]),
 ]
@@ -84,7 +91,8 @@ FIELDS = [
 ]
 LINKS = [
     "transfer://nas.local", "transfer://[::1]:5288/a%20b/c#", "transfer://127.0.0.1:65535/", "transfer://h/%2e%2e",
-    "transfer://h:0", "transfer://h/100%25", "transfer://a/%C3%A9/", "transfer://[fe80::1%25eth0]", "transfer://-a", "transfer://a#key=",
+    "transfer://h:0", "transfer://h/100%25", "transfer://a/%C3%A9/", "transfer://[fe80::1%25eth0]", "transfer://-a",
+    "transfer://a#key=",
     "transfer://a#code=transfer_yckkshzn_94azq7b4yg1jhwd8y888gqs1t24jfb8n", "transfer://a#x=1", "transfer://a#,,",
     "transfer://a_b.c-d:80//x//y#key=H-YzOcZXEQSvqbP-cDBtmfnw2CAWwtoH1F2csVfGSfA",
 ]
@@ -94,7 +102,7 @@ SERVERS = [
     "a FINGERPRINT\na FINGERPRINT\n", "a FINGERPRINT b\n", "a SHA256:x\n", "unix:/tmp/é FINGERPRINT\n",
 ]
 
-# Seeds of `tls` without a conversation: what to do, bytes that the client and the server say, changes (see `Interference`).
+# Seeds of `tls` without a conversation: what to do, how much each side says, changes (see `Interference`).
 TLS = [
     [0, 1, 0, 9], [0, 0, 0, 0], [4, 0, 9, 3], [8, 2, 0, 80], [12, 255, 255, 255], [1, 0, 9, 3, 0, 1, 0, 1],
     [0, 0, 9, 3, 0, 6, 0, 2], [0, 0, 9, 3, 1, 80, 0, 128], [1, 16, 0, 9, 3, 0, 2, 1], [0, 16, 0, 9, 5, 0, 255, 0],
