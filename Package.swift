@@ -60,8 +60,8 @@ let package = Package(
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
-                "TransferStore", "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
+                "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
             ]),
         library(
             "TransferClient",
@@ -93,7 +93,8 @@ let package = Package(
         tests("TransferFuzzing", uses: ["TransferCLI"]),
 
         .target(
-            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL"], path: "Tests/TransferTestSupport",
+            name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "TransferIO"],
+            path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
@@ -106,8 +107,8 @@ let package = Package(
         tests(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferStore",
-                "TransferCatalog",
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferIO",
+                "TransferStore", "TransferCatalog",
             ]),
         tests(
             "TransferClient",

@@ -27,17 +27,20 @@ enum KnownServersTarget {
             let end = line.last == UInt8(ascii: "\r") ? line.endIndex - 1 : line.endIndex
             let words = line[..<end].split { $0 == 0x20 || $0 == 0x09 }
             guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
-            guard words.count == 2, let entry = entry(words[0], words[1]) else { return nil }
+            let isOwn = words.count == 3 && words[2].elementsEqual("#serve".utf8)
+            guard words.count == 2 || isOwn, let entry = entry(words[0], words[1], isOwn) else { return nil }
             entries.append(entry)
         }
         return entries
     }
 
-    private static func entry(_ address: ArraySlice<UInt8>, _ key: ArraySlice<UInt8>) -> KnownServers.Entry? {
+    private static func entry(
+        _ address: ArraySlice<UInt8>, _ key: ArraySlice<UInt8>, _ isOwn: Bool
+    ) -> KnownServers.Entry? {
         guard let text = String(validating: address, as: UTF8.self), isKept(text),
             let fingerprint = String(validating: key, as: UTF8.self).flatMap({ KeyFingerprint($0) })
         else { return nil }
-        return KnownServers.Entry(address: text, fingerprint: fingerprint)
+        return KnownServers.Entry(address: text, fingerprint: fingerprint, isOwn: isOwn)
     }
 
     private static func isKept(_ address: String) -> Bool {
@@ -60,5 +63,21 @@ enum KnownServersTarget {
         try require((try? list.remove(address)) == true, "'\(address)' cannot be removed.")
         try require((try? list.entries()) == others, "Removing '\(address)' changes others.")
         try require(entries(Files.content(list.path) ?? []) == others, "The file says something else.")
+        try addOwn(address, to: list, others)
+    }
+
+    /// A server of this user that writes for itself changes nothing that was not written so.
+    private static func addOwn(
+        _ address: String, to list: KnownServers, _ others: [KnownServers.Entry]
+    ) throws(Finding) {
+        let entry = KnownServers.Entry(address: address, fingerprint: fingerprint, isOwn: true)
+        try require((try? list.addOwn(fingerprint, at: [address])) == [], "'\(address)' is said to be another.")
+        guard let after = try? list.entries() else { throw Finding("What a server wrote cannot be read.") }
+        try require(after.last == entry, "'\(address)' is not there.")
+        try require(after.filter { !$0.isOwn } == others.filter { !$0.isOwn }, "A server changes what others wrote.")
+        let contrary = KnownServers.Entry(address: address, fingerprint: KeyFingerprint(of: [1]))
+        try require((try? list.add(contrary)) != nil, "'\(address)' cannot be added.")
+        try require((try? list.addOwn(fingerprint, at: [address])) == [contrary], "A server overrules its user.")
+        try require((try? list.fingerprint(of: address)) == contrary.fingerprint, "A server overrules its user.")
     }
 }

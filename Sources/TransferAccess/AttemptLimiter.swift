@@ -1,4 +1,5 @@
 package import TransferProtocol
+package import TransferSystem
 
 /// Slows down whoever tries to get in and fails. It never asks for the time.
 ///
@@ -29,7 +30,7 @@ package struct AttemptLimiter: Sendable {
         var closedUntil: MonotonicTime
     }
 
-    private var records: [AddressGroup: Record] = [:]
+    private var records: [PeerNetwork?: Record] = [:]
 
     package init() {}
 
@@ -37,23 +38,23 @@ package struct AttemptLimiter: Sendable {
     var count: Int { records.count }
 
     /// How long an attempt from there is not listened to; nothing when it may try.
-    package func pause(for group: AddressGroup, at now: MonotonicTime) -> Interval? {
-        guard let record = records[group], now < record.closedUntil else { return nil }
+    package func pause(for network: PeerNetwork?, at now: MonotonicTime) -> Interval? {
+        guard let record = records[network], now < record.closedUntil else { return nil }
         return record.closedUntil - now
     }
 
     /// An attempt failed.
-    package mutating func fail(_ group: AddressGroup, at now: MonotonicTime) {
-        if records[group] == nil, records.count >= Self.mostAddresses { makeRoom(at: now) }
-        let earlier = records[group].flatMap { isForgotten($0, at: now) ? nil : $0.failures } ?? 0
+    package mutating func fail(_ network: PeerNetwork?, at now: MonotonicTime) {
+        if records[network] == nil, records.count >= Self.mostAddresses { makeRoom(at: now) }
+        let earlier = records[network].flatMap { isForgotten($0, at: now) ? nil : $0.failures } ?? 0
         let failures = earlier + 1
         let pause = Self.pause(after: failures)
-        records[group] = Record(failures: failures, last: now, closedUntil: now + pause)
+        records[network] = Record(failures: failures, last: now, closedUntil: now + pause)
     }
 
     /// Somebody from there got in with a secret.
-    package mutating func succeed(_ group: AddressGroup) {
-        records[group] = nil
+    package mutating func succeed(_ network: PeerNetwork?) {
+        records[network] = nil
     }
 
     private static func pause(after failures: Int) -> Interval {

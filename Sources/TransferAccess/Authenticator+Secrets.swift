@@ -8,7 +8,7 @@ extension Authenticator {
         _ credentials: Credentials, _ secret: AccessSecret?, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
         _ now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> Admission {
-        if let pause = state.withLock({ $0.limiter.pause(for: credentials.group, at: time) }) { throw .paused(pause) }
+        if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
         guard let secret else { throw .wrongToken }
         let wrong: Refusal = secret.kind == .pairing ? .wrongCode : .wrongToken
         // An id that is not there costs no computing, and is answered as late as a wrong secret.
@@ -18,7 +18,7 @@ extension Authenticator {
             throw secret.kind == .pairing ? wrong : .expired(entry.name, entry.options)
         }
         let admission = secret.kind == .pairing ? try enrol(credentials, entry) : Admission(Grant(entry))
-        state.withLock { $0.limiter.succeed(credentials.group) }
+        state.withLock { $0.limiter.succeed(credentials.network) }
         return admission
     }
 

@@ -130,7 +130,7 @@ package final class Authenticator: Sendable {
         do throws(Refusal) {
             return try body()
         } catch {
-            if error.code.class == .access { state.withLock { $0.limiter.fail(credentials.group, at: time) } }
+            if error.code.class == .access { state.withLock { $0.limiter.fail(credentials.network, at: time) } }
             throw error
         }
     }

@@ -1,9 +1,10 @@
 package import TransferKeys
+package import TransferSystem
 
 /// What is known of a client when it asks to be let in.
 package struct Credentials: Sendable {
-    /// Where its attempts are counted.
-    package let group: AddressGroup
+    /// Where its attempts are counted; nothing for this machine.
+    package let network: PeerNetwork?
 
     /// Whether it is on this machine.
     package let isLocal: Bool
@@ -18,9 +19,9 @@ package struct Credentials: Sendable {
     package var hostName: String?
 
     package init(
-        group: AddressGroup, isLocal: Bool, key: PublicKey? = nil, token: String? = nil, hostName: String? = nil
+        network: PeerNetwork?, isLocal: Bool, key: PublicKey? = nil, token: String? = nil, hostName: String? = nil
     ) {
-        (self.group, self.isLocal) = (group, isLocal)
+        (self.network, self.isLocal) = (network, isLocal)
         (self.key, self.token, self.hostName) = (key, token, hostName)
     }
 }

@@ -3,11 +3,18 @@ import TransferSystem
 
 /// Finds the address under which other machines most likely reach this one.
 package enum HostAddress {
-    /// An IPv4 address where there is one that others can reach, otherwise an IPv6 address, without brackets.
+    /// A kind of address.
+    package enum Family: Sendable {
+        case ipv4, ipv6
+
+        fileprivate var number: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
+    }
+
+    /// The first of the kinds that the machine has an address of which others can reach; without brackets.
     ///
     /// - Returns: nothing for a machine without a network.
-    package static func best() -> String? {
-        [AF_INET, AF_INET6].lazy.compactMap { source(towards: $0) ?? firstOfInterfaces($0) }.first
+    package static func best(among families: [Family] = [.ipv4, .ipv6]) -> String? {
+        families.lazy.map(\.number).compactMap { source(towards: $0) ?? firstOfInterfaces($0) }.first
     }
 
     /// The address that packets to the rest of the world would leave from. Connecting a datagram socket sends nothing.

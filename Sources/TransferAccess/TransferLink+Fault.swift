@@ -10,7 +10,13 @@ extension TransferLink.Fault: CustomStringConvertible {
         case .token: "has an access token in it; give that by --token-file, and revoke this one"
         case .badCode: "has a pairing code that is cut or mistyped"
         case .badKey: "has a server's key that is cut or mistyped"
-        case .unknownField(let name): "has '\(name.escapedForDisplay)' in it, which this version doesn't know"
+        case .unknownField(let name) where Self.isWord(name): "has '\(name)' in it, which this version doesn't know"
+        case .unknownField: "has something in it that this version doesn't know"
         }
+    }
+
+    /// Anything else could be a secret in the wrong place.
+    private static func isWord(_ name: String) -> Bool {
+        name.utf8.count <= 16 && name.utf8.allSatisfy((UInt8(ascii: "a")...UInt8(ascii: "z")).contains)
     }
 }

@@ -1,45 +1,87 @@
 internal import COpenSSL
-import TransferKeys
+package import TransferKeys
 package import TransferProtocol
 
 /// Keeps the uploads of clients apart: the id that a client gives an upload is translated, where frames come in, to one
-/// that no other client can name. Everything behind that (parts to resume, known uploads, the catalog) knows the
-/// translated id alone, so none of it can forget to ask whose upload it is.
+/// that no other client can name, and back where frames leave. Everything between (parts to resume, known uploads, the
+/// catalog) knows the translated id alone, so none of it can forget to ask whose upload it is.
 ///
-/// The translation is SHA-256 over who the client is and its id, cut to the length of an id: to meet another client's
-/// upload, somebody would have to find a second preimage, and 128 bits are too many for that.
-package struct UploadScope: Sendable {
+/// The translation is AES-128 of the id, which is one block, under a key made of who the client is and a secret of the
+/// server. So two ids of one client stay two, the way back needs no table, and what other clients' ids become nobody can
+/// compute or aim at.
+///
+/// `@unchecked Sendable`: used by one thread at a time.
+package final class UploadScope: @unchecked Sendable {
+    private static let blockSize = 16
+
     /// Nothing where nobody is told apart.
-    private let prefix: [UInt8]?
+    private let inward: OpaquePointer?
+    private let outward: OpaquePointer?
 
-    /// Ids stay as they are: for a server that cannot tell its clients apart.
-    package static let shared = UploadScope(prefix: nil)
-
-    private init(prefix: [UInt8]?) {
-        self.prefix = prefix
+    /// Ids stay as they are: for clients that cannot be told apart.
+    package init() {
+        (inward, outward) = (nil, nil)
     }
 
     /// The uploads of one client, also after it comes back. A key that is admitted twice, as the owner's and in the
     /// list, is one client.
-    package init(_ source: Grant.Source) {
+    ///
+    /// - Parameter secret: of the server, the same for as long as unfinished uploads are to be found again.
+    package init(_ source: Grant.Source, secret: Bytes32) {
+        let text: [UInt8]
         switch source {
-        case .key(let key), .owner(let key): prefix = Array("transfer upload of key ".utf8) + key.raw.bytes
-        case .token(let id): prefix = Array("transfer upload of token \(id) ".utf8)
-        case .everyone: prefix = Array("transfer upload of anybody ".utf8)
+        case .key(let key), .owner(let key): text = Array("transfer uploads of key ".utf8) + key.raw.bytes
+        case .token(let id): text = Array("transfer uploads of token \(id)".utf8)
+        case .everyone:
+            (inward, outward) = (nil, nil)
+            return
         }
+        let key = Self.key(secret, text)
+        inward = Self.cipher(key, encrypts: true)
+        outward = Self.cipher(key, encrypts: false)
+    }
+
+    deinit {
+        EVP_CIPHER_CTX_free(inward)
+        EVP_CIPHER_CTX_free(outward)
     }
 
     /// The id that the server knows the upload by.
-    package func translated(_ id: UploadID) -> UploadID {
-        guard let prefix, id != .none else { return id }
-        var text = prefix
-        id.encode(into: &text)
-        let digest = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
+    package func inner(_ id: UploadID) -> UploadID { Self.translated(id, inward) }
+
+    /// The id that the client knows the upload by.
+    package func outer(_ id: UploadID) -> UploadID { Self.translated(id, outward) }
+
+    /// HMAC-SHA-256, cut to the length of a key of AES-128.
+    private static func key(_ secret: Bytes32, _ text: [UInt8]) -> [UInt8] {
+        let key = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
             var size: UInt32 = 0
-            let status = EVP_Digest(text, text.count, buffer.baseAddress, &size, EVP_sha256(), nil)
-            precondition(status == 1, "OpenSSL has no SHA-256")
+            let done = secret.withUnsafeBytes {
+                HMAC(EVP_sha256(), $0.baseAddress, Int32($0.count), text, text.count, buffer.baseAddress, &size)
+            }
+            precondition(done != nil, "OpenSSL has no HMAC")
             count = Int(size)
         }
-        return UploadID(derivedFrom: digest)
+        return Array(key.prefix(blockSize))
+    }
+
+    private static func cipher(_ key: [UInt8], encrypts: Bool) -> OpaquePointer {
+        guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
+        let status = EVP_CipherInit_ex(context, EVP_aes_128_ecb(), nil, key, nil, encrypts ? 1 : 0)
+        EVP_CIPHER_CTX_set_padding(context, 0)
+        precondition(status == 1, "OpenSSL has no AES")
+        return context
+    }
+
+    private static func translated(_ id: UploadID, _ cipher: OpaquePointer?) -> UploadID {
+        guard let cipher, id != .none else { return id }
+        var block: (UInt64, UInt64) = (id.high.bigEndian, id.low.bigEndian)
+        var size: Int32 = 0
+        let status = withUnsafeMutableBytes(of: &block) { bytes in
+            let pointer = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            return EVP_CipherUpdate(cipher, pointer, &size, pointer, Int32(blockSize))
+        }
+        precondition(status == 1 && size == blockSize, "OpenSSL's AES failed")
+        return UploadID(high: UInt64(bigEndian: block.0), low: UInt64(bigEndian: block.1))
     }
 }

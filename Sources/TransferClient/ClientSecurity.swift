@@ -1,4 +1,5 @@
 import TransferIO
+import TransferKeys
 import TransferSystem
 
 /// TLS of one client: what all its connections share, made when the first one needs it.
@@ -14,9 +15,12 @@ final class ClientSecurity: Sendable {
     /// That of the server, for certificates; nothing where it has none.
     let name: String?
 
+    private let key: KeyPair?
     private let context = Locked<Result<TLSContext, Fault>?>(nil)
 
-    init(_ trust: ServerTrust, _ server: ServerAddress) {
+    /// - Parameter key: what to show the server; nothing to show none.
+    init(_ trust: ServerTrust, _ server: ServerAddress, key: KeyPair?) {
+        self.key = key
         verifier = ServerVerifier(trust, address: server.server)
         name =
             switch server.endpoint {
@@ -43,7 +47,7 @@ final class ClientSecurity: Sendable {
             throw Fault(message: error.message)
         }
         do throws(TLSError) {
-            return try TLSContext.client()
+            return try TLSContext.client(key.map { .ed25519(seed: $0.secret.bytes) })
         } catch {
             throw Fault(message: error.message)
         }

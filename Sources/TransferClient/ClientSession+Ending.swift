@@ -33,7 +33,10 @@ extension ClientSession {
         await run.pool.run { [producer] in producer.stop() }
         // What is still being compared is asked about again.
         questions = [:]
-        guard case .lost = ending else { return }
+        switch ending {
+        case .lost, .paused: break
+        case .complete, .refused, .unsupported, .untrusted, .unknown, .fault, .cancelled, nil: return
+        }
         run.lanes.lookups.lost()
         let lost = takeUnacknowledged()
         hasLostParts = lost.contains(where: \.isShared)

@@ -3,6 +3,17 @@ import TransferProtocol
 
 /// TLS with the server, before anything is said.
 extension ClientSession {
+    /// What the client says first. Who it is concerns nobody who listens in.
+    var hello: Hello {
+        let configuration = run.configuration
+        let features: Features = configuration.wantsReceipts ? .receipts : []
+        var hello = Hello(agent: configuration.agent, features: features, run: run.number)
+        guard run.security != nil else { return hello }
+        hello.token = configuration.token
+        hello.clientName = configuration.machineName
+        return hello
+    }
+
     /// The first byte of a frame: this protocol without TLS.
     private static let bareFrame: UInt8 = 0
 

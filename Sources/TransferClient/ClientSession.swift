@@ -14,6 +14,8 @@ actor ClientSession {
         case complete
         /// It broke, or the server went; trying again can help.
         case lost(String)
+        /// The server lets nobody from here in for a while, and says for how long.
+        case paused(UploadResult)
         /// The server ended it and trying again cannot help.
         case refused(UploadResult)
         /// The server can't do what is wanted of it; a sentence.
@@ -123,8 +125,7 @@ actor ClientSession {
             stopTimer()
             return ending
         }
-        let features: Features = run.configuration.wantsReceipts ? .receipts : []
-        send(.hello(Hello(agent: run.configuration.agent, features: features, run: run.number)))
+        send(.hello(hello))
         let reader = Task(executorPreference: run.loop) { await self.readLoop() }
         let writer = Task(executorPreference: run.loop) { await self.writeLoop() }
         await produceLoop()
@@ -377,9 +378,14 @@ extension ClientSession {
         case .refused(let result):
             // It waited for a source in vain and did what it had to do: nothing that patience is there for.
             if result.code == .timedOut, hasConnected, machine.isSettled { hasProgressed = true }
-            end(result.code.isRetryable ? .lost(result.message) : .refused(result))
+            end(Self.ending(result))
         case .nothing: break
         }
+    }
+
+    private static func ending(_ refusal: UploadResult) -> Ending {
+        guard refusal.code.isRetryable else { return .refused(refusal) }
+        return refusal.code == .busy && refusal.retryAfter != nil ? .paused(refusal) : .lost(refusal.message)
     }
 
     private func welcomed(_ welcome: Welcome) {

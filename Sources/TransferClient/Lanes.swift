@@ -27,16 +27,29 @@ final class Lanes: @unchecked Sendable {
     private(set) var hasConnected = false
     private let limit: Int
     private var losses = 0
+    private let waitsForAnswer: Bool
+    private var isPutOff = false
     private var isClosed = true
 
-    /// - Parameter limit: lanes in all, the first one included.
-    init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: lanes in all, the first one included.
+    ///   - waitsForAnswer: whether no other is opened before the server has let the first one in. What is shown to be let
+    ///     in may work once only, and costs the server much the first time.
+    init(limit: Int, waitsForAnswer: Bool = false) {
         self.limit = limit
+        self.waitsForAnswer = waitsForAnswer
     }
 
     var isEmpty: Bool { sessions.isEmpty }
 
-    var mayAdd: Bool { !isClosed && sessions.count + 1 < limit && losses < Self.mostLosses }
+    /// Whether another one may be opened now. One that is only too early is wanted again when the server has answered.
+    func mayAdd() -> Bool {
+        guard !waitsForAnswer || hasConnected else {
+            isPutOff = true
+            return false
+        }
+        return !isClosed && sessions.count + 1 < limit && losses < Self.mostLosses
+    }
 
     /// The first lane is there.
     func open() {
@@ -46,6 +59,9 @@ final class Lanes: @unchecked Sendable {
     /// The server has answered on one.
     func connected() {
         hasConnected = true
+        guard isPutOff else { return }
+        isPutOff = false
+        wanted.fire()
     }
 
     /// No more are wanted: the first lane is over.

@@ -62,4 +62,9 @@ public struct PushFailure: Error, Sendable, Equatable {
 
     /// A sentence that says what to do.
     public let message: String
+
+    package init(reason: Reason, message: String) {
+        self.reason = reason
+        self.message = message
+    }
 }

@@ -13,6 +13,8 @@ actor PushRun {
     private var address: SocketAddress?
     private var isCancelled = false
     private var backoff = Backoff()
+    /// Runs from the first loss since the last progress: before, there was nothing to be patient about.
+    private var patience: MonotonicTime?
     private var generator = SystemRandomNumberGenerator()
     private let mayGoOn = Signal()
     /// Whether an unknown server is to be trusted, once somebody has said.
@@ -47,8 +49,6 @@ actor PushRun {
     }
 
     private func converseUntilDone() async -> Result<Void, PushFailure> {
-        // Runs from the first loss since the last progress: before, there was nothing to be patient about.
-        var patience: MonotonicTime?
         while !isCancelled {
             let (ending, session) = await converse()
             self.session = nil
@@ -67,20 +67,34 @@ actor PushRun {
                 return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
             case .lost(let reason):
                 guard context.lanes.hasConnected else { return .failure(unreachable(reason)) }
-                guard !isCancelled else { return await cancelled(session) }
-                guard await hasMore() else { return .success(()) }
-                if await session?.hasProgressed ?? false {
-                    patience = nil
-                    backoff.reset()
-                }
-                let deadline = patience ?? deadline
-                patience = deadline
-                guard await wait(reason, until: deadline) else {
-                    return await giveUp(session, unreachable(reason))
-                }
+                if let end = await pause(session, reason, orElse: unreachable(reason)) { return end }
+            case .paused(let result):
+                let hold = Interval.milliseconds(Int64(result.retryAfter ?? 0))
+                if let end = await pause(session, result.message, hold, orElse: refusal(result)) { return end }
             }
         }
         return await cancelled(nil)
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// - Parameters:
+    ///   - hold: to be waited at least.
+    ///   - failure: when there is no time left for that.
+    /// - Returns: how the push ended; nothing when it goes on.
+    private func pause(
+        _ session: ClientSession?, _ reason: String, _ hold: Interval = Interval(nanoseconds: 0),
+        orElse failure: PushFailure
+    ) async -> Result<Void, PushFailure>? {
+        guard !isCancelled else { return await cancelled(session) }
+        if context.lanes.hasConnected, await !hasMore() { return .success(()) }
+        if await session?.hasProgressed ?? false {
+            patience = nil
+            backoff.reset()
+        }
+        let deadline = patience ?? deadline
+        patience = deadline
+        return await wait(reason, hold, until: deadline) ? nil : await giveUp(session, failure)
     }
 
     private var deadline: MonotonicTime { .now + .seconds(context.configuration.retryFor) }
@@ -109,8 +123,8 @@ actor PushRun {
     }
 
     /// - Returns: false when there is no time left for another attempt.
-    private func wait(_ reason: String, until patience: MonotonicTime) async -> Bool {
-        let interval = backoff.next(using: &generator)
+    private func wait(_ reason: String, _ hold: Interval, until patience: MonotonicTime) async -> Bool {
+        let interval = max(hold, backoff.next(using: &generator))
         guard MonotonicTime.now + interval < patience else { return false }
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
         let timer = context.loop.schedule(at: (.now + interval).nanoseconds) { [mayGoOn] in mayGoOn.fire() }
@@ -149,7 +163,7 @@ extension PushRun {
     private func openLanes() async {
         while !context.lanes.isOver {
             await context.lanes.wanted.wait()
-            guard context.lanes.mayAdd, let address else { continue }
+            guard context.lanes.mayAdd(), let address else { continue }
             let lane = ClientSession(context, isFirst: false)
             context.lanes.add(lane)
             Task(executorPreference: context.loop) { await self.work(on: lane, address) }
@@ -218,9 +232,13 @@ extension PushRun {
 
 extension PushRun {
     private func refused(_ result: UploadResult, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        let isAccess = result.code.class == .access
+        await giveUp(session, refusal(result))
+    }
+
+    private func refusal(_ result: UploadResult) -> PushFailure {
+        let isAccess = result.code.class == .access || result.code == .busy
         let message = "The server refused: \(result.message) (\(result.code))"
-        return await giveUp(session, PushFailure(reason: isAccess ? .refused : .protocolFault, message: message))
+        return PushFailure(reason: isAccess ? .refused : .protocolFault, message: message)
     }
 
     private func cancelled(_ session: ClientSession?) async -> Result<Void, PushFailure> {

@@ -23,6 +23,11 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         self.folder = folder.split(separator: "/").joined(separator: "/")
     }
 
+    package init(_ endpoint: Endpoint, folder: String) {
+        self.endpoint = endpoint
+        self.folder = folder
+    }
+
     /// The server alone, as the list of known servers has it: names in lower case, always with the port.
     public var server: String {
         switch endpoint {

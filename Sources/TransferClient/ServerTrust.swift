@@ -16,6 +16,9 @@ public struct ServerTrust: Sendable {
     /// The only key that is trusted, whatever else is known; nothing for any that is known.
     public var key: KeyFingerprint?
 
+    /// Whether `key` is known for the address from then on, once the server has proved that it has it.
+    public var keepsKey = false
+
     /// What to do about an unknown server.
     public var firstContact = FirstContact.refuse
 

@@ -31,7 +31,9 @@ final class ServerVerifier: Sendable {
 
     /// Reads what is known. Blocks.
     func prepare() throws(KnownServers.Fault) {
-        guard trust.key == nil, let fingerprint = try trust.known?.fingerprint(of: address) else { return }
+        guard trust.key == nil || trust.keepsKey, let fingerprint = try trust.known?.fingerprint(of: address) else {
+            return
+        }
         state.withLock { $0.known = fingerprint }
     }
 
@@ -48,7 +50,11 @@ final class ServerVerifier: Sendable {
     }
 
     private func refusal(of key: KeyFingerprint, known: KeyFingerprint?, _ check: () -> TLSProblem?) -> Refusal? {
-        if let wanted = trust.key { return key == wanted ? nil : .wrong(otherKey(key, wanted: wanted)) }
+        if let wanted = trust.key {
+            guard key == wanted else { return .wrong(otherKey(key, wanted: wanted)) }
+            if trust.keepsKey, known != key { accept(key) }
+            return nil
+        }
         if let known { return key == known ? nil : .wrong(changedKey(key, known: known)) }
         switch check() {
         case nil: return nil

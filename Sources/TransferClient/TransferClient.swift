@@ -27,14 +27,16 @@ public final class TransferClient: Sendable {
 
     /// Makes a client; nothing is connected yet.
     ///
-    /// - Throws: `PushFailure` when the process has no threads or descriptors left.
+    /// - Throws: `PushFailure` when the process has no threads or descriptors left, or when a token would travel without
+    ///   encryption.
     public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
+        if case .plaintext = configuration.security, configuration.token != nil { throw .bareToken }
         self.server = server
         self.configuration = configuration
         security =
             switch configuration.security {
             case .plaintext: nil
-            case .tls(let trust): ClientSecurity(trust, server)
+            case .tls(let trust): ClientSecurity(trust, server, key: configuration.key)
             }
         do throws(SystemError) {
             loop = try EventLoop(name: "transfer-client")
@@ -111,4 +113,10 @@ public final class TransferClient: Sendable {
             context.channel.send(.counted(files: files, bytes: bytes))
         }
     }
+}
+
+extension PushFailure {
+    fileprivate static let bareToken = PushFailure(
+        reason: .untrusted,
+        message: "A token is for encrypted connections only: otherwise who listens in could use it. Nothing was sent.")
 }

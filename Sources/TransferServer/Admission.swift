@@ -1,4 +1,4 @@
-import TransferIO
+import TransferSystem
 
 /// Who may be connected: decides of each newcomer by counts alone. Sans-IO.
 ///

@@ -9,6 +9,9 @@ struct Identity {
     /// Signs receipts; nothing where acknowledgements don't promise enough for that.
     var signer: ServerIdentity?
 
+    /// What keeps the uploads of clients apart.
+    var secret = Bytes32()
+
     /// For connections with TLS.
     var tls: TLSContext?
 
@@ -20,7 +23,8 @@ struct Identity {
     init(_ configuration: ServerConfiguration) throws(ServerError) {
         // A receipt is worth no more than the acknowledgement.
         let givesReceipts = configuration.durability == .commit
-        let own = givesReceipts || configuration.security.needsIdentity ? try open(configuration) : nil
+        let own = givesReceipts || configuration.security.isEncrypted ? try open(configuration) : nil
+        if let own { secret = own.secret }
         if givesReceipts { signer = own }
         try secure(configuration.security, own)
     }

@@ -102,6 +102,16 @@ final class KnownUploads: Sendable {
         }
     }
 
+    /// Calls `body` with all that the catalog knows of one sender.
+    func forEachEntry(from sender: String, _ body: (CatalogEntry) -> Void) {
+        recordUnfinished()
+        do throws(CatalogError) {
+            try catalog.forEachEntry { if $0.sender == sender { body($0) } }
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
     /// - Returns: how many the catalog knows.
     func count() throws(CatalogError) -> Int { try catalog.count() }
 

@@ -1,3 +1,4 @@
+import TransferAccess
 import TransferIO
 import TransferProtocol
 
@@ -78,4 +79,6 @@ struct LaneOutcome: Sendable {
     var settled: [UploadID] = []
     /// Whether there are uploads whose results wait for the next batch.
     var isWaiting = false
+    /// Why the client may begin nothing any more.
+    var refusal: Refusal?
 }

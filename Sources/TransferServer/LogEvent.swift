@@ -1,3 +1,4 @@
+import TransferAccess
 import TransferIO
 import TransferKeys
 import TransferProtocol
@@ -156,6 +157,25 @@ extension LogEvent {
                 ("peer", .string(peer)), ("cipher", .string(security.cipher)), ("resumed", .bool(security.isResumed)),
                 ("client", client.map { .string($0) } ?? .null),
             ])
+    }
+
+    static func admitted(peer: String, _ admission: TransferAccess.Admission) -> LogEvent {
+        let grant = admission.grant
+        let how = admission.enrolled == nil ? "is" : "was paired as"
+        return LogEvent(
+            admission.enrolled == nil ? .debug : .info, "admitted", "connection from \(peer) \(how) \(grant.name)",
+            [("peer", .string(peer)), ("client", .string(grant.name)), ("paired", .bool(admission.enrolled != nil))])
+    }
+
+    static func notAdmitted(peer: String, _ refusal: Refusal) -> LogEvent {
+        LogEvent(
+            .warning, "notAdmitted", "connection from \(peer) was not let in: \(refusal.message)",
+            [("peer", .string(peer)), ("result", .string(refusal.code.name)), ("message", .string(refusal.message))]
+        ).asClientsFault
+    }
+
+    static func accessFault(_ message: String) -> LogEvent {
+        LogEvent(.warning, "access", message, [("message", .string(message))])
     }
 
     static func insecure(peer: String, reason: String) -> LogEvent {

@@ -20,7 +20,7 @@ extension Receiving {
     /// The entry, brought up to date, if the stored file is still what was acknowledged. One that was touched is read, and
     /// so is one that was acknowledged without being durable where that can be had now.
     private func held(_ entry: CatalogEntry) throws(StoreError) -> CatalogEntry? {
-        guard let path = try? RelativePath(entry.path), let digest = entry.digest,
+        guard let path = try? RelativePath(entry.path), client.sees(path), let digest = entry.digest,
             let identity = context.store.identity(at: path)
         else { return nil }
         if context.holds(entry, identity) { return entry }

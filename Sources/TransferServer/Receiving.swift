@@ -23,7 +23,8 @@ final class Receiving {
         case part(PartClaim)
     }
 
-    let begin: Begin
+    /// With the server's ids; its path becomes that in the server's directory when the client is found to may use it.
+    var begin: Begin
 
     /// Nanoseconds of the monotonic clock.
     let started: Int64
@@ -41,6 +42,7 @@ final class Receiving {
     private let connection: Int
     /// The push that the connection is part of.
     let run: UInt64?
+    let client: ClientView
     private let digester: ContentDigester
     private let inflation: Inflation
     private var path: RelativePath?
@@ -57,7 +59,7 @@ final class Receiving {
     ///   - run: the push that the connection is part of.
     ///   - digester: reset; the lane's, used by one upload at a time.
     init(
-        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, run: UInt64?,
+        _ begin: Begin, started: Int64, context: ServerContext, connection: Int, run: UInt64?, client: ClientView,
         digester: ContentDigester, inflation: Inflation
     ) {
         self.begin = begin
@@ -65,6 +67,7 @@ final class Receiving {
         self.context = context
         self.connection = connection
         self.run = run
+        self.client = client
         self.digester = digester
         self.inflation = inflation
     }
@@ -80,7 +83,7 @@ final class Receiving {
         if case .part(let part) = begin.scope { part.offset == 0 } else { isLong }
     }
 
-    private var limit: UInt64 { context.configuration.maximumUpload }
+    private var limit: UInt64 { client.maximumUpload(of: context.configuration.maximumUpload) }
 
     /// Checks what can be known before the content.
     ///
@@ -150,13 +153,15 @@ extension Receiving {
         guard earlier == nil, case .none = target else { return }
         switch begin.scope {
         case .whole:
-            target = .file(try context.store.stage(id: begin.id, size: begin.size, permissions: begin.permissions))
+            target = .file(
+                try context.store.stage(
+                    id: begin.id, size: begin.size, permissions: begin.permissions, quota: client.quota))
         case .part(let part):
             guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
             target = .part(
                 try assembly.claim(part.offset..<part.offset + size, connection: connection, run: run) {
-                    [context] () throws(StoreError) in
-                    try context.store.resume(id: part.upload, size: part.total)
+                    [context, client] () throws(StoreError) in
+                    try context.store.resume(id: part.upload, size: part.total, quota: client.quota)
                 })
         case .assembly: break
         }

@@ -67,8 +67,9 @@ package actor Server {
             closeListeners()
             throw error
         }
+        let announcements = await context.pool.run { [context, bound] in context.announce(bound) }
         if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
-        context.log.write(identity)
+        context.log.write(identity + announcements)
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
@@ -194,27 +195,28 @@ extension Server {
 
     /// Gives a newcomer its session, when there is a place; or turns it away.
     private func seat(_ descriptor: Int32, _ peer: SocketAddress) async {
+        let origin = PeerOrigin(peer, context.configuration)
         connectionNumber += 1
         let number = connectionNumber
-        switch context.admission.withLock({ $0.arrive(number, from: context.configuration.network(peer)) }) {
+        switch context.admission.withLock({ $0.arrive(number, from: origin.network) }) {
         case .admitted(let evicted):
             if let evicted { await evict(evicted) }
             await permits.acquire()
             guard !isStopping else { return leave(number, closing: descriptor) }
             context.admission.withLock { $0.begin(number) }
-            begin(number, descriptor, peer: peer.description)
+            begin(number, descriptor, from: origin)
         case .refused(isTold: true):
-            begin(number, descriptor, peer: peer.description, refusal: .tooManyConnections)
+            begin(number, descriptor, from: origin, refusal: .tooManyConnections)
         case .refused(isTold: false):
             close(descriptor)
-            context.log.write([.refused(peer: peer.description, .tooManyConnections)])
+            context.log.write([.refused(peer: origin.name, .tooManyConnections)])
         }
     }
 
     /// - Parameter refusal: what the client is told instead of being served.
-    private func begin(_ number: Int, _ descriptor: Int32, peer: String, refusal: ProtocolFault? = nil) {
+    private func begin(_ number: Int, _ descriptor: Int32, from origin: PeerOrigin, refusal: ProtocolFault? = nil) {
         let loop = loops[number % loops.count]
-        let session = ServerSession(number, peer: peer, loop: loop, context: context, refusal: refusal)
+        let session = ServerSession(number, from: origin, loop: loop, context: context, refusal: refusal)
         sessions[number] = session
         Task(executorPreference: loop) {
             await session.run(descriptor)

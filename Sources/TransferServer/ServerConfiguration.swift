@@ -2,6 +2,7 @@ package import TransferIO
 package import TransferKeys
 package import TransferProtocol
 package import TransferStore
+package import TransferSystem
 
 /// What the operator of a server can choose.
 package struct ServerConfiguration: Sendable {
@@ -25,8 +26,8 @@ package struct ServerConfiguration: Sendable {
         /// Without protection, where only this machine can connect.
         package static let plaintext = Security.plaintext(beyondThisMachine: false)
 
-        var needsIdentity: Bool {
-            if case .identity = self { true } else { false }
+        var isEncrypted: Bool {
+            if case .plaintext = self { false } else { true }
         }
     }
 
@@ -42,6 +43,19 @@ package struct ServerConfiguration: Sendable {
 
     /// Who may come in.
     package var access = Access.listed(owner: nil)
+
+    /// A server that is bound to its addresses and has accepted nobody yet.
+    package struct Bound: Sendable {
+        /// With the ports that the system chose where 0 was asked for.
+        package let endpoints: [Endpoint]
+
+        /// What clients know it by; nothing without TLS.
+        package let key: KeyFingerprint?
+    }
+
+    /// Called on the pool when the addresses are known and before the process is confined: the last moment for files that
+    /// are not in the directory. It may block, and says what is to be logged.
+    package var whenBound: @Sendable (Bound) -> [LogEvent] = { _ in [] }
 
     /// What acknowledgements promise about a crash of the machine.
     package var durability = Durability.commit

@@ -1,5 +1,6 @@
 import TransferCodec
 import TransferIO
+import TransferKeys
 import TransferStore
 import TransferSystem
 
@@ -22,6 +23,14 @@ extension ServerContext {
         } catch {
             log.write([.notConfined(error.description)])
         }
+    }
+
+    /// Gives the program its last chance to touch anything else.
+    ///
+    /// - Returns: what it wants to have logged.
+    func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
+        let key = tls?.key.map { KeyFingerprint(of: $0.bytes) }
+        return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key))
     }
 
     private static func folder(of path: String) -> String {

@@ -1,4 +1,5 @@
 import Synchronization
+import TransferAccess
 import TransferCatalog
 import TransferIO
 import TransferKeys
@@ -35,6 +36,14 @@ final class ServerContext: Sendable {
     /// For connections with TLS; nothing where there is none.
     let tls: TLSContext?
 
+    /// Decides who may come in; nothing where that cannot be known.
+    let authenticator: Authenticator?
+
+    /// What keeps the uploads of clients apart.
+    let uploadSecret: Bytes32
+
+    let quotas: ClientQuotas
+
     /// What receipts are verified with.
     var serverKey: [UInt8]? { issuer?.key.raw.bytes }
 
@@ -56,6 +65,9 @@ final class ServerContext: Sendable {
             return ReceiptIssuer(signer, numbers: numbers)
         }
         tls = identity.tls
+        uploadSecret = identity.secret
+        quotas = ClientQuotas(known, store)
+        authenticator = configuration.authenticator
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         assemblies = Assemblies(limit: configuration.maximumAssemblies)

@@ -1,4 +1,5 @@
 import Synchronization
+import TransferAccess
 import TransferIO
 import TransferProtocol
 import TransferStore
@@ -15,6 +16,8 @@ actor ServerSession {
         case lost(String)
         /// There is no TLS with this client.
         case insecure(String)
+        /// The client may not come in, or not any more.
+        case refused(Refusal)
         /// The client broke the protocol or was given up.
         case fault(ProtocolFault)
         /// The server is going.
@@ -41,8 +44,8 @@ actor ServerSession {
 
     let context: ServerContext
     private let number: Int
-    let peer: String
-    private let lane: UploadLane
+    let origin: PeerOrigin
+    let lane: UploadLane
     private let early = EarlyFrames()
     let wake = Signal()
     var socket: StreamSocket?
@@ -65,18 +68,24 @@ actor ServerSession {
     private var isDraining = false
     private var isOver = false
     private(set) var ending: Ending?
+    /// What the client has said first, as long as nobody has decided about it.
+    private var hello: Hello?
     /// Whether frames may be sent: not before both sides know how they talk.
     var mayTalk = false
+
+    var peer: String { origin.name }
 
     /// - Parameters:
     ///   - number: of the connection; they grow.
     ///   - refusal: what the client is told, and then nothing else.
-    init(_ number: Int, peer: String, loop: EventLoop, context: ServerContext, refusal: ProtocolFault? = nil) {
+    init(
+        _ number: Int, from origin: PeerOrigin, loop: EventLoop, context: ServerContext, refusal: ProtocolFault? = nil
+    ) {
         self.number = number
-        self.peer = peer
+        self.origin = origin
         self.loop = loop
         self.context = context
-        lane = UploadLane(context: context, connection: number, peer: peer, early: early)
+        lane = UploadLane(context: context, connection: number, peer: origin.name, early: early)
         liveness = Liveness(context.configuration.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
     }
@@ -147,6 +156,11 @@ actor ServerSession {
 extension ServerSession {
     private func readLoop() async {
         while ending == nil {
+            if let hello {
+                await decide(hello)
+                self.hello = nil
+                continue
+            }
             guard mayGoOn else {
                 // A client that doesn't take its results must not keep a buffer.
                 submit(unless: isWorking)
@@ -230,7 +244,8 @@ extension ServerSession {
     private func parse(_ batch: LaneBatch) {
         isBehind = false
         do throws(ProtocolFault) {
-            while ending == nil, try step(batch) {}
+            while ending == nil, hello == nil, try step(batch) {}
+            if hello != nil { isBehind = true }
         } catch {
             end(.fault(error))
         }
@@ -263,7 +278,7 @@ extension ServerSession {
 
     private func handle(_ message: Message, _ batch: LaneBatch) throws(ProtocolFault) {
         switch try machine.receive(message) {
-        case .welcome(let hello): welcome(hello)
+        case .welcome(let hello): self.hello = hello
         case .begin(let begin): admit(begin, batch)
         case .resume(let begin): admit(begin, batch, isQuestion: true)
         case .lookup(let lookup): admit(lookup, batch)
@@ -279,7 +294,7 @@ extension ServerSession {
         if !machine.isReceiving { liveness.expectRate(false, now: .now) }
     }
 
-    private func welcome(_ hello: Hello) {
+    func welcome(_ hello: Hello) {
         // Before the first upload, so that no thread is in the lane yet.
         lane.run = hello.run
         context.admission.withLock { $0.establish(number) }
@@ -291,7 +306,8 @@ extension ServerSession {
         send(
             .welcome(
                 Welcome(
-                    uploadSize: context.configuration.maximumUpload, heartbeat: timeouts.heartbeat.wireMilliseconds,
+                    uploadSize: lane.client.maximumUpload(of: context.configuration.maximumUpload),
+                    heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
                     keeps: UInt32(clamping: context.configuration.keepUnfinished.nanoseconds / 1_000_000_000),
                     serverKey: context.serverKey)))
@@ -374,6 +390,7 @@ extension ServerSession {
             for id in outcome.settled { machine.settled(id) }
             liveness.active(now: .now)
             send(outcome.frames)
+            if let refusal = outcome.refusal { end(.refused(refusal)) }
             isLaneWaiting = outcome.isWaiting
             // What it waits for may still be being filled.
             if isLaneWaiting, queue.isEmpty { submit(unless: false) }
@@ -474,6 +491,9 @@ extension ServerSession {
         case .fault(let fault):
             context.log.write([.refused(peer: peer, fault)])
             send(.result(UploadResult(fault)))
+        case .refused(let refusal):
+            context.log.write([.notAdmitted(peer: peer, refusal)])
+            send(.result(UploadResult(refusal)))
         case .shutdown:
             context.log.write([.closed(peer: peer, reason: "the server is stopping")])
             send(.goodbye(Goodbye(.shuttingDown, "The server is stopping.")))

@@ -12,16 +12,18 @@ extension UploadLane {
         var results: [UploadResult] = []
         var unknown: [UploadID] = []
         for id in lookup.ids {
-            if let entry = context.acknowledgement(of: id, lookup.digest) {
+            if outcome.refusal == nil,
+                let entry = context.acknowledgement(of: client.inner(id), lookup.digest, for: client)
+            {
                 results.append(answer(entry))
             } else {
                 unknown.append(id)
             }
         }
-        issuer?.addMissingReceipts(to: &results, sender: peer)
+        issuer?.addMissingReceipts(to: &results, for: client)
         var frames: [UInt8] = []
         for result in results {
-            Message.result(result).encode(into: &frames)
+            Message.result(client.outer(result)).encode(into: &frames)
             events.append(.settled(result, path: result.storedPath ?? "", started: started, peer: peer))
         }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
@@ -39,9 +41,11 @@ extension UploadLane {
 
 extension ServerContext {
     /// - Returns: nothing unless the stored file is surely the one that was acknowledged, by its identity alone.
-    fileprivate func acknowledgement(of id: UploadID, _ function: DigestFunction) -> CatalogEntry? {
+    fileprivate func acknowledgement(
+        of id: UploadID, _ function: DigestFunction, for client: ClientView
+    ) -> CatalogEntry? {
         guard let entry = known.entry(for: id), entry.digest?.algorithm.function == function,
-            let path = try? RelativePath(entry.path), let identity = store.identity(at: path),
+            let path = try? RelativePath(entry.path), client.sees(path), let identity = store.identity(at: path),
             holds(entry, identity)
         else { return nil }
         return entry

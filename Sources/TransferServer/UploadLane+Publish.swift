@@ -18,7 +18,8 @@ extension UploadLane {
         for ((receiving, publication), outcome) in zip(ready, outcomes) {
             published.append(
                 PublishedUpload(
-                    receiving, publication, outcome, isDurable: context.store.durability == .commit, sender: peer,
+                    receiving, publication, outcome, isDurable: context.store.durability == .commit,
+                    sender: client.sender,
                     begun: utc - (now - receiving.started), at: utc))
         }
         ready.removeAll(keepingCapacity: true)
@@ -36,7 +37,7 @@ extension UploadLane {
     /// Gives what is published its receipts, records it in one transaction, and then answers.
     func acknowledge(unless shouldWait: Bool = false) {
         guard !published.isEmpty, !shouldWait else { return }
-        issuer?.addReceipts(to: &published, sender: peer)
+        issuer?.addReceipts(to: &published, for: client)
         context.known.record(published.compactMap(\.entry))
         for upload in published { settle(upload.receiving, upload.result) }
         for upload in published { if let assembly = upload.receiving.assembly { context.assemblies.remove(assembly) } }
@@ -50,7 +51,7 @@ extension UploadLane {
             CatalogEntry(
                 id: result.id, state: .alreadyStored, path: result.storedPath ?? receiving.begin.path,
                 kind: receiving.begin.kind, size: result.size, digest: result.digest, isDurable: result.isDurable,
-                sender: peer, begun: now, committed: now, run: run, identity: identity)
+                sender: client.sender, begun: now, committed: now, run: run, identity: identity)
         ])
     }
 }

@@ -7,18 +7,18 @@ import TransferSystem
 extension UploadLane {
     /// Answers with the blocks that are there, and `accept`; or with a result.
     func resume(_ begin: Begin) {
-        let receiving = Receiving(
-            begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run,
-            digester: digester(begin.digest), inflation: inflation)
+        let receiving = receiving(begin)
         do throws(StoreError) {
+            try authorize(receiving)
             if let result = try receiving.admit(isQuestion: true) {
                 return settle(receiving, withReceipt(result, receiving))
             }
             let isKnown = hasEntered(begin.id)
-            let found = try tell(begin)
-            if found > 0, !isKnown { events.append(.resumed(begin, blocks: found, peer: peer)) }
-            Message.accept(begin.id).encode(into: &outcome.frames)
-            outcome.settled.append(begin.id)
+            let found = try tell(receiving.begin)
+            if found > 0, !isKnown { events.append(.resumed(receiving.begin, blocks: found, peer: peer)) }
+            let id = client.outer(begin.id)
+            send(.accept(id))
+            outcome.settled.append(id)
         } catch {
             settle(receiving, UploadResult(error, begin.id, size: 0))
         }
@@ -27,11 +27,12 @@ extension UploadLane {
     /// - Returns: how many blocks there are.
     private func tell(_ begin: Begin) throws(StoreError) -> Int {
         let assembly = try enter(begin.id, total: begin.size, begin)
-        let presence = try assembly.takeOver(connection: connection, run: run) { [context] () throws(StoreError) in
-            try context.store.resume(id: begin.id, size: begin.size)
+        let presence = try assembly.takeOver(connection: connection, run: run) {
+            [context, client] () throws(StoreError) in
+            try context.store.resume(id: begin.id, size: begin.size, quota: client.quota)
         }
         var count = 0
-        var report = BlockReport(begin.id, begin.digest)
+        var report = BlockReport(client.outer(begin.id), begin.digest)
         switch presence {
         case .known(let parts):
             parts.forEachBlock(digestSize: begin.digest.size) { index, digest in

@@ -26,6 +26,9 @@ final class UploadLane: @unchecked Sendable {
     /// Set before the first batch.
     var sender: Sender?
 
+    /// Whose uploads these are; set before the first batch, and renewed with every one.
+    var client: ClientView
+
     let context: ServerContext
     let connection: Int
     let peer: String
@@ -63,6 +66,7 @@ final class UploadLane: @unchecked Sendable {
         self.early = early
         self.connection = connection
         self.peer = peer
+        client = ClientView(peer: peer)
     }
 
     /// The client wants a receipt with every acknowledgement. To be called before the first batch.
@@ -71,6 +75,7 @@ final class UploadLane: @unchecked Sendable {
     }
 
     func process(_ batches: [LaneBatch]) -> LaneOutcome {
+        outcome.refusal = recheck()
         for batch in batches {
             for operation in batch.operations { perform(operation, batch) }
         }
@@ -97,8 +102,8 @@ final class UploadLane: @unchecked Sendable {
 
     private func perform(_ operation: LaneBatch.Operation, _ batch: LaneBatch) {
         switch (operation, state) {
-        case (.begin(let begin), _): start(begin)
-        case (.resume(let begin), _): resume(begin)
+        case (.begin(let begin), _): start(client.inner(begin))
+        case (.resume(let begin), _): resume(client.inner(begin))
         case (.lookup(let lookup), _): answer(lookup)
         case (.data(let piece), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
@@ -124,13 +129,18 @@ final class UploadLane: @unchecked Sendable {
         }
     }
 
-    private func start(_ begin: Begin) {
-        let receiving = Receiving(
-            begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run,
+    func receiving(_ begin: Begin) -> Receiving {
+        Receiving(
+            begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run, client: client,
             digester: digester(begin.digest), inflation: inflation)
+    }
+
+    private func start(_ begin: Begin) {
+        let receiving = receiving(begin)
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
-            receiving.assembly = try assembly(begin)
+            try authorize(receiving)
+            receiving.assembly = try assembly(receiving.begin)
             try admit(receiving)
         }
     }
@@ -141,7 +151,7 @@ final class UploadLane: @unchecked Sendable {
             state = .rejected
             return
         }
-        if receiving.begin.expectsAccept { Message.accept(receiving.begin.id).encode(into: &outcome.frames) }
+        if receiving.begin.expectsAccept { send(.accept(client.outer(receiving.begin.id))) }
         if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer, isQuiet: failures.isLong)) }
     }
 
@@ -168,13 +178,14 @@ final class UploadLane: @unchecked Sendable {
         var result = result
         if issuer == nil { result.receipt = nil }
         guard result.receipt == nil else { return result }
-        issuer?.addReceipt(to: &result, path: receiving.begin.path, kind: receiving.begin.kind, sender: peer)
+        issuer?.addReceipt(to: &result, path: receiving.begin.path, kind: receiving.begin.kind, for: client)
         return result
     }
 
     func settle(_ receiving: Receiving, _ result: UploadResult) {
-        Message.result(result).encode(into: &outcome.frames)
-        outcome.settled.append(result.id)
+        let outer = client.outer(result)
+        send(.result(outer))
+        outcome.settled.append(outer.id)
         guard result.code != .staged else { return }
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
         events.append(.settled(receiving, result, peer: peer, isRepeated: isRepeated))
@@ -186,7 +197,11 @@ final class UploadLane: @unchecked Sendable {
         let now = monotonicNanoseconds()
         guard now - lastReport >= Self.reportInterval else { return }
         lastReport = now
-        Message.received(Received(id: receiving.begin.id, bytes: receiving.size)).encode(into: &outcome.frames)
+        send(.received(Received(id: client.outer(receiving.begin.id), bytes: receiving.size)))
+    }
+
+    func send(_ message: Message) {
+        message.encode(into: &outcome.frames)
     }
 
     /// What a part belongs to, or an assembly's end is about; nothing for whole uploads and ids that aren't known.
@@ -222,7 +237,7 @@ final class UploadLane: @unchecked Sendable {
     /// Lets the catalog say that the upload is unfinished. Nobody waits for that.
     private func noteUnfinished(_ id: UploadID, total: UInt64?, _ begin: Begin) {
         let entry = CatalogEntry(
-            id: id, state: .unfinished, path: begin.path, kind: begin.kind, size: total ?? 0, sender: peer,
+            id: id, state: .unfinished, path: begin.path, kind: begin.kind, size: total ?? 0, sender: client.sender,
             begun: utcNanoseconds(), run: run)
         guard context.known.begin(entry) else { return }
         context.pool.submit { [known = context.known] in known.recordUnfinished() }

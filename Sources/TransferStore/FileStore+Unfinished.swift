@@ -10,10 +10,13 @@ extension FileStore {
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
     /// to it that nobody else has it.
     ///
-    /// - Parameter size: what the client declared, or nothing; its space is reserved.
-    package func resume(id: UploadID, size: UInt64?) throws(StoreError) -> StagedFile {
-        let hold = space.map { SpaceHold($0, part: id) }
-        let before = space?.size(ofPart: id) ?? 0
+    /// - Parameters:
+    ///   - size: what the client declared, or nothing; its space is reserved.
+    ///   - quota: of the client, where it has one.
+    package func resume(id: UploadID, size: UInt64?, quota: Quota? = nil) throws(StoreError) -> StagedFile {
+        let hold = SpaceHold(space, client: quota, part: id)
+        let quotas = [space?.quota, quota].compactMap(\.self)
+        let before = quotas.map { $0.size(ofPart: id) }
         if let size { try hold?.grow(to: size) }
         do throws(StoreError) {
             let staged = try part(id)
@@ -22,9 +25,14 @@ extension FileStore {
             return staged
         } catch {
             // What has arrived before stays; the promise of more does not.
-            space?.release(part: id, but: before)
+            for (quota, size) in zip(quotas, before) { quota.release(part: id, but: size) }
             throw error
         }
+    }
+
+    /// Bytes that there are of an unfinished upload, with what is reserved for it; nothing when there is none.
+    package func size(ofPart id: UploadID) -> UInt64? {
+        (try? incoming.directory.status(StagedFile.resumableName(id)))?.flatMap(\.sizeOfPart)
     }
 
     private func reserve(_ size: UInt64, forPart staged: StagedFile) throws(StoreError) {
@@ -69,7 +77,7 @@ extension FileStore {
                 guard error.errno == ENOENT else { throw error }
             }
         }
-        space?.release(part: id)
+        space?.quota?.release(part: id)
     }
 
     /// Files of uploads that are not complete.
@@ -119,7 +127,7 @@ extension FileStore {
             try incoming.directory.unlink(name)
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
-                space?.release(part: id)
+                space?.quota?.release(part: id)
             }
             removed.count += 1
             removed.bytes += status.space

@@ -53,7 +53,7 @@ package final class FileStore: Sendable {
             tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
-            space = isLimited ? try Space(limits, tree: tree, incoming: incoming.directory) : nil
+            space = isLimited ? Space(limits, tree: tree, incoming: incoming.directory) : nil
             try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
@@ -74,12 +74,16 @@ package final class FileStore: Sendable {
 
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
-    /// - Parameter size: what the client declared, or nothing; for more than one block space is reserved.
-    package func stage(id: UploadID, size: UInt64?, permissions: UInt16?) throws(StoreError) -> StagedFile {
+    /// - Parameters:
+    ///   - size: what the client declared, or nothing; for more than one block space is reserved.
+    ///   - quota: of the client, where it has one.
+    package func stage(
+        id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota? = nil
+    ) throws(StoreError) -> StagedFile {
         let staged = try attempt("make a file for the upload") { () throws(SystemError) in
             try StagedFile.anonymous(id: id, permissions: Self.mode(permissions), in: incoming)
         }
-        staged.hold = space.map { SpaceHold($0) }
+        staged.hold = SpaceHold(space, client: quota)
         if let size { try staged.hold?.grow(to: size) }
         if let size, size > UInt64(Limits.blockSize) { try reserve(size, for: staged) }
         return staged

@@ -1,26 +1,30 @@
 import TransferProtocol
 import TransferSystem
 
-/// What one incoming file takes of the space that there is, given back when it goes.
+/// What one incoming file takes of the space that there is for everybody and for its client, given back when it goes.
 final class SpaceHold: Sendable {
     private struct State {
         var bytes: UInt64 = 0
         var isOver = false
     }
 
-    private let space: Space
+    private let space: Space?
+    private let client: Quota?
     /// Whose part it is; a part stays, and its share with it, when nobody has it open.
     private let part: UploadID?
     private let state = Locked(State())
 
-    init(_ space: Space, part: UploadID? = nil) {
-        self.space = space
-        self.part = part
+    /// - Returns: nothing where nothing is limited.
+    init?(_ space: Space?, client: Quota?, part: UploadID? = nil) {
+        guard space != nil || client != nil else { return nil }
+        (self.space, self.client, self.part) = (space, client, part)
     }
 
     deinit {
         if part == nil { giveBack() }
     }
+
+    private var quotas: [Quota] { [space?.quota, client].compactMap(\.self) }
 
     /// Has room for a file that ends there.
     ///
@@ -28,7 +32,19 @@ final class SpaceHold: Sendable {
     func grow(to end: UInt64) throws(StoreError) {
         try state.withLock { (state) throws(StoreError) in
             guard end > state.bytes else { return }
-            if let part { try space.hold(part: part, upTo: end) } else { try space.hold(end - state.bytes) }
+            var taken: [(quota: Quota, before: UInt64)] = []
+            do throws(StoreError) {
+                for quota in quotas {
+                    taken.append((quota, part.map(quota.size(ofPart:)) ?? 0))
+                    if let part { try quota.hold(part: part, upTo: end) } else { try quota.hold(end - state.bytes) }
+                }
+            } catch {
+                // The last one has taken nothing.
+                for (quota, before) in taken.dropLast() {
+                    if let part { quota.release(part: part, but: before) } else { quota.release(end - state.bytes) }
+                }
+                throw error
+            }
             state.bytes = end
         }
     }
@@ -36,19 +52,23 @@ final class SpaceHold: Sendable {
     /// The bytes are no longer there.
     func giveBack() {
         guard let bytes = end() else { return }
-        if let part { space.release(part: part) } else { space.release(bytes) }
+        for quota in quotas {
+            if let part { quota.release(part: part) } else { quota.release(bytes) }
+        }
     }
 
     /// The file has its name.
     ///
     /// - Parameter old: bytes of the one that had it before.
     func publish(_ size: UInt64, replacing old: UInt64 = 0) {
-        space.stored(size, replacing: old)
+        space?.quota?.stored(size, replacing: old)
+        // The old one may have been another client's; what is counted too much is found when there is no more room.
+        client?.stored(size, replacing: 0)
         giveBack()
     }
 
     /// Looks whether the disk is as free as it has to be.
-    func checkRoom() throws(StoreError) { try space.check() }
+    func checkRoom() throws(StoreError) { try space?.check() }
 
     private func end() -> UInt64? {
         state.withLock { state in

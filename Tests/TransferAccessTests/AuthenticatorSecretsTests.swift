@@ -72,7 +72,7 @@ import TransferSystem
         for _ in 0..<6 { #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .authenticationFailed) }
         #expect(authenticator.refusal(.remote(nil, token: token.text)) == .busy)
         #expect(authenticator.refusal(.remote(key)) == nil)
-        let elsewhere = Credentials(group: .ipv4(2), isLocal: false, token: token.text)
+        let elsewhere = Credentials(network: PeerNetwork(ipv4: 2), isLocal: false, token: token.text)
         #expect(authenticator.refusal(elsewhere) == nil)
         #expect(authenticator.refusal(.remote(nil, token: token.text), at: 1) == nil)
         #expect(authenticator.refusal(.remote(nil, token: "wrong"), at: 1) == .authenticationFailed)

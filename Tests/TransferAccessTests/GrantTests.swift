@@ -28,14 +28,27 @@ import TransferProtocol
         #expect(Grant(.everyone, name: "x").maximumUpload(of: 50) == 50)
     }
 
+    private static let secret = Bytes32(Array(0..<32)) ?? Bytes32()
+
+    private func scope(_ source: Grant.Source) -> UploadScope { UploadScope(source, secret: Self.secret) }
+
     @Test func uploadsOfDifferentClientsHaveDifferentIDs() {
         let id = UploadID.random()
         let sources: [Grant.Source] = [.key(Sample.key), .key(KeyPair().key), .token("a"), .token("b"), .everyone]
-        let scopes = sources.map { UploadScope($0) } + [.shared]
-        #expect(Set(scopes.map { $0.translated(id) }).count == scopes.count)
-        #expect(UploadScope.shared.translated(id) == id)
-        #expect(UploadScope(.token("a")).translated(id) == UploadScope(.token("a")).translated(id))
-        #expect(UploadScope(.owner(Sample.key)).translated(id) == UploadScope(.key(Sample.key)).translated(id))
-        #expect(UploadScope(.everyone).translated(.none) == .none)
+        #expect(Set(sources.map { scope($0).inner(id) }).count == sources.count)
+        #expect(scope(.everyone).inner(id) == id && UploadScope().inner(id) == id)
+        #expect(scope(.token("a")).inner(id) == scope(.token("a")).inner(id))
+        #expect(scope(.owner(Sample.key)).inner(id) == scope(.key(Sample.key)).inner(id))
+        let other = UploadScope(.token("a"), secret: Bytes32())
+        #expect(other.inner(id) != scope(.token("a")).inner(id), "another server's")
+    }
+
+    @Test func theWayBackIsTheWayThere() {
+        let scope = scope(.key(Sample.key))
+        for _ in 0..<100 {
+            let id = UploadID.random()
+            #expect(scope.outer(scope.inner(id)) == id && scope.inner(scope.outer(id)) == id)
+        }
+        #expect(scope.inner(.none) == .none && scope.outer(.none) == .none)
     }
 }

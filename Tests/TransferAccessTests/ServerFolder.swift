@@ -33,10 +33,10 @@ final class ServerFolder: Sendable {
 }
 
 extension Credentials {
-    static func local(_ key: PublicKey?) -> Credentials { Credentials(group: .local, isLocal: true, key: key) }
+    static func local(_ key: PublicKey?) -> Credentials { Credentials(network: nil, isLocal: true, key: key) }
 
     static func remote(_ key: PublicKey?, token: String? = nil) -> Credentials {
-        Credentials(group: .ipv4(1), isLocal: false, key: key, token: token, hostName: "laptop")
+        Credentials(network: PeerNetwork(ipv4: 1), isLocal: false, key: key, token: token, hostName: "laptop")
     }
 }
 

@@ -1,80 +1,68 @@
+import Glibc
 import Testing
+import TransferClient
 import TransferKeys
-import TransferSystem
 import TransferTestSupport
 
-@testable import TransferClient
-
+/// What servers write for their own user.
 @Suite struct KnownServersTests {
-    private static let first = KeyFingerprint(of: [UInt8](repeating: 1, count: 32))
-    private static let second = KeyFingerprint(of: [UInt8](repeating: 2, count: 32))
-
-    private let directory: TemporaryDirectory
-    private let list: KnownServers
+    private let home: TemporaryDirectory
+    private let known: KnownServers
+    private let first = KeyFingerprint(of: [1])
+    private let second = KeyFingerprint(of: [2])
 
     init() throws {
-        directory = try TemporaryDirectory()
-        list = KnownServers(path: directory.path("known_servers"))
+        home = try TemporaryDirectory()
+        known = KnownServers(path: home.path("transfer/known_servers"))
     }
 
-    private func write(_ content: some Sequence<UInt8>) throws {
-        _ = try OwnFile.write(Array(content), to: list.path, replaces: true)
+    @Test func aServerReplacesWhatServersWrote() throws {
+        #expect(try known.addOwn(first, at: ["a:1", "b:1"]) == [])
+        #expect(try known.addOwn(second, at: ["b:1", "c:1"]) == [])
+        #expect(try known.entries() == [entry("a:1", first), entry("b:1", second), entry("c:1", second)])
+        #expect(try known.fingerprint(of: "b:1") == second)
     }
 
-    private func content() throws -> String {
-        let file = try #require(try OwnFile(reading: list.path, atMost: 1 << 20))
-        return String(decoding: file.content, as: UTF8.self)
+    @Test func andNothingElse() throws {
+        try known.add(KnownServers.Entry(address: "a:1", fingerprint: first))
+        try known.add(KnownServers.Entry(address: "b:1", fingerprint: second))
+        let before = try known.entries()
+        #expect(try known.addOwn(second, at: ["a:1", "b:1"]) == [before[0]])
+        #expect(try known.entries() == before)
+        #expect(try known.addOwn(second, at: ["c:1", "a:1"]) == [before[0]])
+        #expect(try known.entries() == before + [entry("c:1", second)])
     }
 
-    @Test func readsEntriesAndComments() throws {
-        try write("# mine\n\na:1 \(Self.first)\n \t[::1]:2\t \(Self.second) \n".utf8)
-        #expect(
-            try list.entries() == [
-                KnownServers.Entry(address: "a:1", fingerprint: Self.first),
-                KnownServers.Entry(address: "[::1]:2", fingerprint: Self.second),
-            ])
+    @Test func whatTheUserSaysTakesALineOver() throws {
+        _ = try known.addOwn(first, at: ["a:1"])
+        try known.add(KnownServers.Entry(address: "a:1", fingerprint: second))
+        #expect(try known.addOwn(first, at: ["a:1"]).map(\.fingerprint) == [second])
     }
 
-    /// A line that is not seen could hide that a key has changed.
-    @Test(arguments: ["# mine\r\n", "\r\n", "b:1 \(first)\r\n", "#\r\n# mine\r\n"])
-    func linesThatEndInTwoCharactersAreLines(_ before: String) throws {
-        try write("\(before)a:1 \(Self.first)\r\n".utf8)
-        #expect(try list.fingerprint(of: "a:1") == Self.first)
-        try list.add(KnownServers.Entry(address: "a:1", fingerprint: Self.second))
-        #expect(try list.fingerprint(of: "a:1") == Self.second)
-        #expect(try content() == "\(before)a:1 \(Self.second)\n")
+    @Test func anUnchangedListIsNotWritten() throws {
+        _ = try known.addOwn(first, at: ["a:1"])
+        var (before, after) = (stat(), stat())
+        stat(known.path, &before)
+        _ = try known.addOwn(first, at: ["a:1"])
+        stat(known.path, &after)
+        #expect(before.st_ino == after.st_ino)
     }
 
-    @Test(arguments: [
-        "a:1", "a:1 x", "a:1 \(first) b", "a:1 \(first)\u{B}", "a\u{B}:1 \(first)", "a:1 \(first)\r\r",
-        "a:1\u{A0}\(first)",
-    ]) func aLineThatCannotBeUnderstoodIsNotPassedOver(_ line: String) throws {
-        try write("b:1 \(Self.first)\n\(line)\n".utf8)
-        #expect(throws: KnownServers.Fault.self) { try list.entries() }
-        #expect(throws: KnownServers.Fault.self) {
-            try list.add(KnownServers.Entry(address: "c:1", fingerprint: Self.first))
-        }
-        #expect(try content() == "b:1 \(Self.first)\n\(line)\n")
+    /// A server that listens on another port each time doesn't fill the list.
+    @Test func oldOnesGo() throws {
+        try known.add(KnownServers.Entry(address: "z:1", fingerprint: first))
+        for port in 1...80 { _ = try known.addOwn(first, at: ["a:\(port)", "b:\(port)"]) }
+        let entries = try known.entries()
+        #expect(entries.count == 65 && entries.contains { $0.address == "z:1" })
+        #expect(entries.contains(entry("b:80", first)) && !entries.contains(entry("b:48", first)))
     }
 
-    @Test func bytesThatAreNoTextAreNoAddress() throws {
-        try write([0xFF] + " \(Self.first)\n".utf8)
-        #expect(throws: KnownServers.Fault.self) { try list.entries() }
+    @Test func noLineIsBroken() throws {
+        #expect(try known.addOwn(first, at: ["unix:/a b", "unix:/a\nb", "unix:/c"]) == [])
+        #expect(try known.entries() == [entry("unix:/c", first)])
     }
 
-    /// They would be read as something else, or as nothing.
-    @Test(arguments: ["#a:1", "", "a b", "a\tb", "a\nb", "a\r"])
-    func whatWouldNotBeReadAgainIsNotAdded(_ address: String) throws {
-        #expect(throws: KnownServers.Fault.self) {
-            try list.add(KnownServers.Entry(address: address, fingerprint: Self.first))
-        }
-        #expect(try list.entries().isEmpty)
-    }
-
-    @Test func removesAllLinesOfAnAddressAndNoOther() throws {
-        try write("# x\na:1 \(Self.first)\nb:1 \(Self.first)\na:1 \(Self.second)\n".utf8)
-        #expect(try list.remove("a:1"))
-        #expect(try !list.remove("a:1"))
-        #expect(try content() == "# x\nb:1 \(Self.first)\n")
+    private func entry(_ address: String, _ fingerprint: KeyFingerprint) -> KnownServers.Entry {
+        KnownServers.Entry(address: address, fingerprint: fingerprint, isOwn: true)
     }
 }

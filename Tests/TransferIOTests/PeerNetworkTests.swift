@@ -1,5 +1,6 @@
 import Testing
 import TransferIO
+import TransferSystem
 
 @Suite struct PeerNetworkTests {
     private static func network(_ host: String) throws -> PeerNetwork? {

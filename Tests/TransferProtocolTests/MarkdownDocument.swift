@@ -13,15 +13,23 @@ struct MarkdownDocument {
     /// Reads a file of the repository that this source file is in.
     ///
     /// - Parameter path: from the top of the repository.
-    init(_ path: String, of source: String = #filePath) throws {
+    init(_ path: String) throws {
+        guard let directory = Self.directory(of: path), let text = Self.read(directory + "/" + path) else {
+            throw NotFound(path: path)
+        }
+        lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// The top of the repository that this source file is in.
+    ///
+    /// - Parameter path: of a file, from there.
+    static func directory(of path: String, from source: String = #filePath) -> String? {
         var directory = source[...]
         while let slash = directory.lastIndex(of: "/") {
             directory = directory[..<slash]
-            guard let text = Self.read(directory + "/" + path) else { continue }
-            lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-            return
+            if access(directory + "/" + path, R_OK) == 0 { return String(directory) }
         }
-        throw NotFound(path: path)
+        return nil
     }
 
     private struct NotFound: Error {
@@ -41,6 +49,14 @@ struct MarkdownDocument {
 
     /// All tables of the document, each with its head.
     var tables: [[[String]]] { Self.tables(lines[...]) }
+
+    /// What stands between backquotes, in lines that have them in pairs.
+    var codeSpans: [String] {
+        lines.flatMap { line in
+            let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
+            return pieces.enumerated().filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
+        }
+    }
 
     /// The fenced blocks marked as hex.
     var examples: [Example] {
@@ -76,7 +92,7 @@ struct MarkdownDocument {
         line.prefix { $0 != "#" }.split(separator: " ").map { UInt8($0, radix: 16) ?? 0 }
     }
 
-    private static func read(_ path: some StringProtocol) -> String? {
+    static func read(_ path: some StringProtocol) -> String? {
         guard let file = fopen(String(path), "r") else { return nil }
         defer { fclose(file) }
         var bytes: [UInt8] = []

@@ -42,8 +42,8 @@ import Testing
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
-            (.keeps, "keeps"), (.kind, "kind"), (.check, "check"), (.part, "part"),
-            (.assembly, "assembly"),
+            (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"), (.check, "check"),
+            (.part, "part"), (.assembly, "assembly"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
     }

@@ -3,6 +3,7 @@ import TransferTestSupport
 
 @testable import TransferIO
 @testable import TransferServer
+import TransferSystem
 
 /// Who may come in, by counts alone.
 @Suite struct AdmissionTests {

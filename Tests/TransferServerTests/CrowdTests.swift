@@ -3,6 +3,7 @@ import TransferProtocol
 import TransferServer
 
 @testable import TransferIO
+import TransferSystem
 
 extension ServerTests {
     /// More connections than there may be.

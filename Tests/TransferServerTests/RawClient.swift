@@ -1,4 +1,5 @@
 import Glibc
+import TransferKeys
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport
@@ -23,9 +24,14 @@ final class RawClient: @unchecked Sendable {
     /// Seconds to wait for anything at all: far more than it takes, also on a busy machine under a sanitizer.
     private static let patience = 120
 
+    /// Bytes that are encrypted at once, for which `TLSSide` has room.
+    private static let mostAtOnce = 512 << 10
+
     private let number: Int32
     private var parser = FrameParser()
     private var received: [UInt8] = []
+    /// There once `secure` was called.
+    private var tls: TLSSide?
 
     /// - Parameter source: an address of this machine to come from.
     init(_ endpoint: Endpoint, from source: String? = nil) throws {
@@ -49,8 +55,32 @@ final class RawClient: @unchecked Sendable {
         close(number)
     }
 
+    /// Talks TLS from now on.
+    ///
+    /// - Parameter key: that the client shows.
+    func secure(_ key: KeyPair? = nil) throws {
+        let tls = try TLSSide(.client(key.map { .ed25519(seed: $0.secret.bytes) })) { _, _ in true }
+        sendBare(try tls.shake())
+        while !tls.isEstablished {
+            guard let bytes = try receiveBare() else {
+                throw Failure(description: "the server closed in the handshake")
+            }
+            sendBare(try tls.shake(bytes))
+        }
+        self.tls = tls
+    }
+
     /// Sends all of it; a server that has closed already is not this function's business.
     func send(_ bytes: [UInt8]) {
+        guard let tls else { return sendBare(bytes) }
+        for start in stride(from: 0, to: bytes.count, by: Self.mostAtOnce) {
+            let piece = Array(bytes[start..<min(bytes.count, start + Self.mostAtOnce)])
+            guard let encrypted = try? tls.encrypt(piece) else { return }
+            sendBare(encrypted)
+        }
+    }
+
+    private func sendBare(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in
@@ -143,17 +173,29 @@ final class RawClient: @unchecked Sendable {
     }
 
     private func receive() throws -> Bool {
+        guard let bytes = try receiveBare() else { return false }
+        guard let tls else {
+            received += bytes
+            return true
+        }
+        let (plain, isClosed) = try tls.decrypt(bytes)
+        received += plain
+        // The end may come with the last words.
+        return !isClosed || !plain.isEmpty
+    }
+
+    /// - Returns: nothing at the end.
+    private func receiveBare() throws -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         do throws(SystemError) {
             let count = try system("recv") { recv(number, &buffer, buffer.count, 0) }
-            received += buffer[..<count]
-            return count > 0
+            return count > 0 ? buffer[..<count] : nil
         } catch {
             guard error.errno != EAGAIN else {
                 throw Failure(description: "the server said nothing for \(Self.patience) s")
             }
             // A reset is an end too: the server closed while bytes were on their way to it.
-            return false
+            return nil
         }
     }
 }

@@ -64,7 +64,9 @@ struct TrustCommand {
     }
 
     private func list() throws(KnownServers.Fault) {
-        let lines = try known.entries().map { "\($0.address.escapedForDisplay) \($0.fingerprint)\n" }
+        let lines = try known.entries().map { entry in
+            "\(entry.address.escapedForDisplay) \(entry.fingerprint)\(entry.isOwn ? " (this user's own)" : "")\n"
+        }
         StandardStream.output.write(lines.joined())
     }
 

@@ -10,6 +10,8 @@ extension Commands {
             "The connection is encrypted, and the server has to be the right one: it shows a key that is known (see 'transfer "
                 + "help trust list') or a certificate that the system trusts. An unknown server's key is asked about on a "
                 + "terminal and refused in scripts.",
+            "The server knows this user by a key, which is made when it is first needed (see 'transfer help key'), or by a "
+                + "token. It has to be told of the key once, unless it runs on this machine as the same user.",
             "After a lost connection it connects again and sends what was not acknowledged. Standard "
                 + "input, too, goes on where it was.",
             "Files that were pushed before and have the same path, size and time of modification are not sent again, as "
@@ -22,7 +24,10 @@ extension Commands {
     private static let pushSources = [
         Flag(
             name: "to", placeholder: "HOST[:PORT][/FOLDER]", help: "The server, and a folder there to put uploads in.",
-            details: "An IPv6 address stands in brackets.", defaultValue: defaultAddress,
+            details:
+                "An IPv6 address stands in brackets. Or a link that the server's operator gave you, transfer://... between "
+                + "single quotes: its code has this user's key let in, and the server is known from then on.",
+            defaultValue: defaultAddress,
             environment: "TRANSFER_SERVER"),
         Flag(
             name: "name", placeholder: "NAME", help: "The name to store the upload under.",
@@ -41,6 +46,10 @@ extension Commands {
         Flag(
             name: "trust-new", help: "Trust an unknown server, now and from now on, without asking.",
             details: "A known server whose key has changed is refused all the same."),
+        Flag(
+            name: "token-file", placeholder: "FILE", help: "Show the server the token in FILE.",
+            details: "Without it, the one in the variable TRANSFER_TOKEN. A token is never an argument."),
+        Flag(name: "ask-token", help: "Ask for a token at the terminal."),
         Flag(
             name: "plaintext", help: "Talk without encryption, to a server that was started with --plaintext.",
             details: "Who can reach the network between can then read and change everything."),
@@ -102,6 +111,9 @@ extension Commands {
         .init(
             caption: "Send from a script to a server that was never seen",
             line: "transfer push --server-key SHA256:uT… --to nas.local backup.tar"),
+        .init(
+            caption: "Send with a token that the server's operator gave you",
+            line: "transfer push --token-file camera.token --to nas.local *.jpg"),
         .init(
             caption: "Send to a folder on another machine",
             line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),

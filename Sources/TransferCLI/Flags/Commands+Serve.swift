@@ -8,6 +8,8 @@ extension Commands {
                 + "it has arrived, matches its digest and is on disk; then it is acknowledged.",
             "Connections are encrypted with TLS 1.3. Without --cert the server shows a key of its own, made at the first "
                 + "start and kept in DIR/.transfer; clients know it by the fingerprint that is logged.",
+            "Who may push is in DIR/.transfer: see 'transfer help access add'. From this machine the user who runs the server "
+                + "may. If it listens to other machines and nobody there may push yet, a line is printed that lets one in.",
             "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
                 + "it at once.",
         ],
@@ -17,6 +19,9 @@ extension Commands {
             .init(
                 caption: "Receive from other machines, on every address",
                 line: "transfer serve --dir /srv/in --listen 0.0.0.0:5288 --listen '[::]:5288'"),
+            .init(
+                caption: "Receive from everybody on a network where you trust everybody",
+                line: "transfer serve --open --listen 0.0.0.0:5288"),
             .init(
                 caption: "Show a certificate that clients trust already",
                 line: "transfer serve --cert chain.pem --key key.pem --listen 0.0.0.0:5288"),
@@ -29,7 +34,7 @@ extension Commands {
             .init(.fault, "it could not start or could not go on"),
         ])
 
-    private static let serveFlags = serveBasics + serveSecurity + serveLimits + [.help]
+    private static let serveFlags = serveBasics + serveSecurity + serveAccess + serveLimits + [.help]
 
     private static let serveBasics = [
         Flag(
@@ -59,10 +64,22 @@ extension Commands {
         Flag(name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase."),
         Flag(
             name: "plaintext", help: "Talk without encryption.",
-            details: "On loopback addresses and Unix sockets; elsewhere only with --allow-insecure."),
+            details:
+                "Everybody who reaches the server may push. On loopback addresses and Unix sockets; elsewhere only with --allow-insecure."
+        ),
         Flag(
             name: "allow-insecure", help: "Talk without encryption also where others can listen in.",
             details: "Who can reach the network between can then read and change everything."),
+    ]
+
+    private static let serveAccess = [
+        Flag(
+            name: "open", help: "Let everybody push who reaches the server.",
+            details: "Keys and tokens that it knows still have their bounds."),
+        Flag(
+            name: "advertise", placeholder: "HOST[:PORT]",
+            help: "The address under which clients reach the server, for the line that lets one in.",
+            details: "Without it, the address that this machine uses on its network, and the port it listens on."),
     ]
 
     private static let serveLimits = [

@@ -11,6 +11,7 @@ package enum Invocation: Sendable {
     /// - Parameter environment: Gives the variables that a command's flags name.
     package init(_ arguments: [String], environment: (Command) -> [String: String]) throws(UsageError) {
         guard let word = arguments.first else { throw UsageError("no command given") }
+        try ArgumentSecrets.refuse(in: arguments)
         guard !word.hasPrefix("-") else {
             self = try Self.programFlags(arguments)
             return

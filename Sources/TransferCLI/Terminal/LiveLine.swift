@@ -85,11 +85,3 @@ struct LiveLine {
         return Int(size.ws_col)
     }
 }
-
-extension UInt64 {
-    /// The sum, or the largest number: sizes can be whatever the server says.
-    func addingClamped(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-}

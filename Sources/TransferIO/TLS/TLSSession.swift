@@ -4,7 +4,7 @@ internal import COpenSSL
 /// waits. Belongs to whoever is isolated to its connection's loop.
 package final class TLSSession {
     /// How far a call came.
-    enum Step: Equatable {
+    package enum Step: Equatable {
         case done
         /// The other side closed its direction in order.
         case closed
@@ -14,7 +14,7 @@ package final class TLSSession {
         case needsRoom
     }
 
-    let context: TLSContext
+    package let context: TLSContext
     private let raw: OpaquePointer
     private let wire: UnsafeMutablePointer<copenssl_wire>
     private let judgement: TLSJudge?
@@ -67,49 +67,49 @@ package final class TLSSession {
     // MARK: Ciphertext
 
     /// What there is to read; stays the caller's, and is taken as far as `unread` says.
-    func setInput(_ bytes: UnsafeRawBufferPointer) {
+    package func setInput(_ bytes: UnsafeRawBufferPointer) {
         wire.pointee.input = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         wire.pointee.input_count = bytes.count
     }
 
     /// Bytes of input that no call has taken yet.
-    var unread: Int { wire.pointee.input_count }
+    package var unread: Int { wire.pointee.input_count }
 
     /// Where to write; stays the caller's.
-    func setOutput(_ room: UnsafeMutableRawBufferPointer) {
+    package func setOutput(_ room: UnsafeMutableRawBufferPointer) {
         wire.pointee.output = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
         wire.pointee.output_count = 0
         wire.pointee.output_capacity = room.count
     }
 
     /// Bytes written to the room.
-    var written: Int { wire.pointee.output_count }
+    package var written: Int { wire.pointee.output_count }
 
     // MARK: Conversation
 
     /// Goes on with the handshake.
-    func handshake() throws(TLSFault) -> Step {
+    package func handshake() throws(TLSFault) -> Step {
         try step { SSL_do_handshake(raw) }
     }
 
     /// Decrypts into `target`.
     ///
     /// - Returns: how many bytes came, 0 unless the step is `done`.
-    func read(into target: UnsafeMutableRawBufferPointer) throws(TLSFault) -> (step: Step, count: Int) {
+    package func read(into target: UnsafeMutableRawBufferPointer) throws(TLSFault) -> (step: Step, count: Int) {
         var count = 0
         let step = try step { SSL_read_ex(raw, target.baseAddress, target.count, &count) }
         return (step, count)
     }
 
     /// Encrypts `bytes`, of which there must be some, into records of 16 KiB. There must be room for all of them.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) {
         var count = 0
         let step = try step { SSL_write_ex(raw, bytes.baseAddress, bytes.count, &count) }
         precondition(step == .done && count == bytes.count, "a session without room for what it was to write")
     }
 
     /// Says that no more will come.
-    func close() {
+    package func close() {
         guard SSL_is_init_finished(raw) == 1 else { return }
         ERR_clear_error()
         SSL_shutdown(raw)
@@ -136,15 +136,17 @@ package final class TLSSession {
     // MARK: Facts
 
     /// The key in the other side's certificate, once the handshake is done; nothing when it has shown none.
-    var peerKey: TLSKey? {
+    package var peerKey: TLSKey? {
         SSL_get0_peer_certificate(raw).flatMap { TLSKey(certificate: $0) }
     }
 
     /// Whether it goes on from an earlier conversation.
-    var isResumed: Bool { SSL_session_reused(raw) == 1 }
+    package var isResumed: Bool { SSL_session_reused(raw) == 1 }
 
     /// The name of the cipher, as the IANA registered it.
-    var cipher: String { SSL_CIPHER_standard_name(SSL_get_current_cipher(raw)).map { String(cString: $0) } ?? "none" }
+    package var cipher: String {
+        SSL_CIPHER_standard_name(SSL_get_current_cipher(raw)).map { String(cString: $0) } ?? "none"
+    }
 
     // MARK: Callbacks
 

@@ -80,7 +80,7 @@ import TransferTestSupport
         #expect(finished.end == .exited(0) && finished.output == "")
         let events = try finished.errors.split(separator: "\n").map { try JSONObject($0)["event"] }
         #expect(["confined", "notConfined"].contains(events.first))
-        #expect(events.dropFirst() == ["identity", "listening", "stored", "stopping", "stopped"])
+        #expect(events.dropFirst() == ["identity", "plaintext", "listening", "stored", "stopping", "stopped"])
     }
 
     @Test func refusesWhatIsTooLarge() throws {

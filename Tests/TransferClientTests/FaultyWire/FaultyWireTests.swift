@@ -60,6 +60,7 @@ import TransferTestSupport
     private func server(_ security: ServerConfiguration.Security) async throws -> RunningServer {
         try await RunningServer(in: TemporaryDirectory()) { configuration in
             configuration.security = security
+            configuration.access = .everyone
             configuration.durability = .none
             // TLS takes longer, and without optimisation much longer.
             configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 900)

@@ -1,4 +1,5 @@
 import Testing
+import TransferTestSupport
 
 @testable import TransferIO
 

@@ -8,8 +8,7 @@ struct AccessPairCommand {
     private let folder: AccessFolder
     private let options: AccessOptions
     private let drawsCode: Bool
-    private let host: String?
-    private let port: UInt16
+    private let advertised: AdvertisedAddress?
 
     /// - Throws: `UsageError` for an address or bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -17,27 +16,25 @@ struct AccessPairCommand {
         folder = try arguments.accessFolder
         options = try arguments.accessOptions(at: .now)
         drawsCode = arguments.isSet("qr")
-        guard let text = arguments.string("advertise") else {
-            (host, port) = (nil, TransferLink.defaultPort)
-            return
-        }
-        let address = try? TransferLink(TransferLink.scheme + text)
-        guard let address, address.folder == nil, address.code == nil, address.fingerprint == nil else {
-            throw arguments.error("'\(text.escapedForDisplay)' is no address that clients could use")
-        }
-        (host, port) = (address.host, address.port)
+        advertised = try AdvertisedAddress(arguments)
     }
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            guard let host = host ?? HostAddress.best() else {
+            guard let host = advertised?.host ?? HostAddress.best() else {
                 throw AccessFault("This machine has no address that others could use; give one with --advertise.")
             }
             try folder.make()
             let server = try identity()
             let invitation = try Invitation(
-                folder, host: host, port: port, server: KeyFingerprint(of: server), options: options, at: .now)
-            invitation.print(drawsCode: drawsCode)
+                folder, host: host, port: advertised?.port ?? TransferLink.defaultPort,
+                server: KeyFingerprint(of: server), options: options, drawsCode: drawsCode, at: .now)
+            if drawsCode, !invitation.hasCode {
+                StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
+            }
+            StandardStream.error.write(
+                "Run this on the other machine by \(invitation.expires), with any file; it works once:\n")
+            invitation.print()
             return .success
         }
     }

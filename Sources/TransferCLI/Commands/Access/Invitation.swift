@@ -4,16 +4,21 @@ internal import TransferAccess
 internal import TransferKeys
 
 /// A pairing code and the line to be run on the other machine.
-struct Invitation {
+struct Invitation: Sendable {
+    /// When the code is good for nothing any more.
+    let expires: UTCTime
+
     private let link: TransferLink
-    private let expires: UTCTime
+    private let code: QRCode?
 
     /// Makes a code that is good for ten minutes.
     ///
-    /// - Parameter options: what the client may do that uses it.
+    /// - Parameters:
+    ///   - options: what the client may do that uses it.
+    ///   - drawsCode: whether the link is drawn also where the output is no terminal.
     init(
-        _ folder: AccessFolder, host: String, port: UInt16, server: KeyFingerprint, options: AccessOptions,
-        at now: UTCTime
+        _ folder: AccessFolder, host: String, port: UInt16, server: KeyFingerprint, options: AccessOptions = .init(),
+        drawsCode: Bool = false, at now: UTCTime
     ) throws(AccessFault) {
         expires = now.advanced(bySeconds: AccessFolder.pairingSeconds)
         var options = options
@@ -21,28 +26,29 @@ struct Invitation {
         guard TransferLink(host: host, port: port) != nil else {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }
-        let code = try folder.issue(.pairing, name: "pairing", options: options, at: now)
-        guard let link = TransferLink(host: host, port: port, code: code, server: server) else {
+        let secret = try folder.issue(.pairing, name: "pairing", options: options, at: now)
+        guard let link = TransferLink(host: host, port: port, code: secret, server: server) else {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }
         self.link = link
+        // Its library is opened now: a server that has begun to serve cannot open it any more.
+        let code = drawsCode || isatty(STDOUT_FILENO) == 1 ? QRCode(link.text) : nil
+        self.code = drawsCode ? code : code.flatMap { Self.fits($0) ? $0 : nil }
     }
+
+    /// Whether the link can be drawn.
+    var hasCode: Bool { code != nil }
 
     /// The line.
     var command: String { "transfer push photo.png --to '\(link.text)'" }
 
-    /// Prints the line, alone on standard output if that is no terminal, and draws the link where there is room.
-    func print(drawsCode: Bool) {
-        if drawsCode || isatty(STDOUT_FILENO) == 1, let code = QRCode(link.text), drawsCode || fits(code) {
-            StandardStream.output.write(code.lines.joined(separator: "\n") + "\n")
-        } else if drawsCode {
-            StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
-        }
-        StandardStream.error.write("Run this on the other machine by \(expires), with any file; it works once:\n")
+    /// Draws the link where there is room, and prints the line.
+    func print() {
+        if let code { StandardStream.output.write(code.lines.joined(separator: "\n") + "\n") }
         StandardStream.output.write(command + "\n")
     }
 
-    private func fits(_ code: QRCode) -> Bool {
+    private static func fits(_ code: QRCode) -> Bool {
         var size = winsize()
         return clinux_terminal_size(STDOUT_FILENO, &size) == 0 && Int(size.ws_col) >= code.columns
     }

@@ -1,13 +1,13 @@
-@testable import TransferIO
+package import TransferIO
 
 /// One end of a TLS conversation in memory: what it writes is kept until the test hands it on.
-final class TLSSide {
-    let session: TLSSession
+package final class TLSSide {
+    package let session: TLSSession
     private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-    private(set) var isEstablished = false
+    package private(set) var isEstablished = false
 
-    init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws {
+    package init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws {
         session = try TLSSession(context, name: name, judge: judge)
     }
 
@@ -19,7 +19,7 @@ final class TLSSide {
     /// Goes on with the handshake; takes the tickets that come after it.
     ///
     /// - Returns: what is to be sent.
-    func shake(_ received: some Collection<UInt8> = []) throws -> [UInt8] {
+    package func shake(_ received: some Collection<UInt8> = []) throws -> [UInt8] {
         guard !isEstablished else {
             _ = try decrypt(received)
             return []
@@ -29,18 +29,18 @@ final class TLSSide {
         }
     }
 
-    func encrypt(_ bytes: [UInt8]) throws -> [UInt8] {
+    package func encrypt(_ bytes: [UInt8]) throws -> [UInt8] {
         try talk([]) {
             try bytes.span.bytes.withUnsafeBytes { (bytes) throws(TLSFault) in try session.write(bytes) }
         }
     }
 
-    func close() throws -> [UInt8] {
+    package func close() throws -> [UInt8] {
         try talk([]) { session.close() }
     }
 
     /// - Returns: what could be read, and whether the other side has closed.
-    func decrypt(_ received: some Collection<UInt8>) throws -> (bytes: [UInt8], isClosed: Bool) {
+    package func decrypt(_ received: some Collection<UInt8>) throws -> (bytes: [UInt8], isClosed: Bool) {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 20_000)
         var isClosed = false
@@ -56,7 +56,7 @@ final class TLSSide {
     }
 
     /// What the last call wrote, also when it threw.
-    private(set) var written: [UInt8] = []
+    package private(set) var written: [UInt8] = []
 
     private func talk(_ received: some Collection<UInt8>, _ body: () throws -> Void) throws -> [UInt8] {
         input.copyBytes(from: received)

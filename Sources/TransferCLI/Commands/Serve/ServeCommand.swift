@@ -15,6 +15,7 @@ struct ServeCommand {
     private static let ownDescriptors = 32
 
     private let configuration: ServerConfiguration
+    private let access: ServeAccess
     private let log: Log
 
     /// - Throws: `UsageError` for values that a server cannot work with.
@@ -29,6 +30,7 @@ struct ServeCommand {
         var configuration = ServerConfiguration(
             directory: try arguments.requiredString("dir"), endpoints: endpoints)
         configuration.security = try Self.security(arguments, endpoints)
+        access = try ServeAccess(arguments)
         if let durability = arguments.choice("durability", as: Durability.self) {
             configuration.durability = durability
         }
@@ -85,7 +87,8 @@ struct ServeCommand {
         // Whoever only connects must not take the descriptors of those who store.
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         do throws(ServerError) {
-            try await ServerLifetime(Server(configuration, log: log)).run()
+            access.configure(&configuration)
+            try await ServerLifetime(Server(configuration, log: log)).run { access.printInvitation() }
             return .success
         } catch {
             StandardStream.error.write("transfer: \(error.message)\n")
@@ -131,11 +134,14 @@ private actor ServerLifetime {
     }
 
     /// Serves until the first signal, which lets running uploads finish; the second ends them.
-    func run() async throws(ServerError) {
+    ///
+    /// - Parameter whenListening: called when clients can connect.
+    func run(_ whenListening: () -> Void) async throws(ServerError) {
         // Before anything is accepted: a crowd of connections may take every descriptor that there is.
         let signals = try makeSignals()
         defer { signals.close() }
         try await server.start()
+        whenListening()
         arrived = signals.arrived
         await signals.arrived.wait()
         Task(executorPreference: loop) { await self.shutDown() }

@@ -13,6 +13,7 @@ actor PushReporter {
     private var failed: [ResultCode: Int] = [:]
     private var skipped = 0
     private var lostOutput: SystemError?
+    private var isConnected = false
 
     /// What the command line names: to skip it, unlike something inside a directory, is to fail.
     private let operands: Set<String>
@@ -33,8 +34,10 @@ actor PushReporter {
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
-            talk("connection lost: \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
-        case .connected, .counted, .progress: break
+            let what = isConnected ? "connection lost" : "not let in"
+            talk("\(what): \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
+        case .connected: isConnected = true
+        case .counted, .progress: break
         }
         line?.update(event)
     }

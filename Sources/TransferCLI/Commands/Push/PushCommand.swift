@@ -2,7 +2,6 @@ private import Glibc
 private import TransferClient
 private import TransferIO
 private import TransferProtocol
-private import TransferKeys
 private import TransferReceipts
 private import TransferSystem
 
@@ -16,6 +15,7 @@ struct PushCommand {
     private let operands: Set<String>
     private let input: StandardInput
     private let configuration: ClientConfiguration
+    private let access: PushAccess
     private let output: PushOutput
     private let receipts: ReceiptFile?
     /// Whether an unknown server may be asked about.
@@ -23,11 +23,9 @@ struct PushCommand {
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let address = try arguments.requiredString("to")
-        guard let server = ServerAddress(address) else {
-            throw arguments.error("'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
-        }
-        self.server = server
+        let target = try PushTarget(arguments)
+        server = target.server
+        access = try PushAccess(arguments, target)
         input = StandardInput()
         uploads = try Self.uploads(arguments, input)
         operands = Set(arguments.operands)
@@ -45,17 +43,17 @@ struct PushCommand {
             try Self.receipts(path, arguments)
         }
         configuration.wantsReceipts = receipts != nil
-        configuration.security = try Self.security(arguments)
         mayAsk = !arguments.isSet("trust-new")
         self.configuration = configuration
     }
 
     func run() async -> ExitCode {
         let reporter = PushReporter(output, operands: operands, receipts: receipts)
-        let refreshing = output.showsProgress ? Task { await refresh(reporter) } : nil
-        defer { refreshing?.cancel() }
         do throws(PushFailure) {
             var configuration = configuration
+            try await access.complete(&configuration)
+            let refreshing = output.showsProgress ? Task { await refresh(reporter) } : nil
+            defer { refreshing?.cancel() }
             if mayAsk, let question = TrustQuestion(reporter) { configuration.ask(question) }
             let client = try TransferClient(server: server, configuration: configuration)
             let events = client.push(uploads)
@@ -75,33 +73,6 @@ struct PushCommand {
             await reporter.refresh()
             try? await Task.sleep(for: Self.refreshInterval)
         }
-    }
-
-    private static func security(
-        _ arguments: ParsedArguments
-    ) throws(UsageError) -> ClientConfiguration.Security {
-        let key = try arguments.string("server-key").map { (text) throws(UsageError) in
-            guard let key = KeyFingerprint(text) else {
-                throw arguments.error(
-                    "'\(text.escapedForDisplay)' is not a fingerprint; give SHA256: and 43 characters")
-            }
-            return key
-        }
-        guard !arguments.isSet("plaintext") else {
-            guard key == nil, !arguments.isSet("trust-new") else {
-                throw arguments.error("without encryption no server can be told from another; drop --plaintext")
-            }
-            return .plaintext
-        }
-        var trust = ServerTrust()
-        trust.key = key
-        if arguments.isSet("trust-new") {
-            guard trust.known != nil else {
-                throw arguments.error("--trust-new needs a place for the list of known servers; set HOME")
-            }
-            trust.firstContact = .trust
-        }
-        return .tls(trust)
     }
 
     private static func receipts(_ path: String, _ arguments: ParsedArguments) throws(UsageError) -> ReceiptFile {

@@ -1,0 +1,128 @@
+internal import TransferAccess
+internal import TransferClient
+private import TransferIO
+private import TransferKeys
+private import TransferProtocol
+private import TransferSystem
+
+/// How a push is protected, and what it shows to be let in.
+struct PushAccess {
+    /// What is shown beside the user's key.
+    private enum Secret {
+        case none
+        case given(AccessSecret)
+        /// Whoever sits at the terminal knows it.
+        case asked(TokenQuestion)
+    }
+
+    private let security: ClientConfiguration.Security
+    private let secret: Secret
+    private let isQuiet: Bool
+
+    /// What to say about the server before anything is sent; mostly nothing.
+    private let notice: String?
+
+    /// - Throws: `UsageError` for what cannot be meant together, and for secrets that cannot be read.
+    init(_ arguments: ParsedArguments, _ target: PushTarget) throws(UsageError) {
+        secret = try Self.secret(arguments, target)
+        isQuiet = arguments.isSet("quiet")
+        let key = try arguments.serverKey() ?? target.key
+        guard target.key == nil || target.key == key else {
+            throw arguments.error("--server-key is another key than that of the link")
+        }
+        guard !arguments.isSet("plaintext") else {
+            guard key == nil, !arguments.isSet("trust-new") else {
+                throw arguments.error("without encryption no server can be told from another; drop --plaintext")
+            }
+            guard case .none = secret else {
+                throw arguments.error(
+                    "without encryption whoever listens in could use the token; drop --plaintext, or the token")
+            }
+            (security, notice) = (.plaintext, nil)
+            return
+        }
+        var trust = ServerTrust()
+        trust.key = key
+        trust.keepsKey = target.key != nil
+        if arguments.isSet("trust-new") {
+            guard trust.known != nil else {
+                throw arguments.error("--trust-new needs a place for the list of known servers; set HOME")
+            }
+            trust.firstContact = .trust
+        }
+        security = .tls(trust)
+        notice = target.key.flatMap { trust.notice(of: $0, at: target.server.server) }
+    }
+
+    private static func secret(_ arguments: ParsedArguments, _ target: PushTarget) throws(UsageError) -> Secret {
+        let ways = [target.code != nil, arguments.isSet("token-file"), arguments.isSet("ask-token")].filter { $0 }
+        guard ways.count <= 1 else {
+            throw arguments.error("--token-file, --ask-token and a link with a pairing code exclude each other")
+        }
+        if let code = target.code { return .given(code) }
+        if let path = arguments.string("token-file") { return .given(try TokenFile.read(path, arguments)) }
+        guard !arguments.isSet("ask-token") else {
+            guard let question = TokenQuestion() else {
+                throw arguments.error("--ask-token needs a terminal; give it by --token-file or TRANSFER_TOKEN")
+            }
+            return .asked(question)
+        }
+        guard let text = Environment.value(of: Self.variable) else { return .none }
+        guard let secret = AccessSecret(text) else { throw arguments.error("\(Self.variable) has no token in it") }
+        return .given(secret)
+    }
+
+    /// Where a token may stand.
+    static let variable = "TRANSFER_TOKEN"
+
+    /// Completes a configuration: opens the user's key, or makes it; asks for the token if it has to be.
+    ///
+    /// - Throws: `PushFailure` when the key cannot be used, or nobody gives a token.
+    func complete(_ configuration: inout ClientConfiguration) async throws(PushFailure) {
+        configuration.security = security
+        guard case .tls = security else { return }
+        if let notice, !isQuiet { StandardStream.error.write("\(notice)\n") }
+        configuration.key = try key()
+        configuration.machineName = ClientKey.hostName
+        switch secret {
+        case .none: break
+        case .given(let secret): configuration.token = secret.text
+        case .asked(let question): configuration.token = try await question.ask().text
+        }
+    }
+
+    /// A place where no key can be made is no reason not to push: the server may take a token, or everybody.
+    private func key() throws(PushFailure) -> KeyPair? {
+        guard let folder = ConfigurationFolder.path else { return nil }
+        let key = ClientKey(in: folder)
+        do throws(KeyPair.Fault) {
+            if let pair = try key.find() { return pair }
+        } catch {
+            throw PushFailure(reason: .untrusted, message: error.message)
+        }
+        do throws(KeyPair.Fault) {
+            return try key.open().pair
+        } catch {
+            if !isQuiet { StandardStream.error.write("No server will know this client: \(error.message)\n") }
+            return nil
+        }
+    }
+}
+
+extension ParsedArguments {
+    fileprivate func serverKey() throws(UsageError) -> KeyFingerprint? {
+        guard let text = string("server-key") else { return nil }
+        guard let key = KeyFingerprint(text) else {
+            throw error("'\(text.escapedForDisplay)' is not a fingerprint; give SHA256: and 43 characters")
+        }
+        return key
+    }
+}
+
+extension ServerTrust {
+    /// A sentence when a link has another key than the one that is known, which it will replace.
+    fileprivate func notice(of key: KeyFingerprint, at address: String) -> String? {
+        guard let before = try? known?.fingerprint(of: address), before != key else { return nil }
+        return "\(address.escapedForDisplay) was known by \(before) before; the link says \(key)."
+    }
+}

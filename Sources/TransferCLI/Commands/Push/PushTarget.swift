@@ -1,0 +1,51 @@
+internal import TransferAccess
+internal import TransferClient
+private import TransferIO
+internal import TransferKeys
+private import TransferProtocol
+
+/// Where a push goes, as `--to` says: an address, or a link that has more to say.
+struct PushTarget {
+    let server: ServerAddress
+
+    /// The pairing code of a link.
+    var code: AccessSecret?
+
+    /// The server's key as a link has it.
+    var key: KeyFingerprint?
+
+    /// - Throws: `UsageError`, which never has a link in it: that may have a code.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        let text = try arguments.requiredString("to")
+        guard !text.hasPrefix(TransferLink.scheme) else {
+            self = try Self.linked(text, arguments)
+            return
+        }
+        guard !ArgumentSecrets.isSecret(in: text) else {
+            throw arguments.error(
+                "\(arguments.source(of: "to")) has a pairing code in it, but is no link; give all of it, from "
+                    + "\(TransferLink.scheme) on and between single quotes")
+        }
+        guard let server = ServerAddress(text) else {
+            // Behind a sign that no address has, there may be a part of a code.
+            let address = String(text.prefix { $0 != "#" })
+            throw arguments.error("'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
+        }
+        self.server = server
+    }
+
+    private init(server: ServerAddress, code: AccessSecret?, key: KeyFingerprint?) {
+        (self.server, self.code, self.key) = (server, code, key)
+    }
+
+    private static func linked(_ text: String, _ arguments: ParsedArguments) throws(UsageError) -> PushTarget {
+        do throws(TransferLink.Fault) {
+            let link = try TransferLink(text)
+            let folder = link.folder?.string ?? ""
+            let server = ServerAddress(.internet(host: link.host, port: link.port), folder: folder)
+            return PushTarget(server: server, code: link.code, key: link.fingerprint)
+        } catch {
+            throw arguments.error("the link of \(arguments.source(of: "to")) \(error)")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+private import Glibc
+internal import TransferAccess
+private import TransferProtocol
+private import TransferSystem
+
+/// A file that has a token in it, and nothing else.
+enum TokenFile {
+    /// Bytes to look at: a token has 50, and blanks around it are nobody's mistake.
+    private static let longest = 4096
+
+    /// Reads a token, from a pipe as well.
+    ///
+    /// - Throws: `UsageError`, which has nothing of the content in it.
+    static func read(_ path: String, _ arguments: ParsedArguments) throws(UsageError) -> AccessSecret {
+        guard path != "-" else {
+            throw arguments.error("--token-file takes no standard input, which may be what is pushed; name a file")
+        }
+        let text: String
+        do throws(SystemError) {
+            text = String(decoding: try bytes(of: path), as: UTF8.self)
+        } catch {
+            throw arguments.error("the token file '\(path.escapedForDisplay)' cannot be read: \(error.reason)")
+        }
+        let words = text.utf8.split { $0 <= 0x20 }
+        guard words.count == 1, let word = words.first, let secret = AccessSecret(String(decoding: word, as: UTF8.self))
+        else {
+            throw arguments.error("the token file '\(path.escapedForDisplay)' has something else than a token in it")
+        }
+        return secret
+    }
+
+    private static func bytes(of path: String) throws(SystemError) -> [UInt8] {
+        let file = Descriptor(try system("open") { open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) })
+        let number = file.number
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: longest)
+        while bytes.count < longest {
+            let count = try system("read") { Glibc.read(number, &piece, piece.count) }
+            if count == 0 { break }
+            bytes += piece[..<count]
+        }
+        return bytes
+    }
+}

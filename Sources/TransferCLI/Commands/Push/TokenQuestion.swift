@@ -1,0 +1,80 @@
+private import CLinux
+private import Glibc
+internal import TransferAccess
+internal import TransferClient
+private import TransferIO
+private import TransferSystem
+
+/// Asks whoever sits at the terminal for a token, without showing what is typed.
+struct TokenQuestion: Sendable {
+    private static let prompt = "Token: "
+
+    /// Bytes of a line that a terminal gives (termios(3)).
+    private static let longestLine = 4096
+
+    /// - Returns: nothing where there is nobody to ask.
+    init?() {
+        // A job in the background would be stopped as soon as it reads.
+        guard let terminal = try? Self.terminal(), tcgetpgrp(terminal.number) == getpgrp() else { return nil }
+    }
+
+    private static func terminal() throws(SystemError) -> Descriptor {
+        Descriptor(try system("open") { open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) })
+    }
+
+    /// - Throws: `PushFailure` when what is typed is no token, or when whoever is asked leaves.
+    func ask() async throws(PushFailure) -> AccessSecret {
+        // A thread of its own: people take their time.
+        let pool = BlockingPool(name: "transfer-ask", threads: 1)
+        defer { pool.close() }
+        let answer = await pool.run { Result { () throws(SystemError) in try Self.answer() } }
+        switch answer {
+        case .success(let line?):
+            guard let secret = AccessSecret(line) else {
+                throw PushFailure(reason: .refused, message: "What was typed is no token. Nothing was sent.")
+            }
+            return secret
+        case .success(nil): throw PushFailure(reason: .cancelled, message: "The push was stopped.")
+        case .failure(let error):
+            throw PushFailure(reason: .refused, message: "The terminal cannot be asked for a token: \(error.reason).")
+        }
+    }
+
+    /// - Returns: nothing when a signal came instead, which ends the program.
+    private static func answer() throws(SystemError) -> String? {
+        let terminal = try terminal()
+        let number = terminal.number
+        var before = termios()
+        try system("tcgetattr") { tcgetattr(number, &before) }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        // What was typed before the question was asked is shown already, and no answer to it.
+        try system("tcsetattr") { tcsetattr(number, TCSAFLUSH, &silent) }
+        defer {
+            tcsetattr(number, TCSAFLUSH, &before)
+            _ = write(number, "\n", 1)
+        }
+        try system("write") { write(number, prompt, prompt.utf8.count) }
+        guard try waitForLine(number) else { return nil }
+        var line = [UInt8](repeating: 0, count: longestLine)
+        let count = try system("read") { read(number, &line, line.count) }
+        return String(decoding: line[..<count], as: UTF8.self)
+    }
+
+    /// The signals that end the program are blocked everywhere, so that the terminal is always left as it was.
+    ///
+    /// - Returns: false when one of them came first.
+    private static func waitForLine(_ terminal: Int32) throws(SystemError) -> Bool {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGINT)
+        sigaddset(&set, SIGTERM)
+        let signals = Descriptor(try system("signalfd") { signalfd(-1, &set, Int32(SFD_CLOEXEC)) })
+        var waiting = [
+            pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: signals.number, events: Int16(POLLIN), revents: 0),
+        ]
+        try system("poll") { poll(&waiting, nfds_t(waiting.count), -1) }
+        return waiting[1].revents == 0
+    }
+}

@@ -1,0 +1,53 @@
+private import Glibc
+private import TransferClient
+internal import TransferIO
+internal import TransferKeys
+private import TransferProtocol
+internal import TransferServer
+private import TransferSystem
+
+/// Makes a server known to the clients of the user who runs it, where they reach it on this machine.
+enum OwnServer {
+    /// Writes the server's key into the user's list of known servers.
+    ///
+    /// - Returns: what is to be logged: nothing when all went well.
+    static func pin(_ key: KeyFingerprint, _ endpoints: [Endpoint]) -> [LogEvent] {
+        let addresses = endpoints.flatMap(addresses)
+        guard let known = KnownServers.standard, !addresses.isEmpty else { return [] }
+        do throws(KnownServers.Fault) {
+            return try known.addOwn(key, at: addresses).map { entry in
+                .announcement(
+                    .warning, "knownDifferently",
+                    "the list of known servers has another key for \(entry.address.escapedForDisplay), which no server has "
+                        + "written, so your clients will refuse this one there; if it is outdated, run 'transfer trust "
+                        + "remove \(entry.address.escapedForDisplay)' and start the server again")
+            }
+        } catch {
+            return [.announcement(.warning, "notKnown", "your clients will not know this server: \(error.message)")]
+        }
+    }
+
+    /// What clients on this machine call an address that a server is bound to, as the list has it.
+    static func addresses(of endpoint: Endpoint) -> [String] {
+        switch endpoint {
+        case .unix(let path): unixPaths(path).map { ServerAddress(.unix(path: $0), folder: "").server }
+        case .internet(let host, let port):
+            hosts(host, endpoint).map { ServerAddress(.internet(host: $0, port: port), folder: "").server }
+        }
+    }
+
+    private static func hosts(_ host: String, _ endpoint: Endpoint) -> [String] {
+        switch host {
+        case "127.0.0.1", "0.0.0.0": ["127.0.0.1", "localhost"]
+        case "::1", "::": ["::1", "localhost"]
+        default: endpoint.mayBeLocal ? [host] : []
+        }
+    }
+
+    /// As it was given, which is how it is given to a client in the same directory, and from the root.
+    private static func unixPaths(_ path: String) -> [String] {
+        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return [path] }
+        defer { free(directory) }
+        return [path, "\(String(cString: directory))/\(path)"]
+    }
+}

@@ -1,0 +1,102 @@
+private import TransferAccess
+internal import TransferIO
+internal import TransferKeys
+private import TransferProtocol
+internal import TransferServer
+private import TransferSystem
+
+/// Who may push to a server, and what has to be done for that when it starts.
+final class ServeAccess: Sendable {
+    private let folder: AccessFolder
+    /// Of the user's configuration, where it is of use: nobody who may push must be able to change it.
+    private let configurationFolder: String?
+    private let isOpen: Bool
+    private let isEncrypted: Bool
+    private let advertised: AdvertisedAddress?
+    private let invitation = Locked<Invitation?>(nil)
+
+    /// - Throws: `UsageError` for an address that no client could use.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        let directory = try arguments.requiredString("dir")
+        folder = AccessFolder(of: directory)
+        configurationFolder = ConfigurationFolder.path.flatMap { path in
+            CanonicalPath(path).isWithin(CanonicalPath(directory)) ? nil : path
+        }
+        isOpen = arguments.isSet("open")
+        isEncrypted = !arguments.isSet("plaintext")
+        advertised = try AdvertisedAddress(arguments)
+    }
+
+    /// Sets who may come in, and opens or makes the key of the user for that. Blocks.
+    func configure(_ configuration: inout ServerConfiguration) {
+        let (owner, events) = isEncrypted ? owner() : (nil, [])
+        configuration.access = isOpen ? .everyone : .listed(owner: owner)
+        configuration.whenBound = { [self] bound in events + announcements(bound) }
+    }
+
+    /// Prints the invitation, where there is one.
+    func printInvitation() {
+        invitation.withLock { $0 }?.print()
+    }
+
+    /// A server without an owner takes in whoever is in its lists, so nothing that is wrong here keeps it from starting.
+    private func owner() -> (PublicKey?, [LogEvent]) {
+        guard let configurationFolder else {
+            let text = "your own clients are not let in: your configuration is in the directory that clients write to"
+            return (nil, ConfigurationFolder.path == nil ? [] : [.announcement(.warning, "noOwner", text)])
+        }
+        let key = ClientKey(in: configurationFolder)
+        do throws(KeyPair.Fault) {
+            let (pair, isNew) = try key.open()
+            let made = "made '\(key.path.escapedForDisplay)', by which servers know you"
+            return (pair.key, isNew ? [.announcement(.info, "keyMade", made)] : [])
+        } catch {
+            return (nil, [.announcement(.warning, "noOwner", "your own clients are not let in: \(error.message)")])
+        }
+    }
+
+    private func announcements(_ bound: ServerConfiguration.Bound) -> [LogEvent] {
+        let others = bound.endpoints.filter { !$0.mayBeLocal }
+        guard let key = bound.key else {
+            let text = "without encryption nobody can be told from another: everybody who reaches this server may push"
+            return [.announcement(others.isEmpty ? .info : .warning, "plaintext", text)]
+        }
+        var events = configurationFolder == nil ? [] : OwnServer.pin(key, bound.endpoints)
+        if isOpen {
+            let text = "EVERYBODY WHO REACHES THIS SERVER MAY PUSH: it was started with --open"
+            events.append(.announcement(.warning, "open", text))
+        } else if let endpoint = others.first, !Authenticator(folder).admitsAnybody(at: .now) {
+            events.append(invite(to: endpoint, key))
+        }
+        return events
+    }
+
+    /// Nobody could push from elsewhere, though the server listens there.
+    private func invite(to endpoint: Endpoint, _ key: KeyFingerprint) -> LogEvent {
+        do throws(AccessFault) {
+            guard let (host, port) = address(endpoint) else {
+                throw AccessFault("This machine has no address that others could use; give one with --advertise.")
+            }
+            let made = try Invitation(folder, host: host, port: advertised?.port ?? port, server: key, at: .now)
+            invitation.withLock { $0 = made }
+            return .announcement(
+                .info, "invited",
+                "nobody may push from other machines yet; run the line that follows on one of them by \(made.expires), with "
+                    + "any file")
+        } catch {
+            return .announcement(.warning, "notInvited", "nobody may push from other machines yet: \(error.message)")
+        }
+    }
+
+    private func address(_ endpoint: Endpoint) -> (host: String, port: UInt16)? {
+        guard case .internet(let bound, let port) = endpoint else { return nil }
+        let host =
+            switch bound {
+            case _ where advertised != nil: advertised?.host
+            case "0.0.0.0": HostAddress.best(among: [.ipv4])
+            case "::": HostAddress.best(among: [.ipv6])
+            default: bound
+            }
+        return host.map { ($0, port) }
+    }
+}

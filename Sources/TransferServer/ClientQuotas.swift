@@ -1,0 +1,55 @@
+import TransferAccess
+import TransferCatalog
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// What the clients with a quota have stored. One that is not asked for is not counted.
+final class ClientQuotas: Sendable {
+    private let known: KnownUploads
+    private let store: FileStore
+    private let quotas = Locked([Grant.Source: Quota]())
+
+    init(_ known: KnownUploads, _ store: FileStore) {
+        (self.known, self.store) = (known, store)
+    }
+
+    /// - Returns: nothing for a client without one.
+    func quota(for grant: Grant) -> Quota? {
+        guard let limit = grant.options.quota else { return nil }
+        let quota = quotas.withLock { quotas in
+            if let quota = quotas[grant.source] { return quota }
+            let made = make(limit, grant.name)
+            quotas[grant.source] = made
+            return made
+        }
+        quota.change(limit: limit)
+        return quota
+    }
+
+    private func make(_ limit: UInt64, _ name: String) -> Quota {
+        Quota(limit: limit) { limit, room in
+            "This client may store \(limit) bytes on the server, and of these \(room) are left: files of its have to be "
+                + "removed there, or its quota raised."
+        } count: { [known, store] in
+            Self.count(name, known, store)
+        }
+    }
+
+    /// What the catalog says that the client has sent, as far as it is still there as it was.
+    private static func count(_ name: String, _ known: KnownUploads, _ store: FileStore) -> Quota.Count {
+        var count = Quota.Count(stored: 0, parts: [:])
+        var paths: Set<String> = []
+        known.forEachEntry(from: name) { entry in
+            guard entry.state != .unfinished else {
+                count.parts?[entry.id] = store.size(ofPart: entry.id)
+                return
+            }
+            guard let path = try? RelativePath(entry.path), let identity = store.identity(at: path),
+                identity == entry.identity, paths.insert(entry.path).inserted
+            else { return }
+            count.stored = count.stored.addingClamped(entry.size)
+        }
+        return count
+    }
+}

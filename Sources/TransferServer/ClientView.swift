@@ -1,0 +1,106 @@
+import TransferAccess
+import TransferProtocol
+import TransferStore
+
+/// What a client may do, and how it sees what the server has: under its own upload ids, and its folder as the top.
+///
+/// Everything that comes in or goes out on a lane passes here, so that nothing between has to ask whose it is.
+struct ClientView: Sendable {
+    private(set) var grant: Grant
+    private let scope: UploadScope
+
+    /// What it may have stored; nothing where that is not limited.
+    private(set) var quota: Quota?
+
+    /// What stands in the catalog and in receipts as the sender.
+    let sender: String
+
+    /// - Parameter peer: the client's address, for one that has no name.
+    init(_ grant: Grant, _ scope: UploadScope, peer: String) {
+        self.grant = grant
+        self.scope = scope
+        sender = grant.source == .everyone ? peer : grant.name
+    }
+
+    /// For clients that cannot be told apart, who may do everything.
+    init(peer: String) {
+        self.init(Grant(.everyone, name: "anybody"), UploadScope(), peer: peer)
+    }
+
+    /// What it may do from now on.
+    mutating func renew(_ grant: Grant, _ quota: Quota?) {
+        (self.grant, self.quota) = (grant, quota)
+    }
+}
+
+// MARK: What comes in
+
+extension ClientView {
+    func inner(_ id: UploadID) -> UploadID { scope.inner(id) }
+
+    /// With the server's ids, and the path as it is.
+    func inner(_ begin: Begin) -> Begin {
+        var begin = begin
+        begin.id = scope.inner(begin.id)
+        if case .part(var part) = begin.scope {
+            part.upload = scope.inner(part.upload)
+            begin.scope = .part(part)
+        }
+        return begin
+    }
+
+    /// The largest upload that it may send to a server with this limit, in bytes.
+    func maximumUpload(of limit: UInt64) -> UInt64 { grant.maximumUpload(of: limit) }
+
+    /// Where the path of an upload is in the server's directory.
+    ///
+    /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
+    func place(_ path: String) throws(StoreError) -> String {
+        guard grant.options.rights.mayWrite else {
+            throw StoreError(.forbidden, "This client may not send anything: its access is for reading.")
+        }
+        guard grant.options.folder != nil else { return path }
+        do throws(RelativePath.Fault) {
+            return try grant.stored(try RelativePath(path)).string
+        } catch {
+            throw StoreError(.invalidPath, error.message)
+        }
+    }
+}
+
+// MARK: What goes out
+
+extension ClientView {
+    func outer(_ id: UploadID) -> UploadID { scope.outer(id) }
+
+    /// Whether the client may know what is at a path of the server's directory.
+    func sees(_ path: RelativePath) -> Bool { grant.shown(path) != nil }
+
+    /// How the client knows a path of the server's directory; one that isn't below its folder has no name there.
+    func shown(_ path: RelativePath) -> RelativePath? { grant.shown(path) }
+
+    /// A result as the client understands it. Its receipt is that already.
+    func outer(_ result: UploadResult) -> UploadResult {
+        var result = result
+        result.id = scope.outer(result.id)
+        guard let folder = grant.options.folder else { return result }
+        result.storedPath = result.storedPath.flatMap { try? RelativePath($0) }.flatMap { grant.shown($0)?.string }
+        result.message = Self.text(result.message, without: Array((folder.string + "/").utf8))
+        return result
+    }
+
+    /// A sentence with a path in it tells nothing about what is above it.
+    private static func text(_ text: String, without folder: [UInt8]) -> String {
+        var rest = Array(text.utf8)[...]
+        var kept: [UInt8] = []
+        while let byte = rest.first {
+            if rest.starts(with: folder) {
+                rest = rest.dropFirst(folder.count)
+            } else {
+                kept.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: kept, as: UTF8.self)
+    }
+}

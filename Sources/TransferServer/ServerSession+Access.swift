@@ -1,0 +1,57 @@
+import TransferAccess
+import TransferIO
+import TransferKeys
+import TransferProtocol
+
+/// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.
+extension ServerSession {
+    /// Decides about the client that has said hello. Afterwards it has its welcome, or the session is ending.
+    func decide(_ hello: Hello) async {
+        guard let authenticator = context.authenticator else { return welcome(hello) }
+        let began = MonotonicTime.now
+        let credentials = credentials(hello)
+        let decision = await context.pool.run { [context] in
+            defer { context.logAccessFaults() }
+            return Result { () throws(Refusal) in try authenticator.authenticate(credentials, at: .now, .now) }
+        }
+        switch decision {
+        case .success(let admission):
+            context.log.write([.admitted(peer: peer, admission)])
+            let scope = UploadScope(admission.grant.source, secret: context.uploadSecret)
+            lane.client = ClientView(admission.grant, scope, peer: peer)
+            welcome(hello)
+        case .failure(let refusal):
+            await refuse(refusal, since: began)
+        }
+    }
+
+    /// Not at once, so that nobody can try much.
+    private func refuse(_ refusal: Refusal, since began: MonotonicTime) async {
+        let end = began + refusal.delay
+        while ending == nil, MonotonicTime.now < end { await loop.sleep(nanoseconds: (end - .now).nanoseconds) }
+        self.end(.refused(refusal))
+    }
+
+    private func credentials(_ hello: Hello) -> Credentials {
+        Credentials(
+            network: origin.network, isLocal: origin.isLocal, key: socket?.security?.peerKey.flatMap { PublicKey($0) },
+            token: hello.token, hostName: hello.clientName.isEmpty ? nil : hello.clientName)
+    }
+}
+
+extension PublicKey {
+    /// - Returns: nothing unless it is an Ed25519 key.
+    fileprivate init?(_ key: TLSKey) {
+        guard key.isEd25519 else { return nil }
+        self.init(key.bytes)
+    }
+}
+
+extension UploadResult {
+    /// Tells a client why it may not come in.
+    init(_ refusal: Refusal) {
+        self.init(
+            id: .none, code: refusal.code, message: refusal.message,
+            retryAfter: refusal.retryAfter.map { UInt32(clamping: $0.nanoseconds / 1_000_000) })
+    }
+}

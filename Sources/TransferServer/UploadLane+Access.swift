@@ -1,0 +1,27 @@
+import TransferAccess
+import TransferProtocol
+import TransferStore
+
+/// What the lane's client may do.
+extension UploadLane {
+    /// Asks again before every batch: an access that was taken back ends with the next upload.
+    ///
+    /// - Returns: why the client may not begin anything any more.
+    func recheck() -> Refusal? {
+        guard let authenticator = context.authenticator else { return nil }
+        defer { context.logAccessFaults() }
+        do throws(Refusal) {
+            let grant = try authenticator.recheck(client.grant, at: .now)
+            client.renew(grant, context.quotas.quota(for: grant))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Before anything else is done about an upload: lets it have its place in the server's directory.
+    func authorize(_ receiving: Receiving) throws(StoreError) {
+        if let refusal = outcome.refusal { throw StoreError(refusal.code, refusal.message) }
+        receiving.begin.path = try client.place(receiving.begin.path)
+    }
+}

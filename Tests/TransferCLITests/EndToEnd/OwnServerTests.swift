@@ -1,0 +1,141 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// One user with a server and clients on one machine.
+@Suite(.ownThreads) struct OwnServerTests {
+    private let user = SecureServer.client
+
+    @Test(arguments: ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"])
+    func nothingHasToBeSaid(_ address: String) throws {
+        let server = try SecureServer(at: address, user: user)
+        let port = server.address.split(separator: ":").last ?? ""
+        let isIPv6 = address == "[::1]:0"
+        let host = isIPv6 ? "[::1]" : "127.0.0.1"
+        // Not every machine knows its IPv6 address by that name.
+        for name in isIPv6 ? [host] : [host, "localhost"] {
+            let push = try server.push(to: "\(name):\(port)")
+            #expect(push.end == .exited(0), "\(push.errors)")
+        }
+        let fingerprint = try KeyInLog(server.program.errorText).server
+        let lines = "\(host):\(port) \(fingerprint) #serve\nlocalhost:\(port) \(fingerprint) #serve\n"
+        #expect(try String(decoding: readFile(server.list), as: UTF8.self) == lines)
+        #expect(server.storedFiles == ["note"])
+    }
+
+    @Test func aUnixSocketWillDo() throws {
+        let home = try TemporaryDirectory()
+        let server = try SecureServer(in: home, at: "unix:" + home.path("socket"), user: user)
+        let push = try server.push()
+        #expect(push.end == .exited(0), "\(push.errors)")
+    }
+
+    @Test func theHomeDirectoryIsThePlaceForTheKey() throws {
+        let home = try TemporaryDirectory()
+        var surroundings = Surroundings()
+        surroundings.environment["HOME"] = home.path
+        let program = try Program(["serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0"], surroundings)
+        let address = try RunningServer.address(program)
+        let push = try Finished(["push", photo, "--to", address], surroundings)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        var status = stat()
+        #expect(stat(home.path(".config/transfer/key.pem"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    /// The same port again, with a directory and so with a key that are new.
+    @Test func aDirectoryCanBeMadeAnew() throws {
+        let first = try SecureServer(user: user)
+        #expect(try first.push().end == .exited(0))
+        try first.end()
+        let second = try SecureServer(in: first.home, stored: "other", at: first.address, user: user)
+        let push = try second.push()
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(second.storedFiles == ["note"])
+    }
+
+    /// What somebody has written by hand is more than what a server says of itself.
+    @Test func whatTheUserSaidStays() throws {
+        let first = try SecureServer(user: user)
+        let known = try KeyInLog(first.program.errorText).server
+        #expect(try first.trust(["add", first.address, known]).end == .exited(0))
+        try first.end()
+        let second = try SecureServer(in: first.home, stored: "other", at: first.address, user: user)
+        let warning = "has another key for \(first.address), which no server has written"
+        #expect(second.program.errorText.contains(warning), "\(second.program.errorText)")
+        #expect(try second.push().errors.contains("HAS CHANGED"))
+        let port = first.address.split(separator: ":").last ?? ""
+        #expect(try second.push(to: "localhost:\(port)").end == .exited(0))
+        #expect(try second.trust(["list"]).output.contains("\(first.address) \(known)\n"))
+    }
+
+    /// A certificate is what clients see then; nobody vouches for this one.
+    @Test func aCertificateIsKnownToo() throws {
+        let home = try TemporaryDirectory()
+        let authority = try CertificateAuthority(at: home.path("authority.pem"))
+        try authority.issue("DNS:other.example", to: home.path("cert.pem"), key: home.path("key.pem"))
+        let flags = ["--cert", home.path("cert.pem"), "--key", home.path("key.pem")]
+        let server = try SecureServer(flags, in: home, user: user)
+        let push = try server.push()
+        #expect(push.end == .exited(0), "\(push.errors)")
+    }
+
+    @Test func aKeyThatOthersCanReadIsNotUsed() throws {
+        let server = try SecureServer(user: user)
+        let key = server.home.path("\(user)/transfer/key.pem")
+        #expect(chmod(key, 0o644) == 0)
+        let push = try server.push()
+        #expect(push.end == .exited(4) && push.errors.contains("'chmod 600'"), "\(push.errors)")
+        #expect(server.storedFiles.isEmpty)
+        // A server starts all the same.
+        try server.end()
+        let second = try SecureServer(in: server.home, user: user)
+        #expect(second.program.errorText.contains("your own clients are not let in: Your key"))
+    }
+
+    /// Whoever may push could write it.
+    @Test func aConfigurationInsideTheDirectoryIsNotUsed() throws {
+        let server = try SecureServer(stored: SecureServer.client, user: user)
+        #expect(files(below: server.directory).allSatisfy { $0.hasPrefix(".transfer/") })
+        #expect(
+            server.program.errorText.contains("your own clients are not let in: your configuration is in the directory")
+        )
+        #expect(try server.push(["--server-key", server.fingerprint]).end == .exited(4))
+    }
+
+    /// Without a home there is no key, and no list.
+    @Test func aUserWithoutAHomeCanPushToAnOpenServer() throws {
+        let server = try SecureServer()
+        let push = try Finished([
+            "push", photo, "--to", server.address, "--server-key", server.fingerprint,
+        ])
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(Glibc.access("/nonexistent", F_OK) != 0)
+    }
+
+    @Test func whereNoKeyCanBeMadeTheServerIsAskedWithoutOne() throws {
+        let server = try SecureServer()
+        // Nobody can make anything there, not even the superuser.
+        let push = try server.push(["--server-key", server.fingerprint], ["XDG_CONFIG_HOME": "/proc"])
+        #expect(push.end == .exited(0) && push.errors.contains("No server will know this client: "), "\(push.errors)")
+    }
+
+    @Test func whoIsLetInIsSaid() throws {
+        let open = try SecureServer()
+        let warning = "warning EVERYBODY WHO REACHES THIS SERVER MAY PUSH: it was started with --open\n"
+        #expect(open.program.errorText.contains(warning), "\(open.program.errorText)")
+        let bare = try RunningServer()
+        #expect(bare.program.errorText.contains("info without encryption nobody can be told from another"))
+        let reachable = try RunningServer(["--allow-insecure"], at: "0.0.0.0:0")
+        #expect(reachable.program.errorText.contains("warning without encryption nobody can be told from another"))
+    }
+}
+
+/// What the log of a server says about its key.
+struct KeyInLog {
+    let server: String
+
+    init(_ log: String) throws {
+        let words = log.split { $0 == " " || $0 == "\n" }
+        server = String(try #require(words.last { $0.hasPrefix("SHA256:") }))
+    }
+}

@@ -1,0 +1,146 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferTestSupport
+
+/// Links, from the server that prints them to the client that is let in by them.
+@Suite(.ownThreads) struct PairingTests {
+    /// A server that others can reach, run by somebody else, and the link that it printed.
+    private static func server(_ flags: [String] = []) throws -> (server: SecureServer, link: String) {
+        let server = try SecureServer(flags + ["--advertise", "127.0.0.1"], at: "0.0.0.0:0", user: "owner")
+        try server.program.waitForOutput("'\n")
+        return (server, try link(server.program.outputText))
+    }
+
+    private static func link(_ line: String) throws -> String {
+        let parts = line.split(separator: "'")
+        #expect(parts.count == 3 && parts[0] == "transfer push photo.png --to " && parts[2] == "\n", "\(line)")
+        return String(try #require(parts.dropFirst().first))
+    }
+
+    @Test func theLineLetsOneClientIn() throws {
+        let (server, link) = try Self.server()
+        let push = try server.push(to: link)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(server.storedFiles == ["note"])
+        // The same line again, and the address alone: both are known to one another by now.
+        #expect(try server.push(to: link).end == .exited(0))
+        let address = try #require(link.split(separator: "/").last?.prefix { $0 != "#" })
+        #expect(try server.push(to: String(address)).end == .exited(0))
+        #expect(try server.trust(["list"]).lines.count == 1)
+        #expect(try server.access(["list"]).lines.count == 1)
+    }
+
+    @Test func aSecondClientIsRefused() throws {
+        let (server, link) = try Self.server()
+        #expect(try server.push(to: link).end == .exited(0))
+        let second = try server.push(to: link, user: "second")
+        #expect(second.end == .exited(4), "\(second.errors)")
+        #expect(second.errors.contains("This pairing code was used, has expired or is wrong."), "\(second.errors)")
+        #expect(!second.errors.contains("pair_"))
+        #expect(try server.push(to: link).end == .exited(0))
+        #expect(try server.access(["list"]).lines.count == 1)
+    }
+
+    /// Several lanes at once show the same code before any of them is known.
+    @Test func aLongPushIsLetInOnce() throws {
+        let (server, link) = try Self.server()
+        try writeFile(server.home.path("long"), randomBytes(30 << 20, seed: 7))
+        let arguments = ["push", server.home.path("long"), "--to", link, "--lanes", "4", "--compress", "none"]
+        let push = try Finished(arguments, server.surroundings())
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(!server.program.errorText.contains("authenticationFailed"), "\(server.program.errorText)")
+        #expect(try server.access(["list"]).lines.count == 1)
+    }
+
+    @Test func aFolderMayStandInTheLink() throws {
+        let (server, link) = try Self.server()
+        let parts = link.split(separator: "#", maxSplits: 1)
+        let push = try server.push(to: "\(parts[0])/a%20b#\(parts[1])")
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(server.storedFiles == ["a b/note"])
+    }
+
+    /// Whoever answers in the server's place gets no code.
+    @Test func anotherKeyIsRefused() throws {
+        let (server, link) = try Self.server()
+        let other = try SecureServer()
+        let port = other.address.split(separator: ":").last ?? ""
+        let fields = try #require(link.split(separator: "#").last)
+        let push = try server.push(to: "transfer://127.0.0.1:\(port)#\(fields)")
+        #expect(push.end == .exited(4) && push.errors.contains("somebody else answers"), "\(push.errors)")
+        #expect(!push.errors.contains("pair_") && other.storedFiles.isEmpty)
+        #expect(Glibc.access(server.list, F_OK) != 0)
+        #expect(try server.push(to: link).end == .exited(0))
+    }
+
+    /// The server was set up anew, and its operator has given a new link.
+    @Test func aNewLinkReplacesTheKey() throws {
+        let (server, link) = try Self.server()
+        #expect(try server.push(to: link).end == .exited(0))
+        let before = try server.fingerprint
+        try server.end()
+        let port = server.address.split(separator: ":").last ?? ""
+        let flags = ["--advertise", "127.0.0.1"]
+        let second = try SecureServer(flags, in: server.home, stored: "other", at: "0.0.0.0:\(port)", user: "owner")
+        try second.program.waitForOutput("'\n")
+        let push = try second.push(to: try Self.link(second.program.outputText))
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(push.errors.contains("127.0.0.1:\(port) was known by \(before) before; the link says "))
+        #expect(try second.push(to: "127.0.0.1:\(port)").end == .exited(0))
+    }
+
+    @Test func whoIsAdmittedAlreadyNeedsNoInvitation() throws {
+        let home = try TemporaryDirectory()
+        let before = try SecureServer(in: home, user: "owner")
+        _ = try before.access(["token", "create", "--name", "camera"])
+        try before.end()
+        #expect(before.program.outputText == "")
+        let after = try SecureServer(in: home, at: "0.0.0.0:0", user: "owner")
+        try after.end()
+        #expect(after.program.outputText == "")
+    }
+
+    @Test func anOpenServerNeedsNoInvitation() throws {
+        let server = try SecureServer(["--open"], at: "0.0.0.0:0", user: "owner")
+        try server.end()
+        #expect(server.program.outputText == "")
+    }
+
+    @Test func aTerminalShowsTheLinkToCameras() throws {
+        let home = try TemporaryDirectory()
+        var surroundings = Surroundings(output: .terminal(columns: 200))
+        surroundings.environment["XDG_CONFIG_HOME"] = home.path("owner")
+        let serve = try Program(["serve", "--dir", home.path("in"), "--listen", "0.0.0.0:0"], surroundings)
+        try serve.waitForOutput("transfer push photo.png --to 'transfer://")
+        // Its library need not be there.
+        #expect(serve.outputText.contains("\u{2580}") == (QRCode("a") != nil))
+    }
+
+    @Test func theLinkSurvivesAShell() throws {
+        let (server, link) = try Self.server()
+        var surroundings = server.surroundings()
+        surroundings.executable = "/bin/sh"
+        let printed = try Finished(["-c", "printf %s '\(link)'"], surroundings)
+        #expect(printed.output == link)
+    }
+
+    @Test(arguments: [
+        ("transfer://h#code=pair_1", "the link of --to has a pairing code that is cut or mistyped"),
+        ("transfer://h#pair_01234567_0123456789", "the link of --to has something in it"),
+        ("transfr://h#code=pair_01234567_0123", "'transfr://h' is not a server"),
+        ("h/f#code=pair_01234567_01234567012345670123456701234567", "has a pairing code in it, but is no link"),
+        ("transfer://", "the link of --to does not begin with"),
+    ])
+    func noMessageHasALink(_ text: String, _ message: String) throws {
+        let push = try Finished(["push", photo, "--to", text])
+        #expect(push.end == .exited(2) && push.errors.contains(message), "\(push.errors)")
+        #expect(!push.errors.contains("pair_"), "\(push.errors)")
+    }
+
+    @Test func aLinkIsForEncryptedConnections() throws {
+        let link = "transfer://h#code=pair_01234567_01234567012345670123456701234567"
+        let push = try Finished(["push", photo, "--plaintext", "--to", link])
+        #expect(push.end == .exited(2) && push.errors.contains("whoever listens in"), "\(push.errors)")
+    }
+}

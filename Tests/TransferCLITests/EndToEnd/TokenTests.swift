@@ -1,0 +1,136 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// Tokens, and how a client comes by them.
+@Suite(.ownThreads) struct TokenTests {
+    private let server: SecureServer
+    private let token: String
+
+    /// One that is well-formed and that no server knows.
+    private static let foreign = "transfer_00000000_" + String(repeating: "0", count: 32)
+
+    init() throws {
+        server = try SecureServer(user: "owner")
+        token = try server.access(["token", "create", "--name", "camera"]).output
+        try writeFile(server.home.path("token"), token.utf8)
+    }
+
+    private func push(_ flags: [String] = [], _ environment: [String: String] = [:]) throws -> Finished {
+        try server.push(["--server-key", server.fingerprint] + flags, environment)
+    }
+
+    @Test func inAFile() throws {
+        let push = try push(["--token-file", server.home.path("token")])
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(server.storedFiles == ["note"])
+    }
+
+    @Test func inTheEnvironment() throws {
+        let push = try push([], ["TRANSFER_TOKEN": token])
+        #expect(push.end == .exited(0), "\(push.errors)")
+        // The file is what was asked for.
+        try writeFile(server.home.path("wrong"), Self.foreign.utf8)
+        let file = ["--token-file", server.home.path("wrong")]
+        #expect(try self.push(file, ["TRANSFER_TOKEN": token]).end == .exited(4))
+    }
+
+    @Test func atTheTerminal() throws {
+        let push = try asked()
+        try push.type(String(token.dropLast()))
+        #expect(try push.wait() == .exited(0), "\(push.errorText)")
+        #expect(!push.errorText.contains("transfer_"), "\(push.errorText)")
+        #expect(server.storedFiles == ["note"])
+    }
+
+    @Test func whatIsTypedMayBeWrong() throws {
+        let push = try asked()
+        try push.type("swordfish")
+        #expect(try push.wait() == .exited(4))
+        #expect(push.errorText.contains("What was typed is no token.") && !push.errorText.contains("swordfish"))
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM]) func whoIsAskedMayLeave(_ signal: Int32) throws {
+        let push = try asked()
+        push.signal(signal)
+        #expect(try push.wait() == .exited(1), "\(push.errorText)")
+    }
+
+    private func asked() throws -> Program {
+        var surroundings = server.surroundings()
+        surroundings.errors = .terminal(columns: 200)
+        surroundings.ownsTerminal = true
+        let flags = ["--to", server.address, "--server-key", try server.fingerprint, "--ask-token"]
+        let push = try Program(["push", "--text", "hello", "--name", "note"] + flags, surroundings)
+        try push.waitForError("Token: ")
+        return push
+    }
+
+    @Test func wrongOnesAreRefused() throws {
+        try writeFile(server.home.path("token"), Self.foreign.utf8)
+        let push = try push(["--token-file", server.home.path("token")])
+        #expect(push.end == .exited(4))
+        #expect(push.errors.contains("The server does not know this token"), "\(push.errors)")
+        #expect(server.storedFiles.isEmpty)
+    }
+
+    /// Also a client whose key would be let in: it asked for the bounds of the token.
+    @Test func revokedOnesAreRefused() throws {
+        _ = try server.access(["token", "revoke", "camera"])
+        _ = try server.access(["add", server.key()])
+        let push = try push(["--token-file", server.home.path("token")])
+        #expect(push.end == .exited(4), "\(push.errors)")
+        #expect(try self.push().end == .exited(0))
+    }
+
+    @Test func expiredOnesAreRefused() throws {
+        let list = server.directory + "/.transfer/tokens"
+        try writeFile(list, Array("expires=2020-01-01 ".utf8) + readFile(list))
+        let push = try push(["--token-file", server.home.path("token")])
+        #expect(push.end == .exited(4))
+        #expect(push.errors.contains("The access of 'camera' ended on 2020-01-01"), "\(push.errors)")
+    }
+
+    @Test(arguments: [
+        ["push", "x", "--to", "TOKEN"], ["push", "TOKEN"], ["push", "--text", "it is TOKEN."],
+        ["push", "--token", "TOKEN"],
+        ["push", "x", "--token-file", "TOKEN"], ["push", "x", "--token=TOKEN"], ["access", "token", "revoke", "TOKEN"],
+        ["push", "x", "--to", "transfer://h#code=TOKEN"], ["TOKEN"],
+    ])
+    func noneIsAnArgument(_ arguments: [String]) throws {
+        let secret = token.dropLast().split(separator: "_")
+        let finished = try Finished(arguments.map { $0.replacing("TOKEN", with: String(token.dropLast())) })
+        #expect(finished.end == .exited(2))
+        #expect(finished.errors.contains("'transfer access token revoke \(secret[1])'"), "\(finished.errors)")
+        #expect(!finished.errors.contains(secret[2]))
+    }
+
+    @Test func noneTravelsInTheClear() throws {
+        let peer = try FakeServer()
+        for (flags, environment) in [
+            (["--token-file", server.home.path("token")], [:]), ([], ["TRANSFER_TOKEN": token]),
+        ] as [([String], [String: String])] {
+            let arguments = ["push", photo, "--plaintext", "--to", peer.address] + flags
+            let push = try Finished(arguments, server.surroundings(environment))
+            #expect(push.end == .exited(2) && push.errors.contains("could use the token"), "\(push.errors)")
+        }
+    }
+
+    @Test func theCommandLineIsWrong() throws {
+        try writeFile(server.home.path("two"), Array((token + token).utf8))
+        let cases: [([String], String)] = [
+            (["--token-file", "-"], "--token-file takes no standard input"),
+            (["--token-file", server.home.path("none")], "cannot be read: No such file or directory"),
+            (["--token-file", server.home.path("two")], "has something else than a token in it"),
+            (["--token-file", server.home.path("token"), "--ask-token"], "exclude each other"),
+            (["--ask-token"], "--ask-token needs a terminal"),
+        ]
+        for (flags, message) in cases {
+            let finished = try push(flags)
+            #expect(finished.end == .exited(2) && finished.errors.contains(message), "\(finished.errors)")
+            #expect(!finished.errors.contains("transfer_"))
+        }
+        let finished = try push([], ["TRANSFER_TOKEN": "swordfish"])
+        #expect(finished.end == .exited(2) && !finished.errors.contains("swordfish"), "\(finished.errors)")
+    }
+}

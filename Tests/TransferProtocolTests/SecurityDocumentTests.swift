@@ -1,0 +1,31 @@
+import Testing
+import TransferTestSupport
+
+/// SECURITY.md says which test shows a defence; that test has to be there.
+@Suite struct SecurityDocumentTests {
+    @Test func everyTestThatIsNamedIsThere() throws {
+        let top = try #require(MarkdownDocument.directory(of: "SECURITY.md"))
+        let sources = Self.sources(below: top + "/Tests")
+        let named = try MarkdownDocument("SECURITY.md").codeSpans.filter { $0.contains("Tests.") }
+        #expect(named.count > 60)
+        for name in named {
+            let parts = name.split(separator: ".")
+            let functions = sources["\(parts[0]).swift"]?.split { !$0.isLetter && !$0.isNumber }
+            #expect(parts.count == 2 && functions?.contains(parts[1]) == true, "\(name)")
+        }
+    }
+
+    /// Every file below a directory, by its name alone. Files of one name count together.
+    private static func sources(below path: String) -> [String: String] {
+        var sources: [String: String] = [:]
+        for name in names(in: path) {
+            let below = path + "/" + name
+            if name.hasSuffix(".swift") {
+                sources[name, default: ""] += MarkdownDocument.read(below) ?? ""
+            } else {
+                sources.merge(Self.sources(below: below)) { $0 + $1 }
+            }
+        }
+        return sources
+    }
+}
