@@ -173,6 +173,7 @@ def pushes(directory: Path) -> Iterator[list[str]]:
     yield [*receipts, str(small)]
     yield [*receipts, str(small)]
     yield ["--text", "Hello", "--name", "note.txt", "--digest", "sha256", *receipts]
+    yield ["--text", "Odd", "--name", 'qu"o\\te\n\x1b\u00e9.txt', *receipts]
     yield ["--text", "Hello again", "--name", "note.txt"]
     for policy in ("overwrite", "skip", "fail"):
         yield ["--text", f"Hello, {policy}", "--name", "note.txt", "--on-conflict", policy]
@@ -257,7 +258,9 @@ def record(transfer: Path, directory: Path) -> None:
     finally:
         server.terminate()
         server.wait(PATIENCE)
-    keep("receipts", b"\x01" + b"".join(lines.read_bytes().splitlines(keepends=True)[:5]))
+    kept = lines.read_bytes().splitlines(keepends=True)
+    keep("receipts", b"\x01" + b"".join(kept[:5]))
+    keep("receipts", b"\x01" + kept[-1])
 
 
 def record_access(transfer: Path, directory: Path) -> None:
