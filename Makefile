@@ -11,7 +11,8 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan torture attack bench bench-micro install install-service uninstall format lint clean
+.PHONY: help bootstrap build run test test-tsan torture attack fuzz bench bench-micro install install-service uninstall
+.PHONY: format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
@@ -43,6 +44,10 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
+
+# SECONDS (60) for each target; TARGET="frames paths" takes only those.
+fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose
+	scripts/fuzz.sh $(or $(SECONDS),60) $(TARGET)
 
 # The release binary, because it is what has to hold; the tests around it are a debug build.
 attack: build ## flood the release binary and race symbolic links, in full
@@ -76,10 +81,10 @@ uninstall: ## remove what install and install-service put there
 	rm -f "$(installed)" "$(units)/transfer.service" "$(users)/transfer.conf"
 
 format: ## format the Swift sources in place
-	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Package.swift
+	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 
 lint: ## check the format of the Swift sources, and the scripts where shellcheck is there
-	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Package.swift
+	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run"; shellcheck scripts/*.sh .ci/run; \
 	else \

@@ -22,6 +22,15 @@ func tests(_ name: String, uses dependencies: [Target.Dependency] = []) -> Targe
         swiftSettings: strict)
 }
 
+/// Whether the fuzz targets are built: everything is then instrumented, and libFuzzer brings the `main` function. So the
+/// program becomes a library without its own. See `scripts/fuzz.sh`.
+let isFuzzing = Context.environment["TRANSFER_FUZZ"] == "1"
+
+let commandLine: [Target.Dependency] = [
+    "TransferServer", "TransferClient", "TransferAccess", "TransferProtocol", "TransferCodec", "TransferKeys",
+    "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
+]
+
 let package = Package(
     name: "transfer",
     products: [
@@ -60,14 +69,10 @@ let package = Package(
                 "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
                 "CLinux",
             ]),
-        .executableTarget(
-            name: "TransferCLI",
-            dependencies: [
-                "TransferServer", "TransferClient", "TransferAccess", "TransferProtocol", "TransferCodec",
-                "TransferKeys",
-                "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
-            ],
-            swiftSettings: strict),
+        isFuzzing
+            ? .target(
+                name: "TransferCLI", dependencies: commandLine, exclude: ["Transfer.swift"], swiftSettings: strict)
+            : .executableTarget(name: "TransferCLI", dependencies: commandLine, swiftSettings: strict),
 
         .target(name: "CAllocations", path: "Benchmarks/CAllocations"),
         .executableTarget(
@@ -77,6 +82,15 @@ let package = Package(
                 "TransferReceipts", "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
+
+        .target(
+            name: "TransferFuzzing",
+            dependencies: [
+                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferAccess",
+                "TransferStore", "TransferIO", "TransferClient", "TransferCLI", "TransferTestSupport",
+            ],
+            path: "Fuzz/TransferFuzzing", swiftSettings: strict),
+        tests("TransferFuzzing", uses: ["TransferCLI"]),
 
         .target(
             name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "TransferIO"],
@@ -112,3 +126,11 @@ let package = Package(
             ]),
     ]
 )
+
+if isFuzzing {
+    package.products = [.executable(name: "transfer-fuzz", targets: ["TransferFuzz"])]
+    package.targets.append(
+        .executableTarget(
+            name: "TransferFuzz", dependencies: ["TransferFuzzing"], path: "Fuzz/TransferFuzz",
+            swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]))
+}

@@ -9,25 +9,32 @@ extension KnownServers {
 
     /// A line, and what it says; comments and empty lines say nothing.
     struct Line {
-        let text: Substring
+        /// Without its end.
+        let bytes: ArraySlice<UInt8>
         var entry: Entry?
 
         /// Behind what a server wrote.
         private static let ownMark = "#serve"
 
         init(_ entry: Entry) {
-            text = "\(entry.address) \(entry.fingerprint)" + (entry.isOwn ? " \(Self.ownMark)" : "")
+            let text = "\(entry.address) \(entry.fingerprint)" + (entry.isOwn ? " \(Self.ownMark)" : "")
+            bytes = Array(text.utf8)[...]
             self.entry = entry
         }
 
         /// - Returns: nothing when it cannot be understood.
-        init?(_ text: Substring) {
-            self.text = text
-            let words = text.split { $0 == " " || $0 == "\t" }
-            guard let first = words.first, !first.hasPrefix("#") else { return }
-            let isOwn = words.count == 3 && words[2] == Self.ownMark
-            guard words.count == 2 || isOwn, let fingerprint = KeyFingerprint(words[1]) else { return nil }
-            entry = Entry(address: String(first), fingerprint: fingerprint, isOwn: isOwn)
+        init?(_ bytes: ArraySlice<UInt8>) {
+            self.bytes = bytes
+            // A file from another system may have two characters at the end of a line.
+            let text = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
+            let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            guard let first = words.first, first.first != UInt8(ascii: "#") else { return }
+            let isOwn = words.count == 3 && words[2].elementsEqual(Self.ownMark.utf8)
+            guard words.count == 2 || isOwn, let address = String(validating: first, as: UTF8.self),
+                KnownServers.isOneWord(address),
+                let fingerprint = KeyFingerprint(String(decoding: words[1], as: UTF8.self))
+            else { return nil }
+            entry = Entry(address: address, fingerprint: fingerprint, isOwn: isOwn)
         }
     }
 
@@ -37,15 +44,16 @@ extension KnownServers {
             try OwnFile(reading: path, atMost: Self.longestFile, followsLink: true)
         }
         guard found?.isLonger != true else { throw fault("is too long") }
-        let text = String(decoding: found?.content ?? [], as: UTF8.self)
+        // Byte by byte: in a text "\r\n" is one character, and would not end the line before it.
+        let parts = (found?.content ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         var lines: [Line] = []
-        for (index, part) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, part) in parts.enumerated() {
             guard let line = Line(part) else {
                 throw fault("has something else than an address and a fingerprint in line \(index + 1)")
             }
             lines.append(line)
         }
-        if lines.last?.text.isEmpty == true { lines.removeLast() }
+        if lines.last?.bytes.isEmpty == true { lines.removeLast() }
         return lines
     }
 
@@ -66,10 +74,8 @@ extension KnownServers {
     }
 
     private func write(_ lines: [Line]) throws(Fault) {
-        let text = lines.map { $0.text + "\n" }.joined()
-        _ = try reading { () throws(SystemError) in
-            try OwnFile.write(Array(text.utf8), to: path, replaces: true)
-        }
+        let content = lines.flatMap { $0.bytes + [UInt8(ascii: "\n")] }
+        _ = try reading { () throws(SystemError) in try OwnFile.write(content, to: path, replaces: true) }
     }
 
     private func reading<Value>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {

@@ -73,8 +73,10 @@ public struct KnownServers: Sendable, Equatable {
         return true
     }
 
-    /// Addresses of sockets can have any characters; the few with spaces or control characters cannot be kept.
+    /// Addresses of sockets can have any characters; the few with spaces or control characters cannot be kept, nor what
+    /// would be a comment.
     static func isOneWord(_ address: String) -> Bool {
-        !address.isEmpty && address.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+        !address.isEmpty && address.utf8.first != UInt8(ascii: "#")
+            && address.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     }
 }

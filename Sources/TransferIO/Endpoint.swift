@@ -17,7 +17,9 @@ package enum Endpoint: Hashable, Sendable {
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        guard !host.isEmpty, !host.utf8.contains(0), !host.contains(":") || Self.isIPv6(host) else { return nil }
+        // Within brackets there may be another one, which no host has.
+        guard !host.isEmpty, !host.hasPrefix("["), !host.utf8.contains(0), !host.contains(":") || Self.isIPv6(host)
+        else { return nil }
         self = .internet(host: host, port: number)
     }
 
@@ -55,7 +57,9 @@ package enum Endpoint: Hashable, Sendable {
 extension Endpoint: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .internet(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        // A host of the name unix would look like a socket's path.
+        case .internet(let host, let port):
+            host.contains(":") || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"
         }
     }

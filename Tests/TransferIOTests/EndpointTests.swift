@@ -27,7 +27,7 @@ import TransferIO
 
     @Test(arguments: [
         "", ":", "host:", "host:x", "host:65536", "host:-1", "host:+1", "host: 1", "host:1 ", "host:１",
-        "[::1", "[::1]1", "[::1]:", "[]", "[]:1", "unix:", "a:b:c", "[a:b]:1", "ho\0st:1", "unix:/\0",
+        "[::1", "[::1]1", "[::1]:", "[]", "[]:1", "unix:", "a:b:c", "[a:b]:1", "[[a]:1", "[[]", "ho\0st:1", "unix:/\0",
     ]) func refusesWhatIsNone(text: String) {
         #expect(Endpoint(text, defaultPort: 5288) == nil)
     }
@@ -44,6 +44,7 @@ import TransferIO
         arguments: [
             (.internet(host: "host", port: 1), "host:1"),
             (.internet(host: "::1", port: 80), "[::1]:80"),
+            (.internet(host: "unix", port: 1), "[unix]:1"),
             (.unix(path: "/x"), "unix:/x"),
         ] as [(Endpoint, String)]) func readsItsOwnDescription(endpoint: Endpoint, text: String)
     {

@@ -32,8 +32,9 @@ package final class TemporaryDirectory: Sendable {
     /// The path of `name` in the directory, whether there is such a thing or not.
     package func path(_ name: String) -> String { path + "/" + name }
 
-    /// Never follows a symbolic link. A directory that a test closed is opened again first.
-    private static func remove(_ path: String) {
+    /// Removes a file or a directory with all that is in it. Never follows a symbolic link. A directory that a test closed is
+    /// opened again first.
+    package static func remove(_ path: String) {
         if unlink(path) == 0 { return }
         chmod(path, 0o700)
         for name in names(in: path) { remove(path + "/" + name) }

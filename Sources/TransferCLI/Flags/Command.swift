@@ -1,5 +1,5 @@
 /// One command with everything that its parser and its help need.
-struct Command: Equatable, Sendable {
+package struct Command: Equatable, Sendable {
     /// An invocation worth copying.
     struct Example: Equatable, Sendable {
         /// What it does; a phrase.
@@ -33,7 +33,7 @@ struct Command: Equatable, Sendable {
     /// Paragraphs.
     var description: [String] = []
 
-    let flags: [Flag]
+    package let flags: [Flag]
 
     var examples: [Example] = []
 

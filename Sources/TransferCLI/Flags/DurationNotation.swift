@@ -1,12 +1,12 @@
-internal import TransferAccess
+package import TransferAccess
 
 /// How times are written in flags: `500ms`, `20s`, `5m`, `2h`, `7d`; a plain number means seconds.
-enum DurationNotation {
+package enum DurationNotation {
     /// 10,000 days: beyond any use, and far below where counts of nanoseconds overflow.
-    static let longest = 10_000.0 * 86_400
+    package static let longest = 10_000.0 * 86_400
 
     /// The time in seconds, at most `longest`.
-    static func seconds(_ text: String) throws(QuantityFault) -> Double {
+    package static func seconds(_ text: String) throws(QuantityFault) -> Double {
         let quantity = try QuantityText(text)
         guard let factor = factor(of: quantity.unit) else { throw .malformed }
         guard let number = Double("\(quantity.whole).\(quantity.fraction)0") else { throw .malformed }

@@ -1,7 +1,7 @@
 /// One flag of a command. The parser and the help read the same definition, so they cannot disagree.
-struct Flag: Equatable, Sendable {
+package struct Flag: Equatable, Sendable {
     /// The long name without its dashes.
-    let name: String
+    package let name: String
 
     /// The letter of the short form.
     var short: Character?
@@ -19,7 +19,7 @@ struct Flag: Equatable, Sendable {
     var defaultValue: String?
 
     /// The environment variable that gives the value when the command line doesn't. Not for switches.
-    var environment: String?
+    package var environment: String?
 
     /// Whether every occurrence counts; of other flags the last one wins.
     var isRepeatable = false

@@ -1,5 +1,5 @@
 /// What the command line asks for.
-enum Invocation: Sendable {
+package enum Invocation: Sendable {
     /// The help of a command, or the list of commands.
     case help(Command?)
     case version
@@ -9,7 +9,7 @@ enum Invocation: Sendable {
     /// Reads the arguments that follow the program's name.
     ///
     /// - Parameter environment: Gives the variables that a command's flags name.
-    init(_ arguments: [String], environment: (Command) -> [String: String]) throws(UsageError) {
+    package init(_ arguments: [String], environment: (Command) -> [String: String]) throws(UsageError) {
         guard let word = arguments.first else { throw UsageError("no command given") }
         try ArgumentSecrets.refuse(in: arguments)
         guard !word.hasPrefix("-") else {

@@ -5,8 +5,8 @@ private import TransferProtocol
 ///
 /// The command line wins over the environment, and both win over the table. Asking for a flag that the command doesn't
 /// have is a mistake in this program and traps.
-struct ParsedArguments: Sendable {
-    let command: Command
+package struct ParsedArguments: Sendable {
+    package let command: Command
 
     /// What is not a flag, in order.
     let operands: [String]
@@ -28,10 +28,10 @@ struct ParsedArguments: Sendable {
     }
 
     /// The value, or nothing when there is neither one given nor a default.
-    func string(_ name: String) -> String? { strings(name).last }
+    package func string(_ name: String) -> String? { strings(name).last }
 
     /// Every value of a repeatable flag in order; the default alone when none is given.
-    func strings(_ name: String) -> [String] {
+    package func strings(_ name: String) -> [String] {
         let flag = flag(name)
         return given[flag.name] ?? (inherited[flag.name] ?? flag.defaultValue).map { [$0] } ?? []
     }
@@ -43,7 +43,7 @@ struct ParsedArguments: Sendable {
     }
 
     /// A number of bytes, at most `Int64.max`; see `SizeNotation`.
-    func size(_ name: String) throws(UsageError) -> UInt64 {
+    package func size(_ name: String) throws(UsageError) -> UInt64 {
         let text = try requiredString(name)
         do throws(QuantityFault) {
             return try SizeNotation.bytes(text)
@@ -53,7 +53,7 @@ struct ParsedArguments: Sendable {
     }
 
     /// A time in seconds; see `DurationNotation`.
-    func duration(_ name: String) throws(UsageError) -> Double {
+    package func duration(_ name: String) throws(UsageError) -> Double {
         let text = try requiredString(name)
         do throws(QuantityFault) {
             return try DurationNotation.seconds(text)
@@ -63,7 +63,7 @@ struct ParsedArguments: Sendable {
     }
 
     /// A whole number within a range.
-    func count(_ name: String, in range: ClosedRange<Int> = 1...Int.max) throws(UsageError) -> Int {
+    package func count(_ name: String, in range: ClosedRange<Int> = 1...Int.max) throws(UsageError) -> Int {
         let text = try requiredString(name)
         guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains), !text.isEmpty else {
             throw rejection(of: text, for: name, .malformed, "a whole number")

@@ -1,5 +1,5 @@
 /// What is wrong with the command line.
-struct UsageError: Error, Equatable, Sendable {
+package struct UsageError: Error, Equatable, Sendable {
     /// For people; no capital at the start and no full stop, because it follows `transfer:`.
     let message: String
 
@@ -12,5 +12,5 @@ struct UsageError: Error, Equatable, Sendable {
     }
 
     /// The lines for standard error, each ended.
-    var report: String { "transfer: \(message)\nTry '\(helpInvocation)'.\n" }
+    package var report: String { "transfer: \(message)\nTry '\(helpInvocation)'.\n" }
 }

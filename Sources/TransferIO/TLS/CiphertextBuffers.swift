@@ -1,6 +1,6 @@
 /// Memory for ciphertext, shared by all connections of a loop: a connection has some only while there is something in it,
 /// and on a busy loop that is mostly the same, still in the cache. Loop only.
-final class CiphertextBuffers {
+package final class CiphertextBuffers {
     /// Bytes of plaintext in a record at most (RFC 8446, section 5.1).
     static let recordSize = 16 << 10
 
@@ -18,6 +18,8 @@ final class CiphertextBuffers {
     private static let spares = 4
 
     private var free: [UnsafeMutableRawBufferPointer] = []
+
+    package init() {}
 
     deinit {
         for buffer in free { buffer.deallocate() }

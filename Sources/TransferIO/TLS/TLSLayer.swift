@@ -1,13 +1,23 @@
 import Glibc
-import TransferSystem
+package import TransferSystem
 
 /// TLS between a socket and whoever uses it: takes and gives plaintext like a bare socket, and moves ciphertext in as few
 /// system calls. Ciphertext that the kernel doesn't take at once waits here, and is sent when it does. Loop only.
-final class TLSLayer {
+package final class TLSLayer {
     /// One try at receiving or sending; nothing when the kernel would have to wait.
-    struct Wire {
-        let receive: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Int?
-        let send: (UnsafeRawBufferPointer) throws(SystemError) -> Int?
+    package struct Wire {
+        // Named, because the compiler overlooks that errors of closures use an import.
+        package typealias Failure = SystemError
+
+        let receive: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int?
+        let send: (UnsafeRawBufferPointer) throws(Failure) -> Int?
+
+        package init(
+            receive: @escaping (UnsafeMutableRawBufferPointer) throws(Failure) -> Int?,
+            send: @escaping (UnsafeRawBufferPointer) throws(Failure) -> Int?
+        ) {
+            (self.receive, self.send) = (receive, send)
+        }
     }
 
     /// The least that is asked of the kernel at once, however little the user has room for.
@@ -25,9 +35,9 @@ final class TLSLayer {
     /// What to throw when all that came before it was handed over.
     private var failure: StreamError?
 
-    private(set) var isEstablished = false
+    package private(set) var isEstablished = false
 
-    init(_ session: TLSSession, _ buffers: CiphertextBuffers, _ wire: Wire) {
+    package init(_ session: TLSSession, _ buffers: CiphertextBuffers, _ wire: Wire) {
         self.session = session
         self.buffers = buffers
         self.wire = wire
@@ -39,7 +49,7 @@ final class TLSLayer {
     }
 
     /// Whether ciphertext waits for the kernel.
-    var hasUnsent: Bool { !unsent.isEmpty }
+    package var hasUnsent: Bool { !unsent.isEmpty }
 }
 
 // MARK: Handshake
@@ -48,7 +58,7 @@ extension TLSLayer {
     /// Goes on as far as it can now.
     ///
     /// - Returns: whether it is done; otherwise more has to come.
-    func handshake() throws(StreamError) -> Bool {
+    package func handshake() throws(StreamError) -> Bool {
         while !isEstablished {
             let step = try encrypting { () throws(TLSFault) in try session.handshake() }
             try flush()
@@ -67,7 +77,7 @@ extension TLSLayer {
 // MARK: Receiving
 
 extension TLSLayer {
-    func receive(into target: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
+    package func receive(into target: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
         if let failure { throw failure }
         var count = 0
         do throws(StreamError) {
@@ -131,7 +141,7 @@ extension TLSLayer {
 
 extension TLSLayer {
     /// - Returns: how many bytes were taken and will leave, or nothing while earlier ones still wait.
-    func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
+    package func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
         if let failure { throw failure }
         guard isEstablished else { throw .tls(.broken("the handshake is not done")) }
         try flush()
@@ -144,7 +154,7 @@ extension TLSLayer {
     }
 
     /// Says that no more will come, without waiting for anything.
-    func close() {
+    package func close() {
         guard isEstablished, failure == nil else { return }
         // A connection that fails now has nothing left to lose.
         try? encrypting { () throws(TLSFault) in session.close() }
@@ -152,7 +162,7 @@ extension TLSLayer {
     }
 
     /// Offers the kernel what waits.
-    func flush() throws(StreamError) {
+    package func flush() throws(StreamError) {
         guard let outgoing else { return }
         while hasUnsent {
             let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(outgoing)[unsent])

@@ -1,0 +1,63 @@
+import TransferAccess
+import TransferCLI
+import TransferClient
+import TransferProtocol
+
+/// Input: what to do (1 byte), texts with a NUL after each.
+enum ArgumentTarget {
+    static func run(_ bytes: [UInt8]) throws(Finding) {
+        var input = FuzzInput(bytes)
+        let task = input.byte() % 4
+        let texts = input.texts()
+        switch task {
+        case 0: try readArguments(texts)
+        case 1: for text in texts { try readQuantities(text) }
+        case 2: for text in texts { try readAddress(text) }
+        default: for text in texts { try show(text) }
+        }
+    }
+
+    /// What is said about wrong arguments can be shown, and what is right can be asked for in every way.
+    private static func readArguments(_ texts: [String]) throws(Finding) {
+        let environment = texts.last ?? ""
+        do throws(UsageError) {
+            let invocation = try Invocation(texts) { command in
+                let variables = command.flags.compactMap(\.environment)
+                return Dictionary(variables.map { ($0, environment) }) { $1 }
+            }
+            guard case .run(let arguments) = invocation else { return }
+            for flag in arguments.command.flags { ask(arguments, flag.name) }
+        } catch {
+            try require(shown: String(error.report.dropLast()), isOneLine: false)
+        }
+    }
+
+    private static func ask(_ arguments: ParsedArguments, _ name: String) {
+        _ = arguments.strings(name)
+        guard arguments.string(name) != nil else { return }
+        _ = try? arguments.size(name)
+        _ = try? arguments.duration(name)
+        _ = try? arguments.count(name, in: 1...16)
+    }
+
+    private static func readQuantities(_ text: String) throws(Finding) {
+        if let size = try? SizeNotation.bytes(text) {
+            try require(size <= SizeNotation.largest, "'\(text)' is \(size) bytes.")
+            try require((try? SizeNotation.bytes("\(size)")) == size, "\(size) bytes are not read again.")
+        }
+        if let seconds = try? DurationNotation.seconds(text) {
+            try require(seconds >= 0 && seconds <= DurationNotation.longest, "'\(text)' is \(seconds) s.")
+        }
+    }
+
+    private static func readAddress(_ text: String) throws(Finding) {
+        guard let address = ServerAddress(text) else { return }
+        try require(ServerAddress(address.description) == address, "'\(text)' is '\(address)', which is another.")
+    }
+
+    private static func show(_ text: String) throws(Finding) {
+        try require(shown: text.escapedForDisplay)
+        try require(shown: JSONValue.string(text).text)
+        if let path = try? RelativePath(text) { try require(shown: path.description) }
+    }
+}

@@ -1,0 +1,52 @@
+import TransferProtocol
+import TransferTestSupport
+
+/// Input: 1 byte (its highest bit: the rest is a stream of frames and not pairs of a function code and its argument), the
+/// rest. A function code that isn't known begins an upload, or asks about one or some.
+enum ClientTarget {
+    static func run(_ bytes: [UInt8]) throws(Finding) {
+        var input = FuzzInput(bytes)
+        let first = input.byte()
+        var walk = ClientWalk()
+        guard first & 0x80 == 0 else { return try follow(input.rest(), &walk, seed: first) }
+        while !input.isEmpty, !walk.hasEnded {
+            let (code, argument) = (input.byte(), input.byte())
+            if let function = FunctionCode(rawValue: UInt16(code & 0x1F)) {
+                try walk.receive(FrameSource.event(function, argument))
+            } else {
+                try begin(code, argument, &walk)
+            }
+        }
+    }
+
+    private static func begin(_ code: UInt8, _ argument: UInt8, _ walk: inout ClientWalk) throws(Finding) {
+        switch code & 3 {
+        case 1: try walk.begin(FrameSource.id(argument), asks: true)
+        case 2: try walk.lookUp(FrameSource.ids(argument))
+        default: try walk.begin(FrameSource.id(argument), asks: false)
+        }
+    }
+
+    /// What the server answers was mostly begun, or asked about.
+    private static func follow(_ stream: [UInt8], _ walk: inout ClientWalk, seed: UInt8) throws(Finding) {
+        var generator = SplitMix64(seed: UInt64(seed))
+        for event in try FrameSource.events(in: stream) where !walk.hasEnded {
+            if Int.random(in: 0..<8, using: &generator) > 0 { try walk.prepare(event) }
+            try walk.receive(event)
+        }
+    }
+}
+
+extension ClientWalk {
+    /// Begins what the frame is an answer about, or asks about it.
+    fileprivate mutating func prepare(_ event: FrameEvent) throws(Finding) {
+        switch event {
+        case .message(.result(let result)): try begin(result.id, asks: false)
+        case .message(.accept(let id)): try begin(id, asks: false)
+        case .message(.received(let received)): try begin(received.id, asks: false)
+        case .message(.have(let have)): try begin(have.id, asks: true)
+        case .message(.unknown(let ids)): try lookUp(ids)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import TransferProtocol
+
+/// A client's state machine beside a plain account of what has happened, from which follows what may happen next.
+struct ClientWalk {
+    private enum Phase {
+        case greeting, open, leaving, closed
+    }
+
+    private var machine = ClientConnection()
+    private var phase = Phase.greeting
+    private var begun: Set<UploadID> = []
+    private var asked: Set<UploadID> = []
+    private var lookedUp: Set<UploadID> = []
+    private var limit = Limits.unacknowledgedUploads
+
+    /// Whether the connection has ended with a fault.
+    private(set) var hasEnded = false
+
+    /// Begins an upload, or asks about one, where a client may.
+    mutating func begin(_ id: UploadID, asks: Bool) throws(Finding) {
+        guard id != .none, machine.allowance > 0, begun.insert(id).inserted else { return }
+        if asks {
+            asked.insert(id)
+            machine.asked(id)
+        } else {
+            machine.began(id)
+        }
+        try compare()
+    }
+
+    /// Asks about uploads at once, where a client may.
+    mutating func lookUp(_ ids: [UploadID]) throws(Finding) {
+        guard Set(ids).count == ids.count, begun.isDisjoint(with: ids), machine.allowance >= ids.count else { return }
+        begun.formUnion(ids)
+        lookedUp.formUnion(ids)
+        machine.lookedUp(ids)
+        try compare()
+    }
+
+    mutating func receive(_ event: FrameEvent) throws(Finding) {
+        // Servers send no data; the session ends the connection without asking the machine.
+        guard case .message(let message) = event else { return }
+        let isAllowed = isAllowed(message)
+        switch Result(catching: { () throws(ProtocolFault) in try machine.receive(message) }) {
+        case .success(let action): try took(message, action, isAllowed)
+        case .failure(let fault):
+            try require(!isAllowed, "\(message) was refused: \(fault.message)")
+            try require([.unexpectedFrame, .malformedFrame].contains(fault.code), "\(message): \(fault.code).")
+            hasEnded = true
+        }
+        try compare()
+    }
+
+    private func isAllowed(_ message: Message) -> Bool {
+        switch (phase, message) {
+        case (.closed, _): false
+        case (_, .result(let result)) where result.id == .none: true
+        case (.greeting, .welcome(let welcome)):
+            welcome.dataBody > 0 && welcome.unacknowledgedUploads > 0 && welcome.heartbeat > 0 && welcome.silence > 0
+        case (.greeting, .goodbye), (.open, .goodbye): true
+        case (.greeting, _): false
+        case (_, .ping), (_, .pong), (_, .received): true
+        case (_, .result(let result)):
+            begun.contains(result.id) && (!lookedUp.contains(result.id) || result.isAcknowledgement)
+        case (_, .unknown(let ids)): lookedUp.isSuperset(of: ids) && Set(ids).count == ids.count
+        case (_, .accept(let id)): begun.contains(id) && !lookedUp.contains(id)
+        case (_, .have(let have)): asked.contains(have.id)
+        default: false
+        }
+    }
+
+    private mutating func took(
+        _ message: Message, _ action: ClientConnection.Action, _ isAllowed: Bool
+    ) throws(Finding) {
+        try require(isAllowed, "\(message) was taken.")
+        try require(action == expected(message), "\(message): \(action).")
+        switch message {
+        case .welcome(let welcome):
+            phase = .open
+            limit = min(limit, Int(welcome.unacknowledgedUploads))
+        case .goodbye: phase = .leaving
+        case .result(let result):
+            if result.id == .none { phase = .closed }
+            begun.remove(result.id)
+            asked.remove(result.id)
+            lookedUp.remove(result.id)
+        case .unknown(let ids):
+            begun.subtract(ids)
+            lookedUp.subtract(ids)
+        case .accept(let id):
+            if asked.remove(id) != nil { begun.remove(id) }
+        default: break
+        }
+    }
+
+    private func expected(_ message: Message) -> ClientConnection.Action {
+        switch message {
+        case .welcome(let welcome): .welcomed(welcome)
+        case .goodbye(let goodbye): .leaving(goodbye)
+        case .ping(let token): .reply(.pong(token))
+        case .result(let result):
+            if result.id == .none {
+                .refused(result)
+            } else {
+                lookedUp.contains(result.id) ? .known(result) : .finished(result)
+            }
+        case .unknown(let ids): .unknown(ids)
+        case .accept(let id): .accepted(id)
+        case .have(let have): .found(have)
+        case .received(let received):
+            begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
+        default: .nothing
+        }
+    }
+
+    private func compare() throws(Finding) {
+        guard !hasEnded else { return }
+        let isTaking = phase == .greeting || phase == .open
+        try require(
+            machine.allowance == (isTaking ? max(0, limit - begun.count) : 0), "The allowance is \(machine.allowance).")
+        try require(machine.isSettled == begun.isEmpty, "isSettled is \(machine.isSettled).")
+        try require(machine.lookups == lookedUp.count, "\(machine.lookups) lookups are open.")
+        try require(machine.unacknowledgedLimit == limit, "The limit is \(machine.unacknowledgedLimit).")
+    }
+}
+
+extension UploadResult {
+    fileprivate var isAcknowledgement: Bool { code == .committed || code == .alreadyStored }
+}

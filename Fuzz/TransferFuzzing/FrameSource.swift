@@ -1,0 +1,67 @@
+import TransferProtocol
+
+/// One frame of a conversation, as a state machine is told of it.
+enum FrameEvent: Equatable {
+    case message(Message)
+    case data
+}
+
+/// Messages as a fuzzer makes them up: of any kind, about few uploads, so that they often fit together.
+enum FrameSource {
+    /// Uploads that are talked about; id 0 is none.
+    private static let uploads: UInt8 = 12
+
+    private static let digest = Digest(.xxh128, [UInt8](repeating: 7, count: 16))
+
+    static func id(_ number: UInt8) -> UploadID {
+        let number = number % uploads
+        return number == 0 ? .none : UploadID(high: 1, low: UInt64(number))
+    }
+
+    /// One to three uploads, the last of which may be the first again.
+    static func ids(_ argument: UInt8) -> [UploadID] {
+        (0...argument % 3).map { id((argument / 3 &+ $0 * (argument >> 7 + 1)) % (uploads - 1) + 1) }
+    }
+
+    /// - Parameter argument: what the message is about.
+    static func event(_ function: FunctionCode, _ argument: UInt8) -> FrameEvent {
+        let id = id(argument)
+        let number = UInt64(argument)
+        switch function {
+        case .hello: return .message(.hello(Hello(agent: "fuzz", run: number)))
+        case .welcome: return .message(.welcome(welcome(argument)))
+        case .ping: return .message(.ping(number))
+        case .pong: return .message(.pong(number))
+        case .goodbye: return .message(.goodbye(Goodbye(.committed)))
+        case .begin: return .message(.begin(Begin(id: id, path: "a", size: number)))
+        case .accept: return .message(.accept(id))
+        case .data: return .data
+        case .block: return .message(.block(BlockDigest(index: number, digest: digest)))
+        case .end: return .message(.end(End(size: number, digest: digest)))
+        case .abort: return .message(.abort)
+        case .received: return .message(.received(Received(id: id, bytes: number)))
+        case .result: return .message(.result(UploadResult(id: id, code: argument & 0x40 == 0 ? .committed : .busy)))
+        case .resume: return .message(.resume(Begin(id: id, path: "a", size: number, scope: .assembly)))
+        case .have: return .message(.have(Have(id: id, first: number, digests: [digest])))
+        case .lookup: return .message(.lookup(Lookup(ids(argument), digest: .xxh128)))
+        case .unknown: return .message(.unknown(ids(argument)))
+        }
+    }
+
+    /// Every eighth has a limit of zero, and some have the largest.
+    private static func welcome(_ argument: UInt8) -> Welcome {
+        var welcome = Welcome(unacknowledgedUploads: Int(argument % 8))
+        if argument >= 0xF0 { welcome.unacknowledgedUploads = .max }
+        return welcome
+    }
+
+    /// The frames of a recorded stream, up to the first fault.
+    static func events(in stream: [UInt8]) throws(Finding) -> [FrameEvent] {
+        try FrameReading(stream, arrivingUpTo: CollectionOfOne(stream.count)).frames.map { frame in
+            switch frame {
+            case .message(let message): .message(message)
+            case .data: .data
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import TransferTestSupport
+
+/// Runs inputs of one target: any bytes, which show whether a promise can be broken. A trap ends the process, which is a
+/// finding too. Belongs to one task at a time.
+package final class FuzzRunner {
+    private let target: FuzzTarget
+
+    /// Where the inputs of `paths` store, for all of them.
+    private var ground: PathGround?
+
+    /// Where those of `known-servers` have their list.
+    private var directory: TemporaryDirectory?
+
+    package init(_ target: FuzzTarget) {
+        self.target = target
+    }
+
+    /// - Throws: what the input has shown.
+    package func run(_ input: [UInt8]) throws(Finding) {
+        switch target {
+        case .frames: try FrameTarget.run(input)
+        case .messages: try MessageTarget.run(input)
+        case .server: try ServerTarget.run(input)
+        case .client: try ClientTarget.run(input)
+        case .inflate: try InflateTarget.run(input)
+        case .paths:
+            let ground = if let ground { ground } else { try PathGround() }
+            self.ground = ground
+            try PathTarget.run(input, on: ground)
+        case .receipts: try ReceiptTarget.run(input)
+        case .arguments: try ArgumentTarget.run(input)
+        case .access: try AccessTarget.run(input)
+        case .links: try LinkTarget.run(input)
+        case .knownServers: try KnownServersTarget.run(input, in: ownDirectory())
+        case .tls: try TLSTarget.run(input)
+        }
+    }
+
+    private func ownDirectory() throws(Finding) -> TemporaryDirectory {
+        if let directory { return directory }
+        do throws(TemporaryDirectory.Failure) {
+            let made = try TemporaryDirectory(prefersMemory: true)
+            directory = made
+            return made
+        } catch {
+            throw Finding("A directory cannot be made: \(error).")
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// What can be fuzzed.
+package enum FuzzTarget: String, CaseIterable, Sendable {
+    /// The frame parser, however its bytes are cut.
+    case frames
+    /// Every message, decoded and encoded again.
+    case messages
+    /// The server's side of a connection.
+    case server
+    /// The client's side of a connection.
+    case client
+    /// Inflating, with all libraries that are there.
+    case inflate
+    /// Paths of clients, and the store that resolves them.
+    case paths
+    /// Receipts in both forms, their verification, and keys as people write them.
+    case receipts
+    /// The command line, sizes, durations, addresses, and text that is shown.
+    case arguments
+    /// Lists of who may come in, with their options, and secrets.
+    case access
+    /// Links for the first contact with a server.
+    case links
+    /// The client's list of servers that it knows.
+    case knownServers = "known-servers"
+    /// TLS, with a peer or somebody between who says anything.
+    case tls
+}

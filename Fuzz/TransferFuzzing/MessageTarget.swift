@@ -1,0 +1,62 @@
+import TransferProtocol
+
+/// Input: a function code (1 byte, by its place in the table), a body.
+enum MessageTarget {
+    private static let functions = FunctionCode.allCases.filter { $0 != .data }
+
+    /// Bodies up to here can be written again: a check is added, and repaired texts grow up to their limit.
+    private static let longestAgain = Limits.controlBody - 4 * Limits.text
+
+    static func run(_ bytes: [UInt8]) throws(Finding) {
+        var input = FuzzInput(bytes)
+        let function = functions[Int(input.byte()) % functions.count]
+        let body = input.rest()
+        // The frame parser lets no longer ones pass.
+        guard body.count <= Limits.controlBody, let message = decoded(function, body) else { return }
+        try require(message.function == function, "\(function) became \(message.function).")
+        guard body.count <= longestAgain else { return }
+        try compare(message)
+    }
+
+    /// Texts for people are cut and repaired, once; all else comes back as it was.
+    private static func compare(_ message: Message) throws(Finding) {
+        let first = encoded(message)
+        guard let again = try parsed(first) else { throw Finding("What was encoded cannot be decoded: \(message).") }
+        let second = encoded(again)
+        let isCut = message.texts.contains { $0.utf8.count > Limits.text }
+        try require(isCut || first == second, "\(message) came back as \(again).")
+        guard let third = try parsed(second) else { throw Finding("What was decoded cannot be encoded: \(again).") }
+        try require(encoded(third) == second, "\(again) came back as \(third).")
+    }
+
+    private static func decoded(_ function: FunctionCode, _ body: [UInt8]) -> Message? {
+        try? Message.decode(function, body: body.span.bytes)
+    }
+
+    private static func encoded(_ message: Message) -> [UInt8] {
+        var frame: [UInt8] = []
+        message.encode(into: &frame)
+        return frame
+    }
+
+    private static func parsed(_ frame: [UInt8]) throws(Finding) -> Message? {
+        let reading = try FrameReading(frame, arrivingUpTo: CollectionOfOne(frame.count))
+        guard reading.fault == nil, reading.consumed == frame.count, reading.frames.count == 1,
+            case .message(let message)? = reading.frames.first
+        else { return nil }
+        return message
+    }
+}
+
+extension Message {
+    /// The texts for people.
+    fileprivate var texts: [String] {
+        switch self {
+        case .hello(let hello): [hello.agent]
+        case .welcome(let welcome): [welcome.agent, welcome.serverName]
+        case .goodbye(let goodbye): [goodbye.message]
+        case .result(let result): [result.message]
+        default: []
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import TransferProtocol
+import TransferTestSupport
+
+/// Input: uploads that may be without a result (1 byte, its highest bit: the rest is a stream of frames and not pairs of
+/// a function code and its argument), the rest. A function code that isn't known gives an upload its result.
+enum ServerTarget {
+    static func run(_ bytes: [UInt8]) throws(Finding) {
+        var input = FuzzInput(bytes)
+        let first = input.byte()
+        var walk = ServerWalk(limit: Int(first & 7) + 1)
+        guard first & 0x80 == 0 else { return try follow(input.rest(), &walk, seed: first) }
+        while !input.isEmpty, !walk.hasEnded {
+            let (code, argument) = (input.byte(), input.byte())
+            if let function = FunctionCode(rawValue: UInt16(code & 0x1F)) {
+                try walk.receive(FrameSource.event(function, argument))
+            } else {
+                try walk.settle(Int(argument))
+            }
+        }
+    }
+
+    /// Results come at random moments, as from a pool of threads.
+    private static func follow(_ stream: [UInt8], _ walk: inout ServerWalk, seed: UInt8) throws(Finding) {
+        var generator = SplitMix64(seed: UInt64(seed))
+        for event in try FrameSource.events(in: stream) where !walk.hasEnded {
+            try walk.receive(event)
+            if Bool.random(using: &generator) { try walk.settle(.random(in: 0..<256, using: &generator)) }
+        }
+    }
+}

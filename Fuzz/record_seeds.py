@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Records conversations of the real program and makes the seeds of the fuzz targets from them.
+
+usage: Fuzz/record_seeds.py [TRANSFER]    the program; .build/release/transfer by default
+
+Writes to Fuzz/seeds, in place of what an earlier run wrote there. Each target's source says how its inputs are made up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SEEDS = HERE / "seeds"
+
+# Seconds that a program may take.
+PATIENCE = 30
+
+# Files of a directory that is pushed twice, and their bytes: more than a client sends before it asks about them.
+MANY, SIZE = 7, 3000
+
+DATA, RESULT = 18, 23
+RECEIPT_FIELD = 8
+WORDS = "the quick brown fox jumps over the lazy dog and comes back to where it was before".split()
+
+PATHS = [
+    [b"a"], [b"dir/a", b"dir/a"], [b"dir/sub/a/b/c"], [b"new/dir/file.txt", b"new/dir"], [b"out"], [b"out/sub/a"],
+    [b"up/outside/a"], [b"in/sub/a"], [b"self/a"], [b"none/a"], [b"here/dir/a"], [b"top/tmp/a"], [b"dir/secret"],
+    [b"dir/own/incoming/a"], [b"file"], [b"file/a"], [b"fifo"], [b"fifo/a"], [b"../a"], [b"a/../../b"], [b"/etc/a"],
+    [b"a//b"], [b"a/./b"], [b"a/"], [b".transfer"], [b".Transfer/lock"], [b".tran\xc5\xbffer/a"], [b"a\\b", b"a:b"],
+    [b".trans\xe2\x80\x8bfer/a"], [b"a\0b"], [b"\xc3\x28"], [b"e\xcc\x81", b"\xc3\xa9"], [b"a/\xcc\x81/b"],
+    [b"x" * 255], [b"x" * 256], [b"a/" * 127 + b"a"], [b"a/" * 128 + b"a"], [b"file", b"file", b"file-1", b"file"],
+]
+
+ARGUMENTS = [
+    (0, ["push", "photo.png"]), (0, ["push", "-", "--name", "logs.tar"]),
+    (0, ["push", "--to=nas.local:5288/a", "a", "b"]),
+    (0, ["push", "--retry-for", "1.5h", "--lanes", "4", "--compress=zlib", "--compress-level", "9", "a"]),
+    (0, ["push", "--json", "-q", "--on-conflict", "skip", "--digest", "sha256", "--kind", "text", "--", "-a"]),
+    (0, ["serve", "--dir", "/srv/in", "--listen", "[::]:5288", "--quota", "1.5GiB", "--min-free", "10GB"]),
+    (0, ["receipt", "verify", "r.jsonl", "--key", "SHA256:x"]), (0, ["receipt", "shwo"]), (0, ["verify", "--repair"]),
+    (0, ["help", "push"]), (0, ["--version"]), (0, ["psuh"]), (0, ["push", "--nmae", "x"]), (0, ["-h", "serve"]),
+    (0, ["access", "add", "--dir", "/srv/in", "--folder", "a b", "--expires", "30d", "--write-only", "ed25519 KEY x"]),
+    (0, ["access", "token", "create", "--name", "ci", "--quota", "20G"]), (0, ["access", "tokn"]), (0, ["access"]),
+    (0, ["access", "pair", "--qr", "--advertise", "nas.local:1"]), (0, ["trust", "remove", "nas.local"]),
+    (0, ["key", "new"]),
+    (0, ["push", "--to", "transfer://nas.local:5288/a#key=x", "--trust-new", "--server-key", "SHA256:x", "a"]),
+    (1, ["500", "64K", "1.5G", "10MB", "8EiB", "9223372036854775807"]),
+    (1, ["0.000000000000000001T", "500ms", "20s", "10000d"]),
+    (2, ["127.0.0.1:5288", "[::1]:5288/a/b", "unix:/tmp/a", ":1", "host", "fe80::1%eth0", "host:65536", "[::1]", "a/"]),
+    (3, ["a\nb", "\x1b[31m", "\u202egpj.exe", "\u2028", "\u0085", "\\", "\"", "\u061c", "\u00ad", "\U000e0001"]),
+]
+
+KEYS = [
+    "SHA256:If4x36FUomFia/hUBG/SInxsXlFxJzTi0NSDwbA4ewI",
+    "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+    "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+    "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n"
+    "-----END PUBLIC KEY-----\n",
+]
+
+# Behind lines that the program wrote itself: `KEY` and `HASH` stand for what is in one of those.
+LINES = [
+    "# comment\n\n \t\n",
+    "ed25519 KEY a\ned25519 KEY b\r\n",
+    '\ted25519  KEY\tAlice  "B" é \n',
+    'folder="a\\\\b/\\"c\\"",quota=1.5G,max-upload=10MB,expires=2027-01-01,read-only ed25519 KEY x\n',
+    "read-only,write-only ed25519 KEY x\n",
+    "quota=1,quota=2 ed25519 KEY x\n",
+    'folder="../a" ed25519 KEY x\n',
+    'folder="a ed25519 KEY x\n',
+    "no-such=1 ed25519 KEY x\n",
+    "token abcdefgh HASH a\npairing abcdefgh HASH b\n",
+    "expires=1970-01-01T00:00:00Z token 01234567 HASH a",
+    "folder=a token 01234567 $scrypt$ln=20,r=8,p=1$$ a\n",
+]
+FIELDS = [
+    "2026-12-31T23:59:59Z", "9999-12-31", "1970-01-01", "2024-02-29", "2023-02-29T00:00:00Z", "2026-12-31T24:00:00Z",
+    "2026-12-31t00:00:00Z", "+026-12-31", "transfer_yckkshzn_94azq7b4yg1jhwd8y888gqs1t24jfb8n",
+    "PAIR_p199mhyy_zwrwyz1ymvrmjm1822c3fz8b1a4g67z8", "pair_p199mhyy_",
+]
+LINKS = [
+    "transfer://nas.local", "transfer://[::1]:5288/a%20b/c#", "transfer://127.0.0.1:65535/", "transfer://h/%2e%2e",
+    "transfer://h:0", "transfer://h/100%25", "transfer://a/%C3%A9/", "transfer://[fe80::1%25eth0]", "transfer://-a",
+    "transfer://a#key=",
+    "transfer://a#code=transfer_yckkshzn_94azq7b4yg1jhwd8y888gqs1t24jfb8n", "transfer://a#x=1", "transfer://a#,,",
+    "transfer://a_b.c-d:80//x//y#key=H-YzOcZXEQSvqbP-cDBtmfnw2CAWwtoH1F2csVfGSfA",
+]
+SERVERS = [
+    "# comment\nnas.local:5288 FINGERPRINT\n\n[::1]:5288\tFINGERPRINT",
+    "a:1 FINGERPRINT\r\nb:2 FINGERPRINT\r\n", "# a\r\nb:2 FINGERPRINT\n", " a FINGERPRINT \n",
+    "a FINGERPRINT\na FINGERPRINT\n", "a FINGERPRINT b\n", "a SHA256:x\n", "unix:/tmp/é FINGERPRINT\n",
+]
+
+# Seeds of `tls` without a conversation: what to do, how much each side says, changes (see `Interference`).
+TLS = [
+    [0, 1, 0, 9], [0, 0, 0, 0], [4, 0, 9, 3], [8, 2, 0, 80], [12, 255, 255, 255], [1, 0, 9, 3, 0, 1, 0, 1],
+    [0, 0, 9, 3, 0, 6, 0, 2], [0, 0, 9, 3, 1, 80, 0, 128], [1, 16, 0, 9, 3, 0, 2, 1], [0, 16, 0, 9, 5, 0, 255, 0],
+    [9, 0, 9, 3, 0, 60, 2, 22, 0, 0, 1, 255],
+]
+
+
+class Proxy:
+    """Hands every connection on to the server and keeps what both sides say."""
+
+    def __init__(self, path: Path, server: Path) -> None:
+        self.streams: list[tuple[bytearray, bytearray]] = []
+        self._server = server
+        self._pumps: list[threading.Thread] = []
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def take(self) -> list[tuple[bytes, bytes]]:
+        """What was said since the last call: for each connection, by the client and by the server."""
+        for pump in self._pumps:
+            pump.join(PATIENCE)
+        taken = [(bytes(client), bytes(server)) for client, server in self.streams]
+        self.streams.clear()
+        self._pumps.clear()
+        return taken
+
+    def _accept(self) -> None:
+        while True:
+            client, _ = self._listener.accept()
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(str(self._server))
+            said = (bytearray(), bytearray())
+            self.streams.append(said)
+            for source, sink, kept in ((client, server, said[0]), (server, client, said[1])):
+                pump = threading.Thread(target=_pump, args=(source, sink, kept), daemon=True)
+                self._pumps.append(pump)
+                pump.start()
+
+
+def _pump(source: socket.socket, sink: socket.socket, kept: bytearray) -> None:
+    # Either side may be gone before the other has said all.
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            kept += data
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+
+
+def pushes(directory: Path) -> Iterator[list[str]]:
+    """Arguments of `push`, each for a conversation of its own."""
+    small = directory / "small"
+    (small / "sub").mkdir(parents=True)
+    for name, content in (("a.txt", b"hello"), ("empty", b""), ("sub/b.png", b"\x89PNG\r\n\x1a\n" + bytes(20))):
+        (small / name).write_bytes(content)
+    (directory / "words.log").write_text(" ".join(WORDS * 60))
+    (directory / "zeros").write_bytes(bytes(9 << 20))
+    # The client asks about those that it has sent before, and about one that the server doesn't have.
+    many = directory / "many"
+    many.mkdir()
+    for number in range(MANY):
+        (many / f"{number}").write_bytes(b"%d" % number * SIZE)
+    yield [str(many)]
+    (many / "new").write_text("new")
+    yield [str(many)]
+    receipts = ["--receipts", str(directory / "receipts.jsonl")]
+    yield [*receipts, str(small)]
+    yield [*receipts, str(small)]
+    yield ["--text", "Hello", "--name", "note.txt", "--digest", "sha256", *receipts]
+    yield ["--text", "Odd", "--name", 'qu"o\\te\n\x1b\u00e9.txt', *receipts]
+    yield ["--text", "Hello again", "--name", "note.txt"]
+    for policy in ("overwrite", "skip", "fail"):
+        yield ["--text", f"Hello, {policy}", "--name", "note.txt", "--on-conflict", policy]
+    yield ["--text", "x", "--name", "note.txt/below"]
+    yield ["--compress", "zlib", str(directory / "words.log")]
+    yield ["--compress", "zlib", "--compress-level", "9", "--lanes", "1", str(directory / "zeros")]
+    yield ["--compress", "zlib", "--lanes", "1", str(directory / "zeros")]
+
+
+def frames(stream: bytes) -> Iterator[tuple[int, bool, bytes]]:
+    """Function code, whether it is compressed, and body of each."""
+    while stream:
+        function, is_compressed, length = int.from_bytes(stream[2:4]), stream[4] == 1, int.from_bytes(stream[5:7])
+        start = 7
+        if length == 0xFFFF:
+            start, length = 15, int.from_bytes(stream[7:15])
+        yield function, is_compressed, stream[start : start + length]
+        stream = stream[start + length :]
+
+
+def receipts(body: bytes) -> Iterator[bytes]:
+    """The receipts in a result."""
+    fields = body[27 + (0 if not body[18] & 2 else 17 if body[27] in (1, 3) else 33) :]
+    while fields:
+        length = int.from_bytes(fields[1:3])
+        if fields[0] == RECEIPT_FIELD:
+            yield fields[3 : 3 + length]
+        fields = fields[3 + length :]
+
+
+def keep(target: str, content: bytes) -> None:
+    """Writes a seed, once for each content."""
+    (SEEDS / target).mkdir(parents=True, exist_ok=True)
+    (SEEDS / target / hashlib.sha256(content).hexdigest()[:16]).write_bytes(content)
+
+
+def keep_conversation(client: bytes, server: bytes) -> None:
+    for stream in (client, server):
+        keep("frames", b"\x00\x05" + stream)
+    keep("server", b"\x87" + client)
+    keep("client", b"\x81" + server)
+
+
+def keep_frames(stream: bytes, seen: set[tuple[int, int]]) -> None:
+    # By their place in the table of function codes, without data.
+    places = {code: place for place, code in enumerate([*range(1, 6), 16, 17, *range(19, 28)])}
+    for function, is_compressed, body in frames(stream):
+        if (function, len(body)) in seen:
+            continue
+        seen.add((function, len(body)))
+        if function != DATA:
+            keep("messages", bytes([places[function]]) + body)
+        elif is_compressed:
+            for task in (0, 1):
+                keep("inflate", bytes([task, 200, 16, 0, 255, 255]) + body)
+        else:
+            keep("inflate", bytes([5, 7, 0, 90, 1, 0]) + body)
+        if function == RESULT:
+            for receipt in receipts(body):
+                keep("receipts", b"\0" + receipt)
+
+
+def record(transfer: Path, directory: Path) -> None:
+    lines = directory / "receipts.jsonl"
+    listen, relay = directory / "s", directory / "p"
+    command = [str(transfer), "serve", "--plaintext", "--dir", str(directory / "in"), "--listen", f"unix:{listen}"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE)
+    assert server.stderr is not None
+    try:
+        while b"istening" not in server.stderr.readline():
+            assert server.poll() is None, "the server has ended"
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        proxy = Proxy(relay, listen)
+        seen: set[tuple[int, int]] = set()
+        for arguments in pushes(directory):
+            push = [str(transfer), "push", "--plaintext", "--quiet", "--to", f"unix:{relay}"]
+            subprocess.run([*push, *arguments], check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+            for streams in proxy.take():
+                keep_conversation(*streams)
+                for stream in streams:
+                    keep_frames(stream, seen)
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+    kept = lines.read_bytes().splitlines(keepends=True)
+    keep("receipts", b"\x01" + b"".join(kept[:5]))
+    keep("receipts", b"\x01" + kept[-1])
+
+
+def record_access(transfer: Path, directory: Path) -> None:
+    """Lists and links as the program writes them."""
+    served = directory / "access"
+    served.mkdir()
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
+
+    def run(*arguments: str) -> str:
+        command = [str(transfer), *arguments]
+        done = subprocess.run(command, env=environment, check=True, timeout=PATIENCE, capture_output=True, text=True)
+        return done.stdout
+
+    key = run("key").split()[1]
+    bounds = ["--folder", 'a "b"/c', "--quota", "1.5G", "--write-only", "--expires", "2027-01-01"]
+    run("access", "add", "--dir", str(served), "--name", "Alice B", *bounds, f"ed25519 {key} alice")
+    run("access", "token", "create", "--dir", str(served), "--name", "ci", "--read-only")
+    pairing = run("access", "pair", "--dir", str(served), "--advertise", "nas.local", "--folder", "x/y")
+    keys, tokens = ((served / ".transfer" / name).read_bytes() for name in ("authorized_keys", "tokens"))
+    hashed = re.search(rb"\$scrypt\S+", tokens)
+    assert hashed is not None, "no hash"
+    for lines in LINES:
+        content = lines.encode().replace(b"KEY", key.encode()).replace(b"HASH", hashed[0])
+        keep("access", (b"\x01" if b"token" in content else b"\0") + content)
+        keep("access", b"\x02" + b"".join(line + b"\0" for line in content.splitlines()))
+    keep("access", b"\0" + keys)
+    keep("access", b"\x01" + tokens)
+    keep("access", b"\x03" + b"".join(text + b"\0" for text in [*(field.encode() for field in FIELDS), hashed[0]]))
+    for link in [*re.findall(r"transfer://[^']+", pairing), *LINKS]:
+        keep("links", link.encode() + b"\0")
+
+
+def record_tls(transfer: Path, directory: Path) -> None:
+    """What both sides of an encrypted conversation say, and the list of servers afterwards."""
+    listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
+    command = [str(transfer), "serve", "--dir", str(directory / "tin"), "--listen", f"unix:{listen}"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+    assert server.stderr is not None
+    try:
+        while b"istening" not in server.stderr.readline():
+            assert server.poll() is None, "the server has ended"
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        proxy = Proxy(relay, listen)
+        push = [str(transfer), "push", "--trust-new", "--quiet", "--to", f"unix:{relay}", "--text", "Hello"]
+        subprocess.run(push, check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL, env=environment)
+        for client, said in proxy.take():
+            keep("tls", b"\x02" + client)
+            keep("tls", b"\x03" + said)
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+    content = known.read_bytes()
+    fingerprint = content.split()[-1]
+    for number, lines in enumerate(SERVERS):
+        keep("known-servers", b"b:%d\0" % number + lines.encode().replace(b"FINGERPRINT", fingerprint))
+    for address in (b"nas.local:5288", b"", b"# a", b"a b", b"\xff", b"a\n"):
+        keep("known-servers", address + b"\0" + content)
+
+
+def main() -> None:
+    transfer = Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent / ".build/release/transfer").resolve()
+    for old in SEEDS.glob("*/*"):
+        old.unlink()
+    with tempfile.TemporaryDirectory() as directory:
+        record(transfer, Path(directory))
+        record_access(transfer, Path(directory))
+        record_tls(transfer, Path(directory))
+    for key in KEYS:
+        keep("receipts", b"\x02" + key.encode())
+    keep("receipts", bytes([3, 0, 1, 0, 100, 8, 0, 0, 17, 0, 1]))
+    for length in (65_536, 3):
+        keep("frames", b"\x00\x05\x00\x02\x00\x12\x00\xff\xff" + length.to_bytes(8) + b"abc")
+    # What no conversation here has: ping, pong, abort, and blocks that the server has.
+    for body in (b"\x02" + bytes(8), b"\x03" + bytes(8), b"\x09", b"\x0d" + bytes(16 + 8) + b"\0\1\1" + bytes(16)):
+        keep("messages", body)
+    for numbers in TLS:
+        keep("tls", bytes(numbers))
+    for number, paths in enumerate(PATHS):
+        keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
+    for task, texts in ARGUMENTS:
+        keep("arguments", bytes([task]) + b"".join(text.encode() + b"\0" for text in texts))
+    # Every function code in the order in which they make sense, with answers between them.
+    keep("server", bytes([3, 1, 0, 16, 1, 18, 0, 32, 0, 19, 0, 20, 0, 24, 2, 32, 0, 16, 3, 21, 0, 3, 0, 4, 0, 5, 0]))
+    keep("client", bytes([0, 32, 1, 33, 2, 2, 4, 25, 2, 17, 2, 17, 1, 22, 1, 3, 0, 4, 0, 23, 1, 5, 0, 23, 0]))
+
+
+if __name__ == "__main__":
+    main()
