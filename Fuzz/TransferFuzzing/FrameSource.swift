@@ -45,7 +45,15 @@ enum FrameSource {
         case .have: return .message(.have(Have(id: id, first: number, digests: [digest])))
         case .lookup: return .message(.lookup(Lookup(ids(argument), digest: .xxh128)))
         case .unknown: return .message(.unknown(ids(argument)))
+        case .receipts: return .message(.receipts(receipts(argument)))
         }
+    }
+
+    /// Of one to sixteen acknowledgements.
+    private static func receipts(_ argument: UInt8) -> Receipts {
+        Receipts(
+            number: UInt64(argument), time: 0, count: Int(argument % 16) + 1,
+            signature: [UInt8](repeating: argument, count: Receipts.signatureSize), sender: "")
     }
 
     /// Every eighth has a limit of zero, and some have the largest.
