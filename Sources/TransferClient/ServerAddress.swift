@@ -14,13 +14,14 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Returns: nothing when the text is not an address.
     public init?(_ text: String) {
-        let isUnix = text.hasPrefix("unix:")
-        let slash = isUnix ? nil : text.firstIndex(of: "/")
+        // By bytes: a slash and a mark that is put on it are one character.
+        let isUnix = text.utf8.starts(with: Endpoint.unixPrefix.utf8)
+        let slash = isUnix ? nil : text.utf8.firstIndex(of: UInt8(ascii: "/"))
         let host = text[..<(slash ?? text.endIndex)]
         guard let endpoint = Endpoint(String(host), defaultPort: Self.defaultPort) else { return nil }
         self.endpoint = endpoint
-        let folder = slash.map { text[text.index(after: $0)...] } ?? ""
-        self.folder = folder.split(separator: "/").joined(separator: "/")
+        let folders = text.utf8[(slash ?? text.endIndex)...].split(separator: UInt8(ascii: "/"))
+        folder = folders.map { String(Substring($0)) }.joined(separator: "/")
     }
 
     package init(_ endpoint: Endpoint, folder: String) {

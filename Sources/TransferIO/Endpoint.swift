@@ -10,18 +10,22 @@ package enum Endpoint: Hashable, Sendable {
     /// - Parameter defaultPort: taken when the text names none.
     /// - Returns: nothing when the text is not one.
     package init?(_ text: String, defaultPort: UInt16) {
-        if text.hasPrefix("unix:") {
-            let path = String(text.dropFirst(5))
+        if text.utf8.starts(with: Self.unixPrefix.utf8) {
+            let path = String(Substring(text.utf8.dropFirst(Self.unixPrefix.utf8.count)))
             guard !path.isEmpty, path.utf8.count < Self.longestUnixPath, !path.utf8.contains(0) else { return nil }
             self = .unix(path: path)
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        // Within brackets there may be another one, which no host has.
-        guard !host.isEmpty, !host.hasPrefix("["), !host.utf8.contains(0), !host.contains(":") || Self.isIPv6(host)
+        // Names are ASCII where they are looked up (RFC 5890, section 2.3.2.1). Within brackets there may be another one,
+        // which no host has.
+        guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !host.hasPrefix("["),
+            !host.contains(":") || Self.isIPv6(host)
         else { return nil }
         self = .internet(host: host, port: number)
     }
+
+    package static let unixPrefix = "unix:"
 
     /// Bytes of `sun_path`, the terminating NUL included (unix(7)).
     package static let longestUnixPath = 108
