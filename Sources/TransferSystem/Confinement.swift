@@ -60,10 +60,20 @@ package struct Confinement: ~Copyable {
         try system("landlock_add_rule") { clinux_landlock_allow(rules, directory, rights) }
     }
 
+    /// Lets what the kernel says of processes be read. From time to time Dispatch, under Swift's concurrency, looks there
+    /// whether its threads get on, and ends the process when it can't (libdispatch, src/event/workqueue.c).
+    private func allowReadingOfThreads() throws(SystemError) {
+        let processes = clinux_openat(AT_FDCWD, "/proc", clinux_o_path | clinux_o_directory | O_CLOEXEC, 0)
+        guard processes >= 0 else { return }
+        let directory = Descriptor(processes)
+        try allow(LandlockRights.readFile, directory.number)
+    }
+
     /// Confines every thread of the process, and with them all that will be started.
     ///
     /// - Throws: when some thread could not be; others may be.
     package func enforce() throws(SystemError) -> Outcome {
+        try allowReadingOfThreads()
         try AllThreads.confine(rules ?? -1)
         return obstacle.map { .unprivileged($0) } ?? .confined(version: version)
     }

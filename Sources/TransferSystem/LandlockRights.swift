@@ -10,7 +10,7 @@ struct LandlockRights {
     let scopes: UInt64
 
     private static let writeFile: UInt64 = 1 << 1
-    private static let readFile: UInt64 = 1 << 2
+    static let readFile: UInt64 = 1 << 2
     private static let readDirectory: UInt64 = 1 << 3
     static let removing: UInt64 = 1 << 5
     private static let makeDirectory: UInt64 = 1 << 7

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Testing
 import TransferSystem
@@ -42,7 +43,8 @@ import TransferTestSupport
             for (path, flags) in [
                 ("/etc/passwd", O_RDONLY), ("/", O_RDONLY | O_DIRECTORY), (fixture.outside.path("file"), O_RDONLY),
                 (fixture.outside.path("file"), O_WRONLY), (fixture.outside.path("new"), O_WRONLY | O_CREAT),
-                (fixture.inside + "/../file", O_RDONLY),
+                (fixture.inside + "/../file", O_RDONLY), ("/proc/self/root/etc/passwd", O_RDONLY),
+                ("/proc/self/comm", O_WRONLY), ("/proc", O_RDONLY | O_DIRECTORY),
             ] {
                 #expect(open(path, flags, 0o600) == -1 && errno == EACCES, "\(path)")
             }
@@ -52,6 +54,16 @@ import TransferTestSupport
             #expect(mkfifo(fixture.inside + "/pipe", 0o600) == -1 && errno == EACCES)
             let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
             #expect(execv("/bin/true", arguments) == -1 && errno == EACCES)
+        }
+    }
+
+    /// Dispatch ends the process when it cannot see whether its threads get on.
+    @Test func threadsCanBeLookedAt() async {
+        await #expect(processExitsWith: .success) {
+            _ = try Fixture()
+            for thread in names(in: "/proc/self/task") + ["\(clinux_thread())"] {
+                #expect(open("/proc/\(thread)/stat", O_RDONLY | O_NONBLOCK) >= 0, "\(thread)")
+            }
         }
     }
 
