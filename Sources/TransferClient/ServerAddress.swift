@@ -10,17 +10,17 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// Put before the path of every upload; empty for the server's directory itself.
     public let folder: String
 
-    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`.
+    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`. Byte by byte: in a text some letters make one
+    /// character with a slash before them.
     ///
     /// - Returns: nothing when the text is not an address.
     public init?(_ text: String) {
-        let isUnix = text.hasPrefix("unix:")
-        let slash = isUnix ? nil : text.firstIndex(of: "/")
-        let host = text[..<(slash ?? text.endIndex)]
-        guard let endpoint = Endpoint(String(host), defaultPort: Self.defaultPort) else { return nil }
+        let slash = UInt8(ascii: "/")
+        let host = text.utf8.starts(with: "unix:".utf8) ? text.utf8[...] : text.utf8.prefix { $0 != slash }
+        guard let endpoint = Endpoint(String(Substring(host)), defaultPort: Self.defaultPort) else { return nil }
         self.endpoint = endpoint
-        let folder = slash.map { text[text.index(after: $0)...] } ?? ""
-        self.folder = folder.split(separator: "/").joined(separator: "/")
+        let names = text.utf8[host.endIndex...].split(separator: slash).map { Substring($0) }
+        folder = names.joined(separator: "/")
     }
 
     package init(_ endpoint: Endpoint, folder: String) {

@@ -5,20 +5,24 @@ package enum Endpoint: Hashable, Sendable {
     case internet(host: String, port: UInt16)
     case unix(path: String)
 
-    /// Reads an endpoint.
+    private static let unixPrefix = "unix:"
+    private static let colon = UInt8(ascii: ":")
+
+    /// Reads an endpoint. Byte by byte: in a text some letters make one character with a colon behind them.
     ///
     /// - Parameter defaultPort: taken when the text names none.
     /// - Returns: nothing when the text is not one.
     package init?(_ text: String, defaultPort: UInt16) {
-        if text.hasPrefix("unix:") {
-            let path = String(text.dropFirst(5))
+        if text.utf8.starts(with: Self.unixPrefix.utf8) {
+            let path = String(Substring(text.utf8.dropFirst(Self.unixPrefix.utf8.count)))
             guard !path.isEmpty, path.utf8.count < Self.longestUnixPath, !path.utf8.contains(0) else { return nil }
             self = .unix(path: path)
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        // Within brackets there may be another one, which no host has.
-        guard !host.isEmpty, !host.hasPrefix("["), !host.utf8.contains(0), !host.contains(":") || Self.isIPv6(host)
+        // No host has brackets, but a zone could, and would not be read again within brackets.
+        guard !host.isEmpty, !host.utf8.contains(where: "[]\0".utf8.contains),
+            !host.utf8.contains(Self.colon) || Self.isIPv6(host)
         else { return nil }
         self = .internet(host: host, port: number)
     }
@@ -27,14 +31,14 @@ package enum Endpoint: Hashable, Sendable {
     package static let longestUnixPath = 108
 
     private static func split(_ text: String) -> (host: String, port: Substring?)? {
-        if text.hasPrefix("[") {
-            guard let close = text.firstIndex(of: "]") else { return nil }
-            let host = text[text.index(after: text.startIndex)..<close]
-            let rest = text[text.index(after: close)...]
-            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
-            return (String(host), rest.isEmpty ? nil : rest.dropFirst())
+        let bytes = text.utf8
+        if bytes.first == UInt8(ascii: "[") {
+            guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            let rest = bytes[close...].dropFirst()
+            guard rest.isEmpty || rest.first == colon else { return nil }
+            return (String(Substring(bytes[..<close].dropFirst())), rest.isEmpty ? nil : Substring(rest.dropFirst()))
         }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let parts = bytes.split(separator: colon, omittingEmptySubsequences: false).map { Substring($0) }
         // Two colons or more without brackets: an IPv6 address without a port.
         guard parts.count == 2 else { return (text, nil) }
         return (parts[0].isEmpty ? "localhost" : String(parts[0]), parts[1])
@@ -43,7 +47,7 @@ package enum Endpoint: Hashable, Sendable {
     /// A zone may follow, as in `fe80::1%eth0`.
     private static func isIPv6(_ host: String) -> Bool {
         var address = in6_addr()
-        let number = host.prefix { $0 != "%" }
+        let number = Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") })
         return inet_pton(AF_INET6, String(number), &address) == 1
     }
 
@@ -59,7 +63,7 @@ extension Endpoint: CustomStringConvertible {
         switch self {
         // A host of the name unix would look like a socket's path.
         case .internet(let host, let port):
-            host.contains(":") || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
+            host.utf8.contains(Self.colon) || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"
         }
     }
