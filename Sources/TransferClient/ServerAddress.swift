@@ -10,18 +10,17 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// Put before the path of every upload; empty for the server's directory itself.
     public let folder: String
 
-    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`.
+    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`. Byte by byte: in a text some letters make one
+    /// character with a slash before them.
     ///
     /// - Returns: nothing when the text is not an address.
     public init?(_ text: String) {
-        // By bytes: a slash and a mark that is put on it are one character.
-        let isUnix = text.utf8.starts(with: Endpoint.unixPrefix.utf8)
-        let slash = isUnix ? nil : text.utf8.firstIndex(of: UInt8(ascii: "/"))
-        let host = text[..<(slash ?? text.endIndex)]
-        guard let endpoint = Endpoint(String(host), defaultPort: Self.defaultPort) else { return nil }
+        let slash = UInt8(ascii: "/")
+        let host = text.utf8.starts(with: "unix:".utf8) ? text.utf8[...] : text.utf8.prefix { $0 != slash }
+        guard let endpoint = Endpoint(String(Substring(host)), defaultPort: Self.defaultPort) else { return nil }
         self.endpoint = endpoint
-        let folders = text.utf8[(slash ?? text.endIndex)...].split(separator: UInt8(ascii: "/"))
-        folder = folders.map { String(Substring($0)) }.joined(separator: "/")
+        let names = text.utf8[host.endIndex...].split(separator: slash).map { Substring($0) }
+        folder = names.joined(separator: "/")
     }
 
     package init(_ endpoint: Endpoint, folder: String) {

@@ -5,7 +5,10 @@ package enum Endpoint: Hashable, Sendable {
     case internet(host: String, port: UInt16)
     case unix(path: String)
 
-    /// Reads an endpoint.
+    private static let unixPrefix = "unix:"
+    private static let colon = UInt8(ascii: ":")
+
+    /// Reads an endpoint. Byte by byte: in a text some letters make one character with a colon behind them.
     ///
     /// - Parameter defaultPort: taken when the text names none.
     /// - Returns: nothing when the text is not one.
@@ -17,28 +20,25 @@ package enum Endpoint: Hashable, Sendable {
             return
         }
         guard let (host, port) = Self.split(text), let number = Self.port(port, defaultPort) else { return nil }
-        // Names are ASCII where they are looked up (RFC 5890, section 2.3.2.1). Within brackets there may be another one,
-        // which no host has.
-        guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !host.hasPrefix("["),
-            !host.contains(":") || Self.isIPv6(host)
+        // No host has brackets, but a zone could, and would not be read again within brackets.
+        guard !host.isEmpty, !host.utf8.contains(where: "[]\0".utf8.contains),
+            !host.utf8.contains(Self.colon) || Self.isIPv6(host)
         else { return nil }
         self = .internet(host: host, port: number)
     }
-
-    package static let unixPrefix = "unix:"
 
     /// Bytes of `sun_path`, the terminating NUL included (unix(7)).
     package static let longestUnixPath = 108
 
     private static func split(_ text: String) -> (host: String, port: Substring?)? {
-        if text.hasPrefix("[") {
-            guard let close = text.firstIndex(of: "]") else { return nil }
-            let host = text[text.index(after: text.startIndex)..<close]
-            let rest = text[text.index(after: close)...]
-            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
-            return (String(host), rest.isEmpty ? nil : rest.dropFirst())
+        let bytes = text.utf8
+        if bytes.first == UInt8(ascii: "[") {
+            guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            let rest = bytes[close...].dropFirst()
+            guard rest.isEmpty || rest.first == colon else { return nil }
+            return (String(Substring(bytes[..<close].dropFirst())), rest.isEmpty ? nil : Substring(rest.dropFirst()))
         }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let parts = bytes.split(separator: colon, omittingEmptySubsequences: false).map { Substring($0) }
         // Two colons or more without brackets: an IPv6 address without a port.
         guard parts.count == 2 else { return (text, nil) }
         return (parts[0].isEmpty ? "localhost" : String(parts[0]), parts[1])
@@ -47,7 +47,7 @@ package enum Endpoint: Hashable, Sendable {
     /// A zone may follow, as in `fe80::1%eth0`.
     private static func isIPv6(_ host: String) -> Bool {
         var address = in6_addr()
-        let number = host.prefix { $0 != "%" }
+        let number = Substring(host.utf8.prefix { $0 != UInt8(ascii: "%") })
         return inet_pton(AF_INET6, String(number), &address) == 1
     }
 
@@ -63,7 +63,7 @@ extension Endpoint: CustomStringConvertible {
         switch self {
         // A host of the name unix would look like a socket's path.
         case .internet(let host, let port):
-            host.contains(":") || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
+            host.utf8.contains(Self.colon) || host == "unix" ? "[\(host)]:\(port)" : "\(host):\(port)"
         case .unix(let path): "unix:\(path)"
         }
     }

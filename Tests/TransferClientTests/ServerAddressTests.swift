@@ -8,7 +8,7 @@ import TransferClient
         ("127.0.0.1:1", "127.0.0.1:1", ""), ("[::1]:99/x", "[::1]:99/x", "x"), ("[::1]", "[::1]:5288", ""),
         ("::1", "[::1]:5288", ""), (":80", "localhost:80", ""), ("unix:/run/t.sock", "unix:/run/t.sock", ""),
         ("host:65535", "host:65535", ""), ("unix/a", "[unix]:5288/a", "a"), ("host/照片", "host:5288/照片", "照片"),
-        ("host/\u{301}a", "host:5288/\u{301}a", "\u{301}a"), ("host/a/\u{301}", "host:5288/a/\u{301}", "a/\u{301}"),
+        ("host/\u{301}a//\u{301}b", "host:5288/\u{301}a/\u{301}b", "\u{301}a/\u{301}b"),
     ])
     func addresses(_ text: String, _ description: String, _ folder: String) throws {
         let address = try #require(ServerAddress(text))
@@ -20,7 +20,6 @@ import TransferClient
     @Test(arguments: [
         "", "/", "/folder", "host:", "host:x", "host:65536", "host:-1", "host:+1", "host: 1", "[::1", "[]", "[::1]x",
         "unix:", "unix:" + String(repeating: "p", count: 108), "nul\0", "[::1]:",
-        "\u{FFFD}\u{6DD}", "\u{6DD}:80", "a b", "höst",
     ])
     func others(_ text: String) {
         #expect(ServerAddress(text) == nil)

@@ -27,7 +27,8 @@ import TransferIO
 
     @Test(arguments: [
         "", ":", "host:", "host:x", "host:65536", "host:-1", "host:+1", "host: 1", "host:1 ", "host:１",
-        "[::1", "[::1]1", "[::1]:", "[]", "[]:1", "unix:", "a:b:c", "[a:b]:1", "[[a]:1", "[[]", "ho\0st:1", "unix:/\0",
+        "[::1", "[::1]1", "[::1]:", "[]", "[]:1", "unix:", "a:b:c", "[a:b]:1", "[[a]:1", "[[]", "fe80::1%a]", "a]",
+        "a[", "ho\0st:1", "unix:/\0",
     ]) func refusesWhatIsNone(text: String) {
         #expect(Endpoint(text, defaultPort: 5288) == nil)
     }
@@ -45,6 +46,10 @@ import TransferIO
             (.internet(host: "host", port: 1), "host:1"),
             (.internet(host: "::1", port: 80), "[::1]:80"),
             (.internet(host: "unix", port: 1), "[unix]:1"),
+            // These make one character with what is behind them, or before.
+            (.internet(host: "\u{605}", port: 1), "\u{605}:1"),
+            (.unix(path: "\u{301}"), "unix:\u{301}"),
+            (.internet(host: "\u{301}a", port: 1), "\u{301}a:1"),
             (.unix(path: "/x"), "unix:/x"),
         ] as [(Endpoint, String)]) func readsItsOwnDescription(endpoint: Endpoint, text: String)
     {
