@@ -33,12 +33,6 @@ actor ClientSession {
     /// and several are compressed at once.
     private static let chunksAhead = 4
 
-    /// How long a server can make the client wait with a retry-after; more is a mistake.
-    private static let longestHold = Interval.seconds(30)
-
-    /// Milliseconds before a server that is busy and doesn't say for how long is asked again; doubled each time.
-    private static let shortestHold: UInt32 = 50
-
     /// Heartbeats in the time after which a silent server is given up: some pongs must have the time to come back.
     private static let heartbeatsInSilence = 3.0
 
@@ -68,8 +62,8 @@ actor ClientSession {
     /// Uploads that the server was asked about.
     var questions: [UploadID: Question] = [:]
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
-    private var answer = LaneProducer.Answer.none
-    private var lastBegun: UploadID?
+    var answer = LaneProducer.Answer.none
+    var lastBegun: UploadID?
     private var producing = LaneProducer.Next.more
     /// Counts what the producer may have been waiting for.
     private var news = 0
@@ -77,9 +71,9 @@ actor ClientSession {
     private var produced = 0
     private var worthwhile = Lanes.worthwhile.lowerBound
     private(set) var inspector: ReceiptInspector?
-    private var isLeaving = false
+    var isLeaving = false
     var hasSendFailed = false
-    private var heldUntil = MonotonicTime(nanoseconds: 0)
+    var heldUntil = MonotonicTime(nanoseconds: 0)
     var isOver = false
     var ending: Ending?
 
@@ -87,7 +81,7 @@ actor ClientSession {
     private(set) var hasConnected = false
 
     /// Whether any upload got further here; then the next attempt starts with patience anew.
-    private(set) var hasProgressed = false
+    var hasProgressed = false
 
     /// Whether it was lost in the middle of something that the server may take for its own still.
     var hasLostParts = false
@@ -424,7 +418,7 @@ extension ClientSession {
         progressed(upload, bytes)
     }
 
-    private func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
+    func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
         let progress =
             if let split = upload.split {
                 UploadProgress(source: upload.label, bytes: split.progressed(upload.id, bytes), size: split.knownSize)
@@ -432,90 +426,5 @@ extension ClientSession {
                 UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
             }
         run.channel.send(.progress(progress))
-    }
-
-    private func finished(_ result: UploadResult) {
-        guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
-        settled(result)
-        if upload.isDrop {
-            // Nobody waits for it.
-        } else if let failure {
-            report(upload, of: upload.split) { .failed($0, failure) }
-        } else if shouldRetry(upload, result) {
-            upload.asked?.restart()
-            putBack(upload, result)
-        } else {
-            if result.code == .staged {
-                hasProgressed = true
-                progressed(upload, result.size)
-                if let end = upload.split?.staged(upload) { run.feed.putBack([end]) }
-            } else {
-                report(upload, result, digest: digest)
-                upload.asked = nil
-            }
-        }
-        ended(upload)
-        tellProducer()
-    }
-
-    /// The server is done with an upload or a question.
-    func settled(_ result: UploadResult) {
-        questions[result.id] = nil
-        if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
-        if result.id == lastBegun { answer = .settled }
-    }
-
-    /// - Parameter digest: of the content as it was sent, if all of it was.
-    func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
-        report(upload, result) { [inspector] in inspector?.inspect(result, for: $0, digest: digest) }
-    }
-
-    /// - Parameter receipt: gives that of an acknowledgement; nothing where none is wanted.
-    func report(
-        _ upload: PendingUpload, _ result: UploadResult,
-        receipt: (UploadReport) -> Result<SignedReceipt, ReceiptFault>?
-    ) {
-        hasProgressed = true
-        report(upload, of: upload.split) { upload in
-            var report = UploadReport(upload, result)
-            if result.isAcknowledgement, let receipt = receipt(report) { report.take(receipt) }
-            return report
-        }
-    }
-
-    /// A file whose parts the server doesn't have any more starts anew, with the same id.
-    func putBack(_ upload: PendingUpload, _ result: UploadResult) {
-        if result.code == .contentMismatch { upload.takeOwnID() }
-        guard result.code == .incomplete, case .assembly(let split) = upload.content else {
-            return run.feed.putBack([upload])
-        }
-        split.whole.attempts = upload.attempts
-        split.restart()
-        split.whole.asked = split
-        run.feed.putBack([split.whole])
-    }
-
-    private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
-        // The id stands for other content there: a file that was changed so that nobody could see it, or one of another
-        // machine that looks the same.
-        guard result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified else { return false }
-        // A server that goes is no fault of the upload, and would only say the same again.
-        guard result.code != .shuttingDown else {
-            isLeaving = true
-            return true
-        }
-        upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
-        guard upload.attempts < ClientConfiguration.mostAttempts else { return false }
-        let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.shortestHold << upload.attempts : 0)
-        if milliseconds > 0 { hold(.milliseconds(Int64(milliseconds))) }
-        return true
-    }
-
-    /// Begins no upload for a while.
-    private func hold(_ interval: Interval) {
-        heldUntil = max(heldUntil, .now + min(interval, Self.longestHold))
-        _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.tellProducer() }
-        }
     }
 }

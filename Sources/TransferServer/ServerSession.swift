@@ -33,12 +33,6 @@ actor ServerSession {
     /// The same, while as much waits for all clients together as may.
     private static let crowdedLimit = 1
 
-    /// How long the last words may take to leave.
-    private static let lingering = Interval.seconds(2)
-
-    /// Bytes read at once to be dropped.
-    private static let scratchSize = 16 << 10
-
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -53,7 +47,7 @@ actor ServerSession {
     private var parser = FrameParser()
     private var liveness: Liveness
     private var timer: EventLoop.Timer?
-    private var outbound = Outbound()
+    var outbound = Outbound()
     /// Of its bytes, those that `ServerContext.unsent` counts.
     private var counted = 0
     private var replies: [UInt8] = []
@@ -66,7 +60,7 @@ actor ServerSession {
     private var turn = 0
     private var isWorking = false
     private var isDraining = false
-    private var isOver = false
+    var isOver = false
     private(set) var ending: Ending?
     /// What the client has said first, as long as nobody has decided about it.
     private var hello: Hello?
@@ -144,7 +138,7 @@ actor ServerSession {
         if isDraining, machine.isSettled, !isWorking, queue.isEmpty { end(.shutdown) }
     }
 
-    private func close() {
+    func close() {
         isOver = true
         socket?.close()
         countUnsent()
@@ -213,7 +207,7 @@ extension ServerSession {
     }
 
     /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
-    private func letOthers(after count: Int) async {
+    func letOthers(after count: Int) async {
         turn += count
         guard turn >= ServerContext.bufferSize else { return }
         turn = 0
@@ -405,13 +399,13 @@ extension ServerSession {
 // MARK: Writing
 
 extension ServerSession {
-    private func send(_ message: Message) {
+    func send(_ message: Message) {
         var frame: [UInt8] = []
         message.encode(into: &frame)
         send(frame)
     }
 
-    private func send(_ frames: [UInt8]) {
+    func send(_ frames: [UInt8]) {
         guard !frames.isEmpty, !isOver, mayTalk else { return }
         outbound.append(frames)
         flush()
@@ -485,58 +479,6 @@ extension ServerSession {
         await linger()
         close()
     }
-
-    private func sayGoodbye() {
-        switch ending {
-        case .fault(let fault):
-            context.log.write([.refused(peer: peer, fault)])
-            send(.result(UploadResult(fault)))
-        case .refused(let refusal):
-            context.log.write([.notAdmitted(peer: peer, refusal)])
-            send(.result(UploadResult(refusal)))
-        case .shutdown:
-            context.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            send(.goodbye(Goodbye(.shuttingDown, "The server is stopping.")))
-        case .insecure(let reason): context.log.write([.insecure(peer: peer, reason: reason)])
-        case .lost(let reason): context.log.write([.closed(peer: peer, reason: reason)])
-        case .done, nil: context.log.write([.closed(peer: peer, reason: "the client is done")])
-        }
-    }
-
-    /// Waits until the client has taken the last words. Closing a socket with unread bytes resets the connection, and
-    /// a reset can overtake what was sent last; so what still comes is read and dropped until the client closes too.
-    private func linger() async {
-        guard !isOver else { return }
-        let deadline = loop.schedule(at: (MonotonicTime.now + Self.lingering).nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.close() }
-        }
-        var hasEnded = false
-        // Not from the pool: clients that linger must not take the buffers of those that upload.
-        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
-        defer { scratch.deallocate() }
-        while !isOver {
-            if outbound.isEmpty, !hasEnded {
-                socket?.endSending()
-                hasEnded = true
-            }
-            do throws(StreamError) {
-                switch try socket?.discard(into: scratch) ?? .end {
-                case .bytes(let count): await letOthers(after: count)
-                case .wouldBlock: await wake.wait()
-                case .end: if hasEnded { close() } else { await wake.wait() }
-                }
-            } catch {
-                close()
-            }
-        }
-        loop.cancel(deadline)
-    }
-}
-
-extension ProtocolFault {
-    static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
-
-    static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
 }
 
 extension MonotonicTime {
