@@ -5,24 +5,19 @@ import TransferSystem
 import TransferTestSupport
 
 @Suite(.timeLimit(.minutes(2))) struct StreamSocketTests {
-    @Test(arguments: Wire.available) func muchGoesBothWaysAtOnceByteForByte(wire: Wire) async throws {
+    @Test(arguments: Wire.available, [false, true])
+    func muchGoesBothWaysAtOnceByteForByte(wire: Wire, isSecured: Bool) async throws {
         var random = SplitMix64(seed: 7)
         let (there, back) = (random.bytes(3_000_001), random.bytes(2_500_003))
-        try await wire.connected { near, far in
-            async let sendingThere: Void = near.send(there, seed: 3)
-            async let sendingBack: Void = far.send(back, seed: 4)
-            async let arrivedThere = far.receive(there.count, seed: 5)
-            async let arrivedBack = near.receive(back.count, seed: 6)
-            let (first, second) = (try await arrivedThere, try await arrivedBack)
-            _ = (try await sendingThere, try await sendingBack)
-            #expect(first == there)
-            #expect(second == back)
+        try await wire.connected(isSecured: isSecured) { near, far in
+            try await near.exchange(there, for: back, with: far)
         }
     }
 
-    @Test(arguments: Wire.available) func nobodyMissesAnEdge(wire: Wire) async throws {
+    @Test(arguments: Wire.available, [false, true])
+    func nobodyMissesAnEdge(wire: Wire, isSecured: Bool) async throws {
         let ball = (0..<64).map { UInt8($0) }
-        try await wire.connected { near, far in
+        try await wire.connected(isSecured: isSecured) { near, far in
             async let returning: Void = far.giveBack(ball.count)
             let isSame = try await near.serve(ball, rounds: 300)
             await near.endSending()
@@ -32,9 +27,10 @@ import TransferTestSupport
     }
 
     /// The same with tasks that prefer their loop, as a server's do: no other thread is in between.
-    @Test(arguments: Wire.available) func nobodyMissesAnEdgeWithoutLeavingTheLoop(wire: Wire) async throws {
+    @Test(arguments: Wire.available, [false, true])
+    func nobodyMissesAnEdgeWithoutLeavingTheLoop(wire: Wire, isSecured: Bool) async throws {
         let ball = (0..<64).map { UInt8($0) }
-        try await wire.connected { near, far in
+        try await wire.connected(isSecured: isSecured) { near, far in
             let returning = Task(executorPreference: far.loop) { try await far.giveBack(ball.count) }
             let serving = Task(executorPreference: near.loop) { try await near.serve(ball, rounds: 300) }
             #expect(try await serving.value)
@@ -43,8 +39,9 @@ import TransferTestSupport
         }
     }
 
-    @Test(arguments: Wire.available) func whoEndsSendingStillReceives(wire: Wire) async throws {
-        try await wire.connected { near, far in
+    @Test(arguments: Wire.available, [false, true])
+    func whoEndsSendingStillReceives(wire: Wire, isSecured: Bool) async throws {
+        try await wire.connected(isSecured: isSecured) { near, far in
             try await near.send([1, 2, 3])
             await near.endSending()
             #expect(try await far.receive() == [1, 2, 3])
@@ -53,8 +50,9 @@ import TransferTestSupport
         }
     }
 
-    @Test(arguments: Wire.available) func aCloseIsTheEndForThePeer(wire: Wire) async throws {
-        try await wire.connected { near, far in
+    @Test(arguments: Wire.available, [false, true])
+    func aCloseIsTheEndForThePeer(wire: Wire, isSecured: Bool) async throws {
+        try await wire.connected(isSecured: isSecured) { near, far in
             async let rest = far.receive()
             await near.close()
             let bytes = try await rest

@@ -1,4 +1,5 @@
 import Glibc
+import Testing
 import TransferSystem
 import TransferTestSupport
 
@@ -101,6 +102,18 @@ actor Talker {
             }
         }
         return received
+    }
+
+    /// Sends `there` and receives `back`, while `far` does the opposite; both have to arrive as they are.
+    func exchange(_ there: [UInt8], for back: [UInt8], with far: Talker) async throws {
+        async let sendingThere: Void = send(there, seed: 3)
+        async let sendingBack: Void = far.send(back, seed: 4)
+        async let arrivedThere = far.receive(there.count, seed: 5)
+        async let arrivedBack = receive(back.count, seed: 6)
+        let (first, second) = (try await arrivedThere, try await arrivedBack)
+        _ = (try await sendingThere, try await sendingBack)
+        #expect(first == there)
+        #expect(second == back)
     }
 
     func endSending() {

@@ -24,12 +24,17 @@ enum Wire: CaseIterable, Sendable {
     }()
 
     /// Connects two new talkers for as long as `body` takes.
-    func connected<T: Sendable>(_ body: (Talker, Talker) async throws -> T) async throws -> T {
+    ///
+    /// - Parameter isSecured: with TLS; the near one is the client.
+    func connected<T: Sendable>(
+        isSecured: Bool = false, _ body: (Talker, Talker) async throws -> T
+    ) async throws -> T {
         let (near, far) = (try Talker(), try Talker())
         let directory = try TemporaryDirectory()
         let outcome: Result<T, any Error>
         do {
             try await connect(near, far, socketPath: directory.path("socket"))
+            if isSecured { try await Self.secure(near, far) }
             outcome = .success(try await body(near, far))
         } catch {
             outcome = .failure(error)
@@ -51,6 +56,12 @@ enum Wire: CaseIterable, Sendable {
         async let accepted: Void = far.accept()
         try await near.connect(to: address)
         try await accepted
+    }
+
+    private static func secure(_ near: Talker, _ far: Talker) async throws {
+        async let serving: Void = far.secure(TLSPair.serverContext.get())
+        try await near.secure(.client(), judge: TLSPair.trusting)
+        try await serving
     }
 
     private func endpoint(_ socketPath: String) -> Endpoint? {

@@ -5,38 +5,16 @@ import TransferTestSupport
 
 @testable import TransferIO
 
-/// TLS on sockets, as sessions use it.
+/// What only TLS does on sockets; the rest is in `StreamSocketTests`.
 @Suite(.timeLimit(.minutes(2))) struct TLSStreamTests {
-    @Test(arguments: Wire.available) func muchGoesBothWaysAtOnceByteForByte(wire: Wire) async throws {
-        var random = SplitMix64(seed: 7)
-        let (there, back) = (random.bytes(3_000_001), random.bytes(2_500_003))
-        try await wire.secured { near, far in
-            async let sendingThere: Void = near.send(there, seed: 3)
-            async let sendingBack: Void = far.send(back, seed: 4)
-            async let arrivedThere = far.receive(there.count, seed: 5)
-            async let arrivedBack = near.receive(back.count, seed: 6)
-            let (first, second) = (try await arrivedThere, try await arrivedBack)
-            _ = (try await sendingThere, try await sendingBack)
-            #expect(first == there)
-            #expect(second == back)
-        }
-    }
-
     /// The kernel takes a few KiB at a time, so that nearly everything waits in the layer.
     @Test func tinySocketBuffers() async throws {
         var random = SplitMix64(seed: 8)
         let (there, back) = (random.bytes(1_000_001), random.bytes(700_003))
-        try await Wire.pair.secured { near, far in
+        try await Wire.pair.connected(isSecured: true) { near, far in
             await near.limitBuffers(4096)
             await far.limitBuffers(4096)
-            async let sendingThere: Void = near.send(there, seed: 3)
-            async let sendingBack: Void = far.send(back, seed: 4)
-            async let arrivedThere = far.receive(there.count, seed: 5)
-            async let arrivedBack = near.receive(back.count, seed: 6)
-            let (first, second) = (try await arrivedThere, try await arrivedBack)
-            _ = (try await sendingThere, try await sendingBack)
-            #expect(first == there)
-            #expect(second == back)
+            try await near.exchange(there, for: back, with: far)
         }
     }
 
@@ -44,7 +22,7 @@ import TransferTestSupport
     @Test func acceptedBytesAreNotForgotten() async throws {
         var random = SplitMix64(seed: 9)
         let content = random.bytes(200_000)
-        try await Wire.pair.secured { near, far in
+        try await Wire.pair.connected(isSecured: true) { near, far in
             await near.limitBuffers(4096)
             let taken = try await near.offer(content)
             #expect(taken == content.count)
@@ -53,38 +31,8 @@ import TransferTestSupport
         }
     }
 
-    @Test(arguments: Wire.available) func nobodyMissesAnEdge(wire: Wire) async throws {
-        let ball = (0..<64).map { UInt8($0) }
-        try await wire.secured { near, far in
-            let returning = Task(executorPreference: far.loop) { try await far.giveBack(ball.count) }
-            let serving = Task(executorPreference: near.loop) { try await near.serve(ball, rounds: 300) }
-            #expect(try await serving.value)
-            await near.endSending()
-            try await returning.value
-        }
-    }
-
-    @Test(arguments: Wire.available) func whoEndsSendingStillReceives(wire: Wire) async throws {
-        try await wire.secured { near, far in
-            try await near.send([1, 2, 3])
-            await near.endSending()
-            #expect(try await far.receive() == [1, 2, 3])
-            try await far.send([4, 5])
-            #expect(try await near.receive(2) == [4, 5])
-        }
-    }
-
-    @Test(arguments: Wire.available) func aCloseIsTheEndForThePeer(wire: Wire) async throws {
-        try await wire.secured { near, far in
-            async let rest = far.receive()
-            await near.close()
-            let bytes = try await rest
-            #expect(bytes.isEmpty)
-        }
-    }
-
     @Test(arguments: Wire.available) func anEndThatNobodySaidIsNone(wire: Wire) async throws {
-        try await wire.secured { near, far in
+        try await wire.connected(isSecured: true) { near, far in
             // Who closes with unread bytes, and be it a ticket, resets the connection.
             try await far.send([1, 2, 3])
             #expect(try await near.receive(3) == [1, 2, 3])
@@ -94,7 +42,7 @@ import TransferTestSupport
     }
 
     @Test func facts() async throws {
-        try await Wire.pair.secured { near, far in
+        try await Wire.pair.connected(isSecured: true) { near, far in
             let (client, server) = (await near.security, await far.security)
             let key = try TLSPair.serverContext.get().key
             #expect(client?.peerKey == key)
@@ -145,18 +93,6 @@ import TransferTestSupport
             await near.waitUntilReadable()
             let last = try await near.firstByte()
             #expect(last == .end)
-        }
-    }
-}
-
-extension Wire {
-    /// Connects two new talkers with TLS; the near one is the client.
-    fileprivate func secured<T: Sendable>(_ body: (Talker, Talker) async throws -> T) async throws -> T {
-        try await connected { near, far in
-            async let serving: Void = far.secure(TLSPair.serverContext.get())
-            try await near.secure(.client(), judge: TLSPair.trusting)
-            try await serving
-            return try await body(near, far)
         }
     }
 }
