@@ -38,7 +38,7 @@ final class Crowd: @unchecked Sendable {
 
     /// Every second sends another byte from every other connection, and puts a new one in the place of each that was
     /// closed.
-    func nag(_ bytes: [UInt8]) -> Nagging { Nagging(self, bytes) }
+    func nag(_ bytes: [UInt8]) throws -> Nagging { try Nagging(self, bytes) }
 
     fileprivate func nag(_ byte: UInt8) {
         numbers.withLock { numbers in
@@ -58,31 +58,34 @@ final class Crowd: @unchecked Sendable {
 
     /// The thread that does it, until it is told to stop.
     final class Nagging: Sendable {
-        private struct State {
-            var isOver = false
-            var hasEnded = false
-        }
+        /// Milliseconds between two bytes of a connection.
+        private static let pace: Int32 = AttackScale.isFull ? 1000 : 100
 
-        private let monitor = Monitor(State())
+        private let monitor = Monitor(false)
+        /// Ends of a pipe; closing the second one is the end.
+        private let (ending, end): (Int32, Int32)
 
-        fileprivate init(_ crowd: Crowd, _ bytes: [UInt8]) {
-            let body = Body { [monitor] in
-                for byte in bytes where !monitor.withLock({ monitor.state.isOver }) {
+        fileprivate init(_ crowd: Crowd, _ bytes: [UInt8]) throws {
+            var ends: [Int32] = [0, 0]
+            try system("pipe") { pipe(&ends) }
+            (ending, end) = (ends[0], ends[1])
+            let body = Body { [monitor, ending] in
+                for byte in bytes {
                     crowd.nag(byte)
-                    // The pace is the attack, not something that is waited for.
-                    usleep(AttackScale.isFull ? 1_000_000 : 100_000)
+                    var watched = pollfd(fd: ending, events: Int16(POLLIN), revents: 0)
+                    if poll(&watched, 1, Self.pace) != 0 { break }
                 }
-                monitor.withLock { monitor.state.hasEnded = true }
+                monitor.withLock { monitor.state = true }
                 monitor.wakeAll()
             }
             body.start()
         }
 
+        deinit { close(ending) }
+
         func stop() {
-            monitor.withLock {
-                monitor.state.isOver = true
-                while !monitor.state.hasEnded { monitor.wait() }
-            }
+            close(end)
+            monitor.withLock { while !monitor.state { monitor.wait() } }
         }
     }
 

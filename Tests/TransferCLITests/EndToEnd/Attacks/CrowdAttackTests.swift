@@ -39,7 +39,7 @@ import TransferTestSupport
         let memory = try ServerMemory(of: server)
         let crowd = try Crowd(Self.count, to: server.address)
         let hello = FrameBytes.of(.hello(Hello(agent: String(repeating: "a", count: 1000))))
-        let nagging = crowd.nag(hello)
+        let nagging = try crowd.nag(hello)
         // In full longer than the time for a handshake.
         try push(beside: crowd, to: server, memory, pushes: AttackScale.count(3, full: 200))
         nagging.stop()
