@@ -236,16 +236,26 @@ def keep_frames(stream: bytes, seen: set[tuple[int, int]]) -> None:
                 keep("receipts", b"\0" + receipt)
 
 
-def record(transfer: Path, directory: Path) -> None:
-    lines = directory / "receipts.jsonl"
-    listen, relay = directory / "s", directory / "p"
-    command = [str(transfer), "serve", "--plaintext", "--dir", str(directory / "in"), "--listen", f"unix:{listen}"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE)
+@contextlib.contextmanager
+def serving(command: list[str], environment: dict[str, str] | None = None) -> Iterator[None]:
+    """Runs a server from when it listens until the end of the block."""
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
     assert server.stderr is not None
     try:
         while b"istening" not in server.stderr.readline():
             assert server.poll() is None, "the server has ended"
         threading.Thread(target=server.stderr.read, daemon=True).start()
+        yield
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+
+
+def record(transfer: Path, directory: Path) -> None:
+    lines = directory / "receipts.jsonl"
+    listen, relay = directory / "s", directory / "p"
+    command = [str(transfer), "serve", "--plaintext", "--dir", str(directory / "in"), "--listen", f"unix:{listen}"]
+    with serving(command):
         proxy = Proxy(relay, listen)
         seen: set[tuple[int, int]] = set()
         for arguments in pushes(directory):
@@ -255,9 +265,6 @@ def record(transfer: Path, directory: Path) -> None:
                 keep_conversation(*streams)
                 for stream in streams:
                     keep_frames(stream, seen)
-    finally:
-        server.terminate()
-        server.wait(PATIENCE)
     kept = lines.read_bytes().splitlines(keepends=True)
     keep("receipts", b"\x01" + b"".join(kept[:5]))
     keep("receipts", b"\x01" + kept[-1])
@@ -298,21 +305,13 @@ def record_tls(transfer: Path, directory: Path) -> None:
     listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
     environment = {**os.environ, "XDG_CONFIG_HOME": str(directory / "config"), "HOME": str(directory)}
     command = [str(transfer), "serve", "--dir", str(directory / "tin"), "--listen", f"unix:{listen}"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
-    assert server.stderr is not None
-    try:
-        while b"istening" not in server.stderr.readline():
-            assert server.poll() is None, "the server has ended"
-        threading.Thread(target=server.stderr.read, daemon=True).start()
+    with serving(command, environment):
         proxy = Proxy(relay, listen)
         push = [str(transfer), "push", "--trust-new", "--quiet", "--to", f"unix:{relay}", "--text", "Hello"]
         subprocess.run(push, check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL, env=environment)
         for client, said in proxy.take():
             keep("tls", b"\x02" + client)
             keep("tls", b"\x03" + said)
-    finally:
-        server.terminate()
-        server.wait(PATIENCE)
     content = known.read_bytes()
     fingerprint = content.split()[-1]
     for number, lines in enumerate(SERVERS):

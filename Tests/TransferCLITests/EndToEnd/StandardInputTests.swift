@@ -38,10 +38,7 @@ import TransferTestSupport
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
         server = try RunningServer(in: server.home, at: server.address)
-        try push.write(content[(9 << 20)...])
-        push.closeInput()
-        let finished = try Finished(push)
-        #expect(finished.end == .exited(0), "\(finished.errors)")
+        try finish(push, with: content[(9 << 20)...])
         #expect(try server.stored("in.bin") == content)
         #expect(server.leftovers.isEmpty)
     }
@@ -53,10 +50,7 @@ import TransferTestSupport
         let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
         try push.write(content[..<(9 << 20)])
         try server.program.waitForError("was not used within")
-        try push.write(content[(9 << 20)...])
-        push.closeInput()
-        let finished = try Finished(push)
-        #expect(finished.end == .exited(0), "\(finished.errors)")
+        try finish(push, with: content[(9 << 20)...])
         #expect(try server.stored("in.bin") == content)
         #expect(server.leftovers.isEmpty)
     }
@@ -74,5 +68,13 @@ import TransferTestSupport
         #expect(push.end == .exited(1))
         #expect(try push.object()["result"] == "sourceUnreadable")
         #expect(server.visibleFiles.isEmpty)
+    }
+
+    /// Writes the rest of what is pushed; the push has to succeed then.
+    private func finish(_ push: Program, with rest: ArraySlice<UInt8>) throws {
+        try push.write(rest)
+        push.closeInput()
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
     }
 }
