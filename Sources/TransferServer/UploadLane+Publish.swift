@@ -40,8 +40,8 @@ extension UploadLane {
     /// Signs for what is published, records it in one transaction, and then answers.
     func acknowledge(unless shouldWait: Bool = false) {
         guard !published.isEmpty, !shouldWait else { return }
-        let receipts = issuer?.receipts(for: published, of: client)
-        context.known.record(published.compactMap(\.entry))
+        let receipts = issuer?.sign(&published, of: client)
+        context.known.record(published.compactMap(\.entry), with: receipts)
         for upload in published { settle(upload.receiving, upload.result) }
         if let receipts { Message.receipts(receipts).encode(into: &outcome.frames) }
         for upload in published { if let assembly = upload.receiving.assembly { context.assemblies.remove(assembly) } }
