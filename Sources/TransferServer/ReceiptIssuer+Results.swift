@@ -11,9 +11,9 @@ extension ReceiptIssuer {
     func sign(_ uploads: inout [PublishedUpload], of client: ClientView) -> Receipts? {
         var signed: [Int] = []
         let acknowledged = uploads.indices.compactMap { index in
-            let upload = uploads[index]
-            guard let path = upload.path,
-                let acknowledged = Acknowledged(upload.result, upload.receiving.begin.kind, at: path, for: client)
+            guard let path = uploads[index].path,
+                let acknowledged = Acknowledged(
+                    uploads[index].result, uploads[index].receiving.begin.kind, at: path, for: client)
             else { return nil as Acknowledged? }
             signed.append(index)
             return acknowledged

@@ -41,6 +41,8 @@ final class UploadLane: @unchecked Sendable {
     var ready: [(receiving: Receiving, publication: Publication)] = []
     /// Published, and without a result so far.
     var published: [PublishedUpload] = []
+    /// Bytes of content in them, each counted up to a limit.
+    var unsignedBytes: UInt64 = 0
     /// Whether a publication ended since it was last asked for.
     var hasCompleted = false
     /// Whether the session has more for this lane already; set on its loop.
