@@ -4,8 +4,9 @@ import Testing
 
 @Suite struct InvocationTests {
     static func name(_ arguments: [String]) throws -> String {
-        switch try Invocation(arguments, environment: { _ in [:] }) {
+        switch try Invocation(arguments, sources: .none) {
         case .help(let command): "help \(command?.name ?? "")"
+        case .briefHelp(let command): "brief \(command.name)"
         case .version: "version"
         case .run(let arguments): "run \(arguments.command.name)"
         }
@@ -13,8 +14,8 @@ import Testing
 
     @Test(arguments: [
         (["--help"], "help "), (["-h"], "help "), (["help"], "help "), (["help", "push"], "help push"),
-        (["help", "help"], "help help"), (["--help", "serve"], "help serve"), (["push", "--help"], "help push"),
-        (["serve", "-h"], "help serve"), (["help", "--help"], "help help"), (["--version"], "version"),
+        (["help", "help"], "help help"), (["--help", "serve"], "brief serve"), (["push", "--help"], "brief push"),
+        (["serve", "-h"], "brief serve"), (["help", "--help"], "brief help"), (["--version"], "version"),
         (["-V"], "version"), (["-hV"], "help "), (["push", "photo.png"], "run push"), (["serve"], "run serve"),
     ]) func routes(_ arguments: [String], name: String) throws {
         #expect(try Self.name(arguments) == name)

@@ -9,18 +9,19 @@ enum Commands {
     static let program = Command(
         name: "", summary: "Sends files to a server that acknowledges each one once it is safely stored.",
         operands: "COMMAND",
-        flags: [.help, Flag(name: "version", short: "V", help: "Print the version and stop.")],
+        flags: [.help, Flag(name: "version", short: "V", help: "Print the version and stop.", reach: .nowhere)],
         outcomes: ExitCode.allCases.map { .init($0) })
 
     static let help = Command(
         name: "help", summary: "Print what a command does and every flag it takes.", operands: "[COMMAND]",
         description: ["Without a command, lists the commands."], flags: [.help],
-        outcomes: [.init(.success, "the help was printed"), .init(.usage)])
+        outcomes: [.init(.success, "the help was printed"), .init(.usage)], operandValue: .command)
 
     static let all =
         [serve, push, key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
-        + [receiptVerify, receiptShow, verify, help]
+        + [receiptVerify, receiptShow, verify]
+        + [remoteAdd, remoteList, remoteRemove, configShow, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.
     ///
