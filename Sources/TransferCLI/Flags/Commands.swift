@@ -21,7 +21,7 @@ enum Commands {
         [serve, push, key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
         + [receiptVerify, receiptShow, verify]
-        + [remoteAdd, remoteList, remoteRemove, configShow, help]
+        + [remoteAdd, remoteList, remoteRemove, configShow, completions, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.
     ///

@@ -20,3 +20,11 @@ enum FlagValue: Equatable, Sendable {
     /// Whether a relative path in a file counts from the folder of that file.
     var isPath: Bool { self == .file || self == .folder }
 }
+
+extension Flag {
+    /// What a shell offers for its value.
+    var completion: FlagValue { choices.map(FlagValue.oneOf) ?? value }
+
+    /// Every form that can be typed.
+    var spellings: [String] { (short.map { ["-\($0)"] } ?? []) + [spelling] }
+}
