@@ -53,7 +53,7 @@ import TransferProtocol
         for command in Commands.all {
             for example in command.examples {
                 let words = try #require(example.line.split(separator: "transfer ").last).split(separator: " ")
-                let arguments = words.prefix { $0 != ">" }.dropFirst(command.words)
+                let arguments = words.prefix { $0 != ">" && $0 != "|" }.dropFirst(command.words)
                 #expect(throws: Never.self) {
                     try ArgumentParser.parse(arguments.map(String.init), command: command, environment: [:])
                 }

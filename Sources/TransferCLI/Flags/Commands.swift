@@ -21,7 +21,7 @@ enum Commands {
         [serve, push, key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
         + [receiptVerify, receiptShow, verify]
-        + [remoteAdd, remoteList, remoteRemove, configShow, completions, help]
+        + [remoteAdd, remoteList, remoteRemove, configShow, completions, man, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.
     ///
@@ -38,6 +38,16 @@ enum Commands {
         guard let family = names.last(where: { !members(of: $0).isEmpty }) else { return try named(names[0]) }
         let choices = members(of: family).map { "'\($0.name)'" }.joined(separator: " or ")
         throw UsageError("'\(family)' needs another word: \(choices)")
+    }
+
+    /// The command that words name, and nothing else.
+    ///
+    /// - Throws: `UsageError` with a suggestion.
+    static func named(_ words: [String]) throws(UsageError) -> Command {
+        var rest = words[...]
+        let command = try taken(from: &rest)
+        guard let surplus = rest.first else { return command }
+        throw UsageError("'\(command.name)' is a command; '\(surplus.escapedForDisplay)' says nothing behind it")
     }
 
     /// The commands whose names go on after these words.

@@ -32,9 +32,7 @@ package enum Invocation: Sendable {
 
     /// - Returns: nothing when no command is named.
     private static func named(_ operands: [String]) throws(UsageError) -> Command? {
-        guard !operands.isEmpty else { return nil }
-        var rest = operands[...]
-        return try Commands.taken(from: &rest)
+        operands.isEmpty ? nil : try Commands.named(operands)
     }
 
     private static func programFlags(_ arguments: [String]) throws(UsageError) -> Invocation {
