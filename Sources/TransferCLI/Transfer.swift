@@ -30,6 +30,7 @@ struct Transfer {
         case .help(let command):
             StandardStream.output.write(command.map(HelpText.page(for:)) ?? HelpText.overview())
         case .briefHelp(let command): StandardStream.output.write(HelpText.brief(for: command))
+        case .helpAbout(let stem): StandardStream.output.write(HelpText.list(after: stem))
         case .version:
             StandardStream.output.write("transfer \(transferVersion)\n")
         case .run(let arguments):

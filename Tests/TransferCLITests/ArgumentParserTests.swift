@@ -85,7 +85,7 @@ import Testing
         (["--json=yes"], "'--json' takes no value"),
         (["--json="], "'--json' takes no value"),
         (["--no-json=yes"], "'--no-json' takes no value"),
-        (["--no-jsn"], "unknown flag '--no-jsn'"),
+        (["--no-jsn"], "unknown flag '--no-jsn'; did you mean '--no-json'?"),
         (["--no-"], "unknown flag '--no-'"),
         (["--compress", "zlip"], "unknown value 'zlip' for '--compress'; did you mean 'zlib'?"),
         (["--compress", "brotli"], "unknown value 'brotli' for '--compress'; choose none, zlib"),

@@ -6,6 +6,7 @@ import Testing
     static func name(_ arguments: [String]) throws -> String {
         switch try Invocation(arguments, sources: .none) {
         case .help(let command): "help \(command?.name ?? "")"
+        case .helpAbout(let stem): "about \(stem)"
         case .briefHelp(let command): "brief \(command.name)"
         case .version: "version"
         case .run(let arguments): "run \(arguments.command.name)"
@@ -17,6 +18,11 @@ import Testing
         (["help", "help"], "help help"), (["--help", "serve"], "brief serve"), (["push", "--help"], "brief push"),
         (["serve", "-h"], "brief serve"), (["help", "--help"], "brief help"), (["--version"], "version"),
         (["-V"], "version"), (["-hV"], "help "), (["push", "photo.png"], "run push"), (["serve"], "run serve"),
+        (["help", "access"], "about access"), (["access", "--help"], "about access"),
+        (["remote", "-h"], "about remote"),
+        (["help", "access", "token"], "about access token"),
+        (["access", "token", "list", "-h"], "brief access token list"),
+        (["help", "trust", "list"], "help trust list"),
     ]) func routes(_ arguments: [String], name: String) throws {
         #expect(try Self.name(arguments) == name)
     }
@@ -27,6 +33,7 @@ import Testing
         (["frobnicate"], "unknown command 'frobnicate'"), ([""], "unknown command ''"),
         (["a\u{7}b"], "unknown command 'a\\u{7}b'"), (["--hlep"], "unknown flag '--hlep'; did you mean '--help'?"),
         (["--"], "the command must come first"),
+        (["help", "push", "x"], "'push' is a command; 'x' says nothing behind it"),
     ]) func refuses(_ arguments: [String], message: String) {
         #expect(throws: UsageError(message)) { try Self.name(arguments) }
     }

@@ -19,6 +19,9 @@ enum CommandTree {
         return stems
     }
 
+    /// Whether words are the beginning of a command and not one themselves.
+    static func isStem(_ words: String) -> Bool { !words.isEmpty && stems.contains(words) }
+
     /// What can follow a stem, in the order of the table.
     static func words(after stem: String) -> [Word] {
         var words: [Word] = []

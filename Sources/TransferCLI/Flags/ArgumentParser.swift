@@ -103,7 +103,9 @@ struct ArgumentParser {
     }
 
     private func unknown(_ spelling: String) -> UsageError {
-        let suggestion = Suggestion.phrase(for: spelling, among: command.flags.map(\.spelling))
+        var spellings = command.flags.map(\.spelling)
+        if spelling.hasPrefix("--no-") { spellings += command.flags.map { "--no-\($0.name)" } }
+        let suggestion = Suggestion.phrase(for: spelling, among: spellings)
         return error("unknown flag '\(spelling.escapedForDisplay)'" + suggestion)
     }
 

@@ -35,9 +35,17 @@ enum Commands {
             arguments = arguments.dropFirst(index + 1)
             return command
         }
-        guard let family = names.last(where: { !members(of: $0).isEmpty }) else { return try named(names[0]) }
-        let choices = members(of: family).map { "'\($0.name)'" }.joined(separator: " or ")
-        throw UsageError("'\(family)' needs another word: \(choices)")
+        guard let stem = names.last(where: CommandTree.isStem) else { return try named(names[0]) }
+        let choices = CommandTree.words(after: stem).map(\.text)
+        arguments = arguments.dropFirst(stem.split(separator: " ").count)
+        guard let word = arguments.first, !word.hasPrefix("-") else {
+            let message = "'\(stem)' needs another word: \(choices.joined(separator: ", "))"
+            throw UsageError(message, helpInvocation: "transfer help \(stem)")
+        }
+        let suggestion = Suggestion.closest(to: word, among: choices).map { "; did you mean '\(stem) \($0)'?" }
+        throw UsageError(
+            "unknown command '\(stem) \(word.escapedForDisplay)'" + (suggestion ?? ""),
+            helpInvocation: "transfer help \(stem)")
     }
 
     /// The command that words name, and nothing else.
@@ -49,9 +57,6 @@ enum Commands {
         guard let surplus = rest.first else { return command }
         throw UsageError("'\(command.name)' is a command; '\(surplus.escapedForDisplay)' says nothing behind it")
     }
-
-    /// The commands whose names go on after these words.
-    private static func members(of words: String) -> [Command] { all.filter { $0.name.hasPrefix(words + " ") } }
 
     /// The command of that name.
     ///

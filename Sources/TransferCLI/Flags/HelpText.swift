@@ -20,6 +20,16 @@ enum HelpText {
         ])
     }
 
+    /// What `transfer help` prints about words that commands begin with.
+    static func list(after stem: String) -> String {
+        let commands = Commands.all.filter { $0.name.hasPrefix(stem + " ") }
+        return page([
+            ["Usage: transfer \(stem) COMMAND [FLAGS] [OPERANDS]"],
+            ["Commands:"] + list(commands.map { ($0.name, $0.summary) }),
+            ["'transfer help COMMAND' tells all about a command."],
+        ])
+    }
+
     /// What `transfer COMMAND --help` prints.
     static func brief(for command: Command) -> String {
         page([

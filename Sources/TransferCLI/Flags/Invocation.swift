@@ -2,6 +2,8 @@
 package enum Invocation: Sendable {
     /// The whole help of a command, or the list of commands.
     case help(Command?)
+    /// The commands that begin with these words.
+    case helpAbout(String)
     /// The flags of a command.
     case briefHelp(Command)
     case version
@@ -18,6 +20,10 @@ package enum Invocation: Sendable {
             self = try Self.programFlags(arguments)
             return
         }
+        if let stem = Self.stem(arguments) {
+            self = .helpAbout(stem)
+            return
+        }
         var rest = arguments[...]
         let command = try Commands.taken(from: &rest)
         let parsed = try ArgumentParser.parse(Array(rest), command: command, sources: sources)
@@ -28,6 +34,15 @@ package enum Invocation: Sendable {
         } else {
             self = .run(parsed)
         }
+    }
+
+    /// The words that are not a command yet where help about them is asked for: `help access`, `access --help`.
+    private static func stem(_ arguments: [String]) -> String? {
+        let isOperand = arguments.first == Commands.help.name
+        let isFlag = [Flag.help.spelling, "-h"].contains(arguments.last)
+        guard isOperand != isFlag else { return nil }
+        let words = (isOperand ? arguments.dropFirst() : arguments.dropLast()).joined(separator: " ")
+        return CommandTree.isStem(words) ? words : nil
     }
 
     /// - Returns: nothing when no command is named.

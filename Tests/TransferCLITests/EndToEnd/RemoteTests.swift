@@ -96,7 +96,7 @@ import TransferTestSupport
         (["add", "a", "b:/c"], "there is no remote 'b'"), (["remove"], "give NAME"),
         (["add", "a", "transfer://h#code=pair_1"], "the link of the second operand has a pairing code that is cut"),
         (["list", "--json", "--names"], "--json and --names exclude each other"),
-        (["lst"], "'remote' needs another word"),
+        (["lst"], "unknown command 'remote lst'; did you mean 'remote list'?"),
     ])
     func refuses(_ arguments: [String], message: String) throws {
         let home = try TemporaryDirectory()
