@@ -39,6 +39,16 @@ import Testing
         #expect(Self.text(added) == "[b]\n\n[a]\n")
     }
 
+    @Test func linesKeepTheirEnds() throws {
+        let bytes = Array("[a]\r\nx = 1\r\n\r\n[b]\r\ny = 2".utf8)
+        let document = try TOMLDocument(bytes)
+        let tables = [try #require(document[["a"]]), try #require(document[["b"]])]
+        #expect(
+            tables.map { Self.text(TOMLEditing.removing($0, from: bytes)) } == [
+                "[b]\r\ny = 2", "[a]\r\nx = 1\r\n",
+            ])
+    }
+
     @Test func removesNothingElse() throws {
         let bytes = Array(Self.rest.utf8)
         let table = try #require(try TOMLDocument(bytes)[["remote", "old"]])

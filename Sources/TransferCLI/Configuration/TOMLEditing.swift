@@ -19,15 +19,33 @@ package enum TOMLEditing {
     /// Takes a table out, from its header to its last key. What is said about other things stays: comments above the header
     /// and behind the last key.
     package static func removing(_ table: TOMLDocument.Table, from bytes: [UInt8]) -> [UInt8] {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let lines = lines(of: bytes)
         var before = lines.prefix(max(0, table.line - 1))
-        let after = lines.dropFirst(table.entries.last?.lastLine ?? table.line)
-        // Two empty lines would be left where there were two.
-        if let last = before.last, isBlank(last), after.first.map(isBlank) ?? true { before.removeLast() }
-        return Array((before + after).joined(separator: [UInt8(ascii: "\n")]))
+        var after = lines.dropFirst(table.entries.last?.lastLine ?? table.line)
+        // An empty line on either side would make two, or one at the top.
+        if after.first.map(isBlank) ?? true {
+            if before.isEmpty {
+                after = after.dropFirst()
+            } else if isBlank(before[before.endIndex - 1]) {
+                before.removeLast()
+            }
+        }
+        return before.flatMap(\.self) + after.flatMap(\.self)
     }
 
-    private static func isBlank(_ line: ArraySlice<UInt8>) -> Bool { line.allSatisfy { " \t\r".utf8.contains($0) } }
+    /// Each with its end, which the last one need not have.
+    private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        var lines: [ArraySlice<UInt8>] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex
+            lines.append(rest[..<end])
+            rest = rest[end...]
+        }
+        return lines
+    }
+
+    private static func isBlank(_ line: ArraySlice<UInt8>) -> Bool { line.allSatisfy { " \t\r\n".utf8.contains($0) } }
 }
 
 extension TOMLValue {
