@@ -128,13 +128,7 @@ actor PushReporter {
     }
 
     private func exitCode(_ failure: PushFailure?) -> ExitCode {
-        switch failure?.reason {
-        case .unreachable: return .unreachable
-        case .refused, .untrusted: return .accessRefused
-        case .protocolFault, .unsupported: return .fault
-        case .cancelled: return .uploadsFailed
-        case nil: break
-        }
+        if let failure { return failure.reason.exitCode }
         guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
         // Nothing was stored, and all for one reason that the exit code can tell.
         let codes = Set(failed.keys.map(\.exitCode))

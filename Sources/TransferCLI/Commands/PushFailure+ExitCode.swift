@@ -1,0 +1,13 @@
+internal import TransferClient
+
+extension PushFailure.Reason {
+    /// What a command exits with that could not do its work for this reason.
+    var exitCode: ExitCode {
+        switch self {
+        case .unreachable: .unreachable
+        case .refused, .untrusted: .accessRefused
+        case .protocolFault, .unsupported: .fault
+        case .cancelled: .uploadsFailed
+        }
+    }
+}
