@@ -41,13 +41,19 @@ final class UploadFeed: Sendable {
     }
 
     private let folder: String
+    private let selection: Selection
+    private let rules: PathRules
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
     private let returned = Locked(Returned())
 
-    /// - Parameter folder: put before every path; may be empty.
-    init(_ uploads: some Sequence<Upload> & Sendable, folder: String) {
+    /// - Parameters:
+    ///   - folder: put before every path; may be empty.
+    ///   - selection: what of the files is handed out.
+    init(_ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection()) {
         self.folder = folder
+        self.selection = selection
+        rules = PathRules(selection.rules)
         nonisolated(unsafe) var iterator = uploads.makeIterator()
         state = Locked(State(next: { iterator.next() }))
     }
@@ -113,11 +119,13 @@ final class UploadFeed: Sendable {
             let isRepeated = !state.named.insert((path.absolutePath + "\0" + name).hashValue).inserted
             switch FileType(mode: status.st_mode) {
             case .regular:
+                guard selection.accepts(status), rules.send(Self.lastPart(path)) else { return nil }
                 return pending(
                     .file(path: path, followsLinks: true), path, name, upload.kind, hasOwnID: isRepeated, &state)
             case .directory:
                 state.walkIsRepeated = isRepeated
-                state.walk = DirectoryWalk(path: Self.withoutSlashes(path), relative: name)
+                state.walk = DirectoryWalk(
+                    path: Self.withoutSlashes(path), relative: name, selection: selection)
                 state.walkKind = upload.kind
                 return nil
             case let type: return .report(.failed(path, .special(type.description)))
@@ -192,6 +200,7 @@ extension UploadReport {
         report.kind = upload.kind
         report.size = upload.size ?? 0
         if upload.started > 0 { report.seconds = Double(monotonicNanoseconds() - upload.started) / 1e9 }
+        report.describe(upload)
         return report
     }
 }
