@@ -10,7 +10,7 @@ struct DirectoryWalk {
     enum Found {
         case file(path: String, relative: String)
         /// Neither sent nor entered; the failure says why.
-        case skipped(path: String, LocalFailure)
+        case skipped(path: String, relative: String, LocalFailure)
     }
 
     private struct Level {
@@ -50,7 +50,7 @@ struct DirectoryWalk {
         guard let name else {
             guard level.filter.sends(shown) else { return nil }
             let failure = LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it.")
-            return .skipped(path: "\(level.path)/\(shown)", failure)
+            return .skipped(path: "\(level.path)/\(shown)", relative: "\(level.relative)/\(shown)", failure)
         }
         let (path, relative) = ("\(level.path)/\(name)", "\(level.relative)/\(name)")
         switch type {
@@ -60,13 +60,16 @@ struct DirectoryWalk {
         case .directory:
             if let filter = level.filter.entering(name) { enter(path, relative, filter) }
             return pending.popLast()
-        case let type: return level.filter.sends(name) ? .skipped(path: path, .special(type.description)) : nil
+        case let type:
+            guard level.filter.sends(name) else { return nil }
+            return .skipped(path: path, relative: relative, .special(type.description))
         }
     }
 
     private mutating func enter(_ path: String, _ relative: String, _ filter: WalkFilter) {
         guard let stream = opendir(path) else {
-            pending.append(.skipped(path: path, .unreadable(SystemError(errno: errno, call: "opendir"))))
+            pending.append(
+                .skipped(path: path, relative: relative, .unreadable(SystemError(errno: errno, call: "opendir"))))
             return
         }
         defer { closedir(stream) }
@@ -83,7 +86,8 @@ struct DirectoryWalk {
             levels.append(Level(path: path == "/" ? "" : path, relative: relative, filter: filter, entries: entries))
         } catch {
             let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(error.message)."
-            pending.append(.skipped(path: path, LocalFailure(code: .sourceUnreadable, message: message)))
+            let failure = LocalFailure(code: .sourceUnreadable, message: message)
+            pending.append(.skipped(path: path, relative: relative, failure))
         }
     }
 

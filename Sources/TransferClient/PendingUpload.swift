@@ -117,6 +117,15 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
+    /// Whether it is, or is made of, a file with a path.
+    var isFile: Bool {
+        switch content {
+        case .file: true
+        case .part(let split, _), .assembly(let split), .drop(let split): split.whole.isFile
+        case .bytes, .stream, .rest: false
+        }
+    }
+
     /// Whether it only takes back: then nobody waits for what comes of it.
     var isDrop: Bool { if case .drop = content { true } else { false } }
 

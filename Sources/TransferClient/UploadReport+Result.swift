@@ -17,6 +17,7 @@ extension UploadReport {
     /// Says what only this side knows.
     mutating func describe(_ upload: PendingUpload) {
         destination = upload.destination
+        isPath = upload.isFile
         file = upload.file
         picture = upload.picture
         attempts = upload.begun.load(ordering: .relaxed)

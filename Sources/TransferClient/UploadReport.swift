@@ -40,6 +40,12 @@ public struct UploadReport: Sendable, Equatable {
     /// The path that was asked for, the server's folder included; nothing when there was none yet.
     package var destination: String?
 
+    /// Whether `source` is the path of a file or a directory here, so that it can be pushed again by it.
+    package var isPath = false
+
+    /// Whether it was named, and not found in a directory: to skip what was named is to fail.
+    package var isNamed = false
+
     /// The file that the content was read from, or that stood for it; nothing of what is no file.
     var file: SourceFile.Identity?
 

@@ -41,6 +41,9 @@ final class ReceiptFile: @unchecked Sendable {
         lines.take { write($0) }
     }
 
+    /// Whether all that was to be written is.
+    var isWell: Bool { failure == nil && lines.count == 0 }
+
     /// Makes what was appended durable.
     ///
     /// - Returns: why receipts are lost, if any are.

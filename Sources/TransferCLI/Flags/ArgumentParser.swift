@@ -6,6 +6,7 @@ struct ArgumentParser {
     private let command: Command
     private var remaining: ArraySlice<String>
     private var values: [String: [String]] = [:]
+    private var order: [(flag: String, value: String)] = []
     private var operands: [String] = []
 
     /// Reads the arguments that follow the command's name.
@@ -20,7 +21,8 @@ struct ArgumentParser {
         while let argument = parser.remaining.popFirst() { try parser.take(argument) }
         let inherited = try parser.inherit(environment)
         return ParsedArguments(
-            command: command, operands: parser.operands, given: parser.values, inherited: inherited)
+            command: command, operands: parser.operands, given: parser.values, order: parser.order, inherited: inherited
+        )
     }
 
     private init(command: Command, remaining: ArraySlice<String>) {
@@ -78,6 +80,7 @@ struct ArgumentParser {
     private mutating func add(_ value: String, to flag: Flag) throws(UsageError) {
         try check(value, of: flag, source: "'\(flag.spelling)'")
         values[flag.name] = flag.isRepeatable ? values[flag.name, default: []] + [value] : [value]
+        order.append((flag.name, value))
     }
 
     /// A wrong variable does no harm where its flag is given.

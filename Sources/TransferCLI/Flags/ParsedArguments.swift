@@ -12,12 +12,17 @@ package struct ParsedArguments: Sendable {
     let operands: [String]
 
     private let given: [String: [String]]
+    private let order: [(flag: String, value: String)]
     private let inherited: [String: String]
 
-    init(command: Command, operands: [String], given: [String: [String]], inherited: [String: String]) {
+    init(
+        command: Command, operands: [String], given: [String: [String]],
+        order: [(flag: String, value: String)], inherited: [String: String]
+    ) {
         self.command = command
         self.operands = operands
         self.given = given
+        self.order = order
         self.inherited = inherited
     }
 
@@ -34,6 +39,12 @@ package struct ParsedArguments: Sendable {
     package func strings(_ name: String) -> [String] {
         let flag = flag(name)
         return given[flag.name] ?? (inherited[flag.name] ?? flag.defaultValue).map { [$0] } ?? []
+    }
+
+    /// The values of several flags that the command line gives, in the order in which they stand there.
+    func inOrder(_ names: [String]) -> [(flag: String, value: String)] {
+        let names = names.map { flag($0).name }
+        return order.filter { names.contains($0.flag) }
     }
 
     /// The value of a flag that has to have one.
