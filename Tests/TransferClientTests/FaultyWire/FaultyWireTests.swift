@@ -71,7 +71,7 @@ import TransferTestSupport
             configuration.access = .everyone
             configuration.durability = durability
             // TLS takes longer, and without optimisation much longer.
-            configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 900)
+            configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 3000)
             configuration.timeouts.heartbeat = .milliseconds(100)
             configuration.timeouts.silence = .milliseconds(400)
             configuration.timeouts.idle = .milliseconds(600)
