@@ -27,6 +27,15 @@ struct JSONProgress: PushProgress {
         writeProgress("end")
     }
 
+    /// What would be a line for people.
+    static func message(_ text: String) -> String {
+        let line: JSONLine = [
+            "schema": .string(JSONSchema.progress), "event": "message",
+            "message": .string(text.last == "\n" ? String(text.dropLast()) : text),
+        ]
+        return line.text + "\n"
+    }
+
     private mutating func writeProgress(_ event: String) {
         let snapshot = tracker.snapshot(at: .now)
         write(event, snapshot.members)

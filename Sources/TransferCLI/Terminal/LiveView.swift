@@ -8,8 +8,7 @@ private import TransferProtocol
 struct LiveView: PushProgress {
     private var tracker = ProgressTracker(at: .now)
     private var lastDrawn = MonotonicTime(nanoseconds: 0)
-    /// What stands there, from the top.
-    private var shown: [String] = []
+    private var canvas = TerminalCanvas()
 
     /// Between two drawings.
     private static let interval = Interval.milliseconds(100)
@@ -19,7 +18,7 @@ struct LiveView: PushProgress {
 
     mutating func update(_ event: PushEvent) {
         tracker.update(event, at: .now)
-        draw(isUrgent: shown.isEmpty)
+        draw(isUrgent: canvas.isEmpty)
     }
 
     /// Draws what has changed since the last drawing, the rate at least.
@@ -28,9 +27,8 @@ struct LiveView: PushProgress {
     }
 
     mutating func clear() {
-        guard !shown.isEmpty else { return }
-        StandardStream.error.write(start(columns: Self.size.columns) + (shown.count > 1 ? "\u{1B}[J" : "\u{1B}[K"))
-        shown = []
+        guard !canvas.isEmpty else { return }
+        StandardStream.error.write(canvas.clear(columns: Self.size.columns))
     }
 
     mutating func finish() {
@@ -43,16 +41,7 @@ struct LiveView: PushProgress {
         lastDrawn = now
         let size = Self.size
         let lines = ProgressScreen.lines(for: tracker.snapshot(at: now), columns: size.columns, rows: size.rows - 1)
-        let hasMore = shown.count > lines.count || shown.contains { $0.displayColumns > size.columns }
-        let text = lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
-        StandardStream.error.write(start(columns: size.columns) + text + (hasMore ? "\u{1B}[J" : ""))
-        shown = lines
-    }
-
-    /// Goes to the front of the first line. Lines that have become wider than the terminal take several rows now.
-    private func start(columns: Int) -> String {
-        let rows = shown.reduce(0) { $0 + max(1, ($1.displayColumns + columns - 1) / columns) }
-        return rows > 1 ? "\u{1B}[\(rows - 1)A\r" : "\r"
+        StandardStream.error.write(canvas.draw(lines, columns: size.columns))
     }
 
     private static var size: (columns: Int, rows: Int) {

@@ -109,9 +109,11 @@ actor PushReporter {
         print("\(text)\n", to: .error)
     }
 
+    /// - Parameter text: with the end of its line.
     private func print(_ text: String, to stream: StandardStream) {
         progress?.clear()
-        let loss = stream.write(text)
+        let isMessage = stream == .error && output.progress == .json
+        let loss = stream.write(isMessage ? JSONProgress.message(text) : text)
         if stream == .output { lostOutput = lostOutput ?? loss }
     }
 }
@@ -167,6 +169,6 @@ extension PushReporter {
     }
 
     private func complain(_ text: String) {
-        StandardStream.error.write("transfer: \(text)\n")
+        print("transfer: \(text)\n", to: .error)
     }
 }
