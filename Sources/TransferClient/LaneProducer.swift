@@ -322,20 +322,12 @@ extension LaneProducer {
 
     /// What the content is, from its front.
     private func recognise(_ pending: PendingUpload, _ reader: ContentReader) -> (ContentKind, Picture?) {
-        let sample = peek(reader, ContentKind.sampleSize)
         let kind =
-            sample.withUnsafeBytes {
-                pending.wantedKind ?? ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize)
+            pending.wantedKind
+            ?? reader.front(ContentKind.sampleSize).withUnsafeBytes {
+                ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize)
             }
-        guard kind == .picture else { return (kind, nil) }
-        let picture = sample.withUnsafeBytes { Picture($0) }
-        return (kind, picture ?? peek(reader, Picture.farthest).withUnsafeBytes { Picture($0) })
-    }
-
-    private func peek(_ reader: ContentReader, _ count: Int) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: count) { space, filled in
-            filled = reader.peek(into: UnsafeMutableRawBufferPointer(space))
-        }
+        return (kind, kind == .picture ? Picture(reader) : nil)
     }
 
     /// - Returns: nothing when the upload is over and the next one may start.

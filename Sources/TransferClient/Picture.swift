@@ -1,3 +1,5 @@
+import TransferProtocol
+
 /// The format and the size of a picture, as its header says.
 public struct Picture: Sendable, Equatable {
     /// How it is written.
@@ -26,6 +28,15 @@ extension Picture {
     /// Bytes from the front of the content that are looked at. Cameras put a preview and a description of up to 64 KiB each
     /// before the size of a JPEG.
     static let farthest = 256 << 10
+
+    /// Reads as much of the front as it takes.
+    init?(_ reader: ContentReader) {
+        let found = [ContentKind.sampleSize, Self.farthest].lazy.compactMap { count in
+            reader.front(count).withUnsafeBytes { Picture($0) }
+        }.first
+        guard let found else { return nil }
+        self = found
+    }
 
     /// Reads the header.
     ///

@@ -22,6 +22,18 @@ extension TransferClient {
         try result.get()
     }
 
+    /// Looks at the file of a report for what picture it is, where it was not read for the push.
+    public func picture(of report: UploadReport) async -> Picture? {
+        guard report.picture == nil, report.kind == .picture, report.isPath else { return report.picture }
+        return await pool.run {
+            guard let file = try? SourceFile(path: report.source, followsLinks: true), file.identity == report.file
+            else {
+                return nil
+            }
+            return Picture(ContentReader(file))
+        }
+    }
+
     /// Bytes read at once to compare.
     private static let readSize = 1 << 20
 

@@ -7,8 +7,10 @@ internal import TransferSystem
 ///
 /// `@unchecked Sendable`: made by the command, then used by its reporter alone.
 final class ReceiptFile: @unchecked Sendable {
+    /// Of the file.
+    let path: String
+
     private let descriptor: Descriptor
-    private let path: String
     private var isNew = false
     private var failure: SystemError?
     /// Those that are not written yet.

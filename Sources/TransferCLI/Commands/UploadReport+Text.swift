@@ -13,9 +13,24 @@ extension UploadReport {
             text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")  \(digest)"
         } else {
             if !message.isEmpty { text += ": \(message.escapedForDisplay)" }
-            if attempts > 1 { text += " (tried \(attempts) times)" }
+            if attempts > 1 { text += " It was tried \(attempts) times." }
+            if let advice { text += " \(advice)" }
         }
         return text
+    }
+
+    /// What to do, where the message doesn't say it.
+    private var advice: String? {
+        switch result {
+        case .insufficientStorage: "Push it again when there is room on the server's disk."
+        case .quotaExceeded: "Whoever runs the server can raise the quota; then push it again."
+        case .storageFailed: "The server's log says more."
+        case .uploadTooLarge: "Whoever runs the server can raise the limit."
+        case .invalidPath: "Rename it, and push it again."
+        case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
+        case .busy, .timedOut: "Push it again later."
+        default: nil
+        }
     }
 
     private var colour: Colour { result.isSuccess ? (result == .skipped ? .yellow : .green) : .red }

@@ -63,13 +63,24 @@ struct PushCommand {
                 input.cancel()
             }
             for try await event in events {
-                await reporter.show(event, isLast: !events.areWaiting, removal(event, client, reporter))
+                let event = await described(event, client)
+                let removal = await removal(event, client, reporter)
+                await reporter.show(event, isLast: !events.areWaiting, removal)
                 if stopsAtFailure, await reporter.hasFailures { events.cancel() }
             }
             return await reporter.finish(nil)
         } catch {
             return await reporter.finish(error, stopsAtFailure: stopsAtFailure)
         }
+    }
+
+    /// A picture that the server had already was not looked at.
+    private func described(_ event: PushEvent, _ client: TransferClient) async -> PushEvent {
+        guard case .finished(var report) = event, report.picture == nil, report.kind == .picture,
+            report.result.isSuccess
+        else { return event }
+        report.picture = await client.picture(of: report)
+        return .finished(report)
     }
 
     /// Removes the source of what is stored, if that is wanted, when its receipt is kept.

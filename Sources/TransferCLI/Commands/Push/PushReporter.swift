@@ -137,8 +137,11 @@ extension PushReporter {
             talk("there was no file to push")
         }
         let isFailedListLost = losesFailedList()
-        if let lostReceipts = receipts?.close() {
-            complain("cannot keep the receipts: \(lostReceipts.reason)")
+        if let receipts, let loss = receipts.close() {
+            let path = receipts.path.escapedForDisplay
+            complain(
+                "cannot keep the receipts in '\(path)': \(loss.reason). What is stored stays so; make room and push again "
+                    + "for new receipts.")
             return .uploadsFailed
         }
         if let lostOutput { complain("cannot write the results to standard output: \(lostOutput.reason)") }

@@ -16,7 +16,7 @@ import TransferTestSupport
         try connection.send(.result(UploadResult(id: id, code: .quotaExceeded, message: "It is full.")))
         let finished = try Finished(push)
         #expect(finished.end == .exited(1))
-        #expect(finished.errors.hasPrefix("quotaExceeded  \(photo): It is full.\n"), "\(finished.errors)")
+        #expect(finished.errors.hasPrefix("quotaExceeded  \(photo): It is full. "), "\(finished.errors)")
         let sentence =
             "The push was stopped at the first failure. Nothing is acknowledged; the same command goes on from"
         #expect(finished.errors.contains("\ntransfer: \(sentence) there.\n"), "\(finished.errors)")
