@@ -105,8 +105,8 @@ public final class TransferClient: Sendable {
         pool.submit {
             var (files, bytes): (Int, UInt64) = (0, 0)
             while let item = feed.next() {
-                guard case .upload(let upload) = item else { continue }
                 files += 1
+                guard case .upload(let upload) = item else { continue }
                 let (sum, overflow) = bytes.addingReportingOverflow(upload.content.sizeNow ?? 0)
                 bytes = overflow ? .max : sum
             }

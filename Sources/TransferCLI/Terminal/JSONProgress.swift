@@ -24,6 +24,7 @@ struct JSONProgress: PushProgress {
     mutating func clear() {}
 
     mutating func finish() {
+        tracker.end()
         writeProgress("end")
     }
 

@@ -26,6 +26,11 @@ struct ProgressTracker {
         return snapshot.phase != before
     }
 
+    /// Nothing more will happen.
+    mutating func end() {
+        snapshot.phase = .finished
+    }
+
     /// How far the push is. To be asked regularly: that is how the rate is measured.
     mutating func snapshot(at time: MonotonicTime) -> ProgressSnapshot {
         snapshot.totalBytes = snapshot.files.reduce(finishedBytes) { $0.addingClamped($1.bytes) }

@@ -87,7 +87,7 @@ struct PushCommand {
     private func removal(
         _ event: PushEvent, _ client: TransferClient, _ reporter: PushReporter
     ) async -> SourceRemoval? {
-        guard deletesSources, case .finished(let report) = event else { return nil }
+        guard deletesSources, case .finished(let report) = event, SourceRemoval.concerns(report) else { return nil }
         if report.receipt != nil, await !reporter.keep(report) { return .kept("Its receipt could not be kept.") }
         return await SourceRemoval.remove(report, client)
     }

@@ -7,11 +7,13 @@ enum SourceRemoval: Equatable {
     /// Why; a sentence.
     case kept(String)
 
+    /// Whether there is a source to be removed: a file that is stored.
+    static func concerns(_ report: UploadReport) -> Bool {
+        report.isPath && [.committed, .alreadyStored].contains(report.result)
+    }
+
     /// Removes it, if it can be.
-    ///
-    /// - Returns: nothing of what is no file, or was not stored.
-    static func remove(_ report: UploadReport, _ client: TransferClient) async -> SourceRemoval? {
-        guard report.isPath, [.committed, .alreadyStored].contains(report.result) else { return nil }
+    static func remove(_ report: UploadReport, _ client: TransferClient) async -> SourceRemoval {
         do throws(SourceKept) {
             try await client.removeSource(of: report)
             return .removed
