@@ -11,6 +11,8 @@ struct PathRules: Sendable {
         sendsOthers = rules.isEmpty || rules.contains { $0.action == .exclude }
     }
 
+    var isEmpty: Bool { rules.isEmpty }
+
     /// The rules above a file, as far as they matter for it: the first one that excludes a directory it is in.
     struct Inherited: Sendable {
         fileprivate var exclusion = Int.max

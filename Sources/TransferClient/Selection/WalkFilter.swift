@@ -17,6 +17,7 @@ struct WalkFilter: Sendable {
 
     /// Whether a file in the directory is sent.
     func sends(_ name: String) -> Bool {
+        guard !rules.isEmpty || !ignoreFiles.isEmpty else { return true }
         let path = path + name
         return rules.send(path, inherited) && !isIgnored(path, isDirectory: false)
     }
