@@ -42,7 +42,7 @@ extension Picture {
     ///
     /// - Parameter content: the front of it, as much as there is.
     /// - Returns: nothing when it is none of the formats, or says no size, or not so early.
-    init?(_ content: UnsafeRawBufferPointer) {
+    package init?(_ content: UnsafeRawBufferPointer) {
         let header = PictureHeader(content)
         let found = header.png ?? header.gif ?? header.webp ?? header.jpeg
         guard let (format, width, height) = found, width > 0, height > 0 else { return nil }

@@ -4,9 +4,9 @@
 ///
 /// All ways through the pattern are followed at once, so the time for a path is at most its length times that of the
 /// pattern, whatever both are. Characters are code points: what looks the same and is another file name is not the same.
-struct GlobPattern: Sendable, Equatable {
+package struct GlobPattern: Sendable, Equatable {
     /// Characters; no path is longer (PATH_MAX of limits.h).
-    static let longest = 4096
+    package static let longest = 4096
 
     private let tokens: [GlobToken]
 
@@ -14,7 +14,7 @@ struct GlobPattern: Sendable, Equatable {
     ///   - text: the pattern; what has no meaning stands for itself.
     ///   - isAnchored: whether it has to match from the front of the path, or from the front of any of its components.
     /// - Returns: nothing when it is empty or too long.
-    init?(_ text: some StringProtocol, isAnchored: Bool) {
+    package init?(_ text: some StringProtocol, isAnchored: Bool) {
         var scanner = GlobScanner(text)
         guard (1...Self.longest).contains(scanner.length) else { return nil }
         var tokens: [GlobToken] = isAnchored ? [] : [.boundary, .component]
@@ -26,7 +26,7 @@ struct GlobPattern: Sendable, Equatable {
     }
 
     /// Whether all of a path is what the pattern describes.
-    func matches(_ path: some StringProtocol) -> Bool {
+    package func matches(_ path: some StringProtocol) -> Bool {
         var states = GlobStates(count: tokens.count)
         add(0, to: &states)
         for character in path.unicodeScalars {

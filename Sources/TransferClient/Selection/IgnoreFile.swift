@@ -4,7 +4,7 @@ private import TransferSystem
 
 /// What is not to be sent of the directory that it is in, and of those below, as gitignore(5) has it: the last line that
 /// matches decides, and `!` in front takes back what earlier lines said.
-struct IgnoreFile: Sendable {
+package struct IgnoreFile: Sendable {
     /// A file that is there and cannot be used; what it hides must not be sent by mistake.
     struct Fault: Error {
         /// Continues "Its ignore file".
@@ -29,14 +29,15 @@ struct IgnoreFile: Sendable {
         self.init(text)
     }
 
-    init(_ text: String) {
+    /// Every text says something or nothing.
+    package init(_ text: String) {
         lines = text.unicodeScalars.split(separator: "\n").compactMap { IgnoreLine(Substring($0)) }
     }
 
     /// Whether it says of a path that it is ignored, or that it isn't; nothing when it says nothing.
     ///
     /// - Parameter path: from the directory that the file is in.
-    func ignores(_ path: some StringProtocol, isDirectory: Bool) -> Bool? {
+    package func ignores(_ path: some StringProtocol, isDirectory: Bool) -> Bool? {
         lines.last { (isDirectory || !$0.isForDirectories) && $0.pattern.matches(path) }.map { !$0.isNegated }
     }
 
