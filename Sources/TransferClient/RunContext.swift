@@ -43,7 +43,7 @@ final class RunContext: Sendable {
         self.feed = feed
         bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
         compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
-        lanes = Lanes(limit: configuration.laneLimit, waitsForAnswer: configuration.token != nil)
+        lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
     }
 
     var timeouts: Liveness.Timeouts {
