@@ -1,6 +1,6 @@
 /// What a push would send, found out without a server: directories are opened up and the selection is applied, but no file is
 /// opened.
-public struct UploadPlan: Sequence {
+public struct UploadPlan: Sequence, Sendable {
     /// What would come of one file.
     public enum Step: Sendable {
         /// It would be sent.
@@ -8,7 +8,8 @@ public struct UploadPlan: Sequence {
         /// - source: as in its report.
         /// - destination: the path it would be stored under, the server's folder included.
         /// - size: bytes, where they are known.
-        case upload(source: String, destination: String, size: UInt64?)
+        /// - isFile: whether the source is a path.
+        case upload(source: String, destination: String, size: UInt64?, isFile: Bool)
         /// It could not be sent; the report says why.
         case failure(UploadReport)
     }
@@ -33,7 +34,9 @@ public struct UploadPlan: Sequence {
             case nil: nil
             case .report(let report): .failure(report)
             case .upload(let upload):
-                .upload(source: upload.label, destination: upload.destination, size: upload.content.sizeNow)
+                .upload(
+                    source: upload.label, destination: upload.destination, size: upload.content.sizeNow,
+                    isFile: upload.isFile)
             }
         }
     }

@@ -84,7 +84,8 @@ import TransferTestSupport
         var lines: [String] = []
         for step in plan {
             switch step {
-            case .upload(let source, let destination, let size):
+            case .upload(let source, let destination, let size, let isFile):
+                #expect(isFile == (source != "t"))
                 lines.append("\(source) \(destination) \(size ?? 0)")
             case .failure(let report): lines.append("\(report.source) \(report.result)")
             }

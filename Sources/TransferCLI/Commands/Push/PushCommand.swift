@@ -70,6 +70,8 @@ struct PushCommand {
             }
             return await reporter.finish(nil)
         } catch {
+            let plan = UploadPlan(uploads, folder: server.folder, selection: configuration.selection)
+            await reporter.list(rest: plan)
             return await reporter.finish(error, stopsAtFailure: stopsAtFailure)
         }
     }

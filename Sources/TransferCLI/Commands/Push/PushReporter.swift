@@ -66,6 +66,11 @@ actor PushReporter {
         }
     }
 
+    /// Lists what has no result, because the push ended before, with what failed.
+    func list(rest plan: UploadPlan) {
+        failedList?.append(rest: plan)
+    }
+
     /// Draws progress anew: rate and time left change also when nothing happens.
     func refresh() {
         progress?.refresh()
@@ -89,7 +94,7 @@ actor PushReporter {
         // That of a source that was to be removed is kept already.
         if removal == nil, let receipt = report.receipt { receipts?.append(receipt) }
         let hasFailed = tally.add(report, removal)
-        if hasFailed { failedList?.append(report) }
+        failedList?.settle(report, hasFailed: hasFailed)
         // Kept before it is shown: who reads of an upload finds its receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
         if output.isJSON {
@@ -167,7 +172,7 @@ extension PushReporter {
             complain("cannot write what failed to '\(path)': \(error.reason)")
             return true
         }
-        if hasFailures { talk("what failed is listed in '\(path)'") }
+        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
         return false
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferProtocol
 import TransferTestSupport
 
 /// `--files-from`, `-0` and `--failed-to`.
@@ -61,6 +62,30 @@ import TransferTestSupport
         let second = try server.push(["--files-from", list], here)
         #expect(second.end == .exited(0), "\(second.errors)")
         #expect(server.visibleFiles == [operand == "link" ? "link/sub/a" : "in/sub/a"])
+    }
+
+    /// A list that is worked on must not be lost because nothing could be done.
+    @Test func whatWasNeverTriedIsListedToo() throws {
+        let peer = try FakeServer()
+        let files = try BatchFiles(["in/a", "in/b", "c"])
+        try writeFile(files.home.path("list"), "in/a\nx/./gone\nc\n".utf8)
+        let arguments = ["push", "--plaintext", "--to", peer.address + "/f"]
+        let list = ["--files-from", "list", "--failed-to", "list"]
+        let push = try Program(arguments + list + ["--text", "x", "--fail-fast"], files.here)
+        let connection = try peer.accept()
+        try connection.send(.welcome(Welcome()))
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(1))
+        #expect(try files.text("list").split(separator: "\n").sorted() == ["c", "in/a", "x/./gone"])
+        peer.close()
+        connection.close()
+        let refused = try Finished(arguments + list, files.here)
+        #expect(refused.end == .exited(3))
+        #expect(refused.errors.hasSuffix("what failed is listed in 'list'\n"), "\(refused.errors)")
+        #expect(try files.text("list").split(separator: "\n").sorted() == ["c", "in/a", "x/./gone"])
+        let directory = try Finished(arguments + ["in", "--failed-to", "other", "--exclude", "b"], files.here)
+        #expect(directory.end == .exited(3))
+        #expect(try files.text("other") == "in/a\n")
     }
 
     @Test func aNameThatIsNotUTF8IsOneFailure() throws {

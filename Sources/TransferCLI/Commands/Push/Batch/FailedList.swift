@@ -25,6 +25,8 @@ final class FailedList: @unchecked Sendable {
     /// The server's folder, which the other push is given as well; with a slash at its end unless it is empty.
     private let folder: String
     private var content: [UInt8] = []
+    /// Hashes of what is stored or in the list; kept because a push that ends early has more to list than failed.
+    private var settled: Set<Int> = []
 
     /// Opens the file, making it where it is missing; what it holds stays for now.
     init(_ path: String, _ form: Form, folder: String) throws(SystemError) {
@@ -35,14 +37,42 @@ final class FailedList: @unchecked Sendable {
         self.folder = folder.isEmpty ? "" : folder + "/"
     }
 
-    /// Adds what failed, if it is a path.
-    func append(_ report: UploadReport) {
+    var isEmpty: Bool { content.isEmpty }
+
+    /// Takes note of what came of an upload.
+    func settle(_ report: UploadReport, hasFailed: Bool) {
         guard report.isPath else { return }
-        let name = report.destination.map { $0.hasPrefix(folder) ? String($0.dropFirst(folder.count)) : $0 }
+        let isNew = settled.insert(Self.hash(report.source, report.destination)).inserted
+        if hasFailed, isNew { append(report.source, report.destination) }
+    }
+
+    /// Adds what has no result, because the push ended before.
+    func append(rest plan: UploadPlan) {
+        for step in plan {
+            switch step {
+            case .upload(let source, let destination, _, isFile: true):
+                guard settled.insert(Self.hash(source, destination)).inserted else { continue }
+                append(source, destination)
+            case .upload: break
+            case .failure(let report):
+                settle(report, hasFailed: report.result != .sourceSkipped || report.isNamed)
+            }
+        }
+    }
+
+    private static func hash(_ source: String, _ destination: String?) -> Int {
+        var hasher = Hasher()
+        hasher.combine(source)
+        hasher.combine(destination)
+        return hasher.finalize()
+    }
+
+    private func append(_ source: String, _ destination: String?) {
+        let name = destination.map { $0.hasPrefix(folder) ? String($0.dropFirst(folder.count)) : $0 }
         switch form {
-        case .paths: append(Array((name.flatMap { Self.entry(report.source, $0) } ?? report.source).utf8))
+        case .paths: append(Array((name.flatMap { Self.entry(source, $0) } ?? source).utf8))
         case .manifest(let kinds):
-            var line: JSONLine = ["path": .string(report.source)]
+            var line: JSONLine = ["path": .string(source)]
             if let name {
                 line.append("name", .string(name))
                 if let kind = Self.kind(of: name, kinds) { line.append("kind", .string(kind.name)) }

@@ -22,7 +22,7 @@ struct PushPlan {
         }
         for step in UploadPlan(uploads, folder: server.folder, selection: selection) {
             switch step {
-            case .upload(let source, let destination, let size):
+            case .upload(let source, let destination, let size, _):
                 counts.files += 1
                 counts.bytes = counts.bytes.addingClamped(size ?? 0)
                 let line = output.isJSON ? Self.json(source, destination, size) : Self.line(source, destination, size)
