@@ -46,7 +46,9 @@ extension FunctionCode {
     /// Whether this side ends such messages with a check: those that name places or uploads, and promise what stands there.
     var isChecked: Bool {
         switch self {
-        case .begin, .resume, .result, .lookup, .unknown, .receipts: true
+        case .begin, .resume, .result, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .outcome,
+            .cancel:
+            true
         case .hello, .welcome, .ping, .pong, .goodbye, .accept, .data, .block, .end, .abort, .received, .have: false
         }
     }
