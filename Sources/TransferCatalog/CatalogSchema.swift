@@ -50,6 +50,11 @@ enum CatalogSchema {
             // A repeated acknowledgement gets a receipt of its own: keeping them cost more than making them.
             "DROP TABLE receipts"
         ],
+        [
+            // For whoever lists what is stored, or removes it. Paths of a push come in their order, so most of its rows
+            // are on few pages.
+            "CREATE INDEX uploads_by_path ON uploads (path)"
+        ],
     ]
 
     static var version: Int64 { Int64(steps.count) }
