@@ -141,6 +141,8 @@ extension ResultCode {
     public static let cancelled = ResultCode(rawValue: 604)
     /// The content is stored, but the receipt that was asked for is missing or wrong.
     public static let badReceipt = ResultCode(rawValue: 605)
+    /// What was fetched could not be stored on this machine.
+    public static let targetFailed = ResultCode(rawValue: 606)
 
     /// Every code with its name, in the order of `docs/PROTOCOL.md`.
     package static let all: [(code: ResultCode, name: String)] = [
@@ -161,7 +163,7 @@ extension ResultCode {
         (.storageFailed, "storageFailed"), (.busy, "busy"), (.shuttingDown, "shuttingDown"), (.timedOut, "timedOut"),
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
         (.sourceSkipped, "sourceSkipped"), (.connectionLost, "connectionLost"), (.cancelled, "cancelled"),
-        (.badReceipt, "badReceipt"),
+        (.badReceipt, "badReceipt"), (.targetFailed, "targetFailed"),
     ]
 
     private static let names = Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0.name) })

@@ -43,7 +43,7 @@ import TransferProtocol
         Row(600, "sourceChanged", .client, exit: 1), Row(601, "sourceUnreadable", .client, exit: 1),
         Row(602, "sourceSkipped", .client, exit: 1), Row(603, "connectionLost", .client, exit: 1),
         Row(604, "cancelled", .client, exit: 1),
-        Row(605, "badReceipt", .client, exit: 1),
+        Row(605, "badReceipt", .client, exit: 1), Row(606, "targetFailed", .client, exit: 1),
     ]
 
     @Test(arguments: rows) func row(_ row: Row) {

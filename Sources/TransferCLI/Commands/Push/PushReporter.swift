@@ -133,6 +133,7 @@ actor PushReporter {
         case .refused, .untrusted: return .accessRefused
         case .protocolFault, .unsupported: return .fault
         case .cancelled: return .uploadsFailed
+        case .rejected(let code): return ExitCode(rawValue: code.exitCode) ?? .uploadsFailed
         case nil: break
         }
         guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
