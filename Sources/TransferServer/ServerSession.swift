@@ -433,6 +433,7 @@ extension ServerSession {
         do throws(StreamError) {
             try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
             liveness.sent(now: .now)
+            roomForAnswers.fire()
         } catch {
             end(.lost(error.reason))
             close()
@@ -444,7 +445,6 @@ extension ServerSession {
             await socket?.writable.wait()
             flush()
             if outbound.count < outboundLimit { wake.fire() }
-            roomForAnswers.fire()
         }
     }
 }

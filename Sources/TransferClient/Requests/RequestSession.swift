@@ -25,6 +25,7 @@ actor RequestSession {
     private var timer: EventLoop.Timer?
     private var unsent: [UInt8] = []
     private let mayAsk = Signal()
+    /// Fired when something has come, and when there is room for it again.
     private let mayRead = Signal()
     /// Requests without a whole answer, in their order.
     private var asked: [Asked] = []
@@ -59,7 +60,7 @@ actor RequestSession {
     /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
     func converse(with address: SocketAddress, hasConnectedBefore: Bool) async -> Ending {
         do throws(SystemError) {
-            let socket = try StreamSocket(for: address, loop: context.loop)
+            let socket = try StreamSocket(for: address, loop: context.loop, readable: mayRead)
             self.socket = socket
             guard ending == nil else { throw SystemError(errno: ECANCELED, call: "connect") }
             try await socket.connect(to: address, timeout: context.configuration.timeouts.handshake.nanoseconds)
@@ -206,7 +207,7 @@ extension RequestSession {
                 continue
             }
             if filling == nil { filling = ReceivedBatch(await takeBuffer(), carry: carry) }
-            if !pump() { await socket?.readable.wait() }
+            if !pump() { await mayRead.wait() }
         }
     }
 

@@ -128,14 +128,7 @@ actor PushReporter {
     }
 
     private func exitCode(_ failure: PushFailure?) -> ExitCode {
-        switch failure?.reason {
-        case .unreachable: return .unreachable
-        case .refused, .untrusted: return .accessRefused
-        case .protocolFault, .unsupported: return .fault
-        case .cancelled: return .uploadsFailed
-        case .rejected(let code): return ExitCode(rawValue: code.exitCode) ?? .uploadsFailed
-        case nil: break
-        }
+        if let failure { return failure.reason.exitCode }
         guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
         // Nothing was stored, and all for one reason that the exit code can tell.
         let codes = Set(failed.keys.map(\.exitCode))
@@ -143,6 +136,8 @@ actor PushReporter {
         return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed
     }
 }
+
+extension PushReporter: Asker {}
 
 extension Double {
     /// Seconds with two digits behind the point.

@@ -16,14 +16,18 @@ struct PushTarget {
 
     /// - Throws: `UsageError`, which never has a link in it: that may have a code.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let text = try arguments.requiredString("to")
+        try self.init(arguments.requiredString("to"), of: arguments.source(of: "to"), arguments)
+    }
+
+    /// - Parameter source: what to call the place where the text stands.
+    init(_ text: String, of source: String, _ arguments: ParsedArguments) throws(UsageError) {
         guard !text.hasPrefix(TransferLink.scheme) else {
-            self = try Self.linked(text, arguments)
+            self = try Self.linked(text, source, arguments)
             return
         }
         guard !ArgumentSecrets.isSecret(in: text) else {
             throw arguments.error(
-                "\(arguments.source(of: "to")) has a pairing code in it, but is no link; give all of it, from "
+                "\(source) has a pairing code in it, but is no link; give all of it, from "
                     + "\(TransferLink.scheme) on and between single quotes")
         }
         guard let server = ServerAddress(text) else {
@@ -38,14 +42,16 @@ struct PushTarget {
         (self.server, self.code, self.key) = (server, code, key)
     }
 
-    private static func linked(_ text: String, _ arguments: ParsedArguments) throws(UsageError) -> PushTarget {
+    private static func linked(
+        _ text: String, _ source: String, _ arguments: ParsedArguments
+    ) throws(UsageError) -> PushTarget {
         do throws(TransferLink.Fault) {
             let link = try TransferLink(text)
             let folder = link.folder?.string ?? ""
             let server = ServerAddress(.internet(host: link.host, port: link.port), folder: folder)
             return PushTarget(server: server, code: link.code, key: link.fingerprint)
         } catch {
-            throw arguments.error("the link of \(arguments.source(of: "to")) \(error)")
+            throw arguments.error("the link of \(source) \(error)")
         }
     }
 }
