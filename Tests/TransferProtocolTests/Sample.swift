@@ -89,7 +89,7 @@ enum Sample {
         .fetch(FetchRequest(id: 3, path: "a")),
         .fetch(
             FetchRequest(
-                id: 4, path: "写真/😀 \n\"'.jpg", digest: .sha256, offset: 4 << 20, version: version, mayCompress: true)),
+                id: 4, path: "写真/😀 \n\"'.jpg", digest: .sha256, offset: 4 << 20, version: version, length: 8 << 20)),
         .file(file),
         .remove(RemoveRequest(id: 5, path: "a")),
         .remove(RemoveRequest(id: 6, path: "photos", isRecursive: true)),

@@ -6,7 +6,7 @@ import TransferSystem
 /// Takes the content of one file that is pulled, and stores it where nobody sees it before it is whole and verified.
 ///
 /// `@unchecked Sendable`: it is the pool's, one call at a time.
-final class PullArrival: AnswerTaker, @unchecked Sendable {
+final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     /// Bytes after which the progress of a long file is told again.
     private static let progressStep: UInt64 = 1 << 20
 
@@ -37,8 +37,12 @@ final class PullArrival: AnswerTaker, @unchecked Sendable {
         let request = FetchRequest(
             id: 0, path: lane.plan.context.remote(file.source), digest: configuration.digest, offset: present,
             version: present > 0 ? file.entry.version : nil)
+        lane.asks(bytes)
         return Asked(.fetch(request), self)
     }
+
+    /// That are asked for.
+    private var bytes: UInt64 { file.entry.size - min(present, file.entry.size) }
 
     func begin(_ found: FetchedFile) -> Taken {
         guard found.version == file.entry.version, found.size == file.entry.size else {
@@ -88,12 +92,10 @@ final class PullArrival: AnswerTaker, @unchecked Sendable {
             let digest = try content.end(end)
             // The server has read what is on its disk; the catalog knows what was put there.
             if let stored = file.entry.digest, stored.algorithm == digest.algorithm, stored != digest {
-                throw LocalFailure(
-                    code: .storageFailed,
-                    message: "The file no longer is what was stored: the server's disk has lost it.")
+                throw .decayed
             }
             self.digest = digest
-            lane.answered(file)
+            lane.answered(bytes)
             giveDigesterBack()
             lane.add(
                 self,
@@ -114,25 +116,14 @@ final class PullArrival: AnswerTaker, @unchecked Sendable {
     }
 
     func lost() {
-        lane.answered(file)
+        lane.answered(bytes)
         letGo(keepingPart: failure == nil)
         guard let failure else { return lane.plan.again(.file(file)) }
         lane.plan.report(file.report(failure.code, failure.message))
     }
 
-    func published(_ outcome: Result<Published, StoreError>, _ publication: Publication) {
-        switch outcome {
-        case .failure(let error): lane.plan.report(file.report(error.code, error.message))
-        case .success(.skipped): lane.plan.report(file.report(.skipped, "\(file.target) was here already."))
-        case .success(.committed(let path, _)): report(.committed, path)
-        case .success(.alreadyStored(let path, _)): report(.alreadyStored, path)
-        }
-    }
-
-    private func report(_ code: ResultCode, _ path: RelativePath) {
-        var report = file.report(code)
-        (report.path, report.digest, report.resumed) = (path.string, digest, present)
-        lane.plan.report(report)
+    func published(_ outcome: Result<Published, StoreError>) {
+        lane.plan.report(file.report(outcome, digest, resumed: present))
     }
 
     private func reject(_ code: ResultCode, _ message: String) -> Taken {
@@ -142,17 +133,11 @@ final class PullArrival: AnswerTaker, @unchecked Sendable {
 
     /// The answer is over, and the file is not there.
     private func conclude() {
-        lane.answered(file)
+        lane.answered(bytes)
         guard let failure else { preconditionFailure("an answer that failed says why") }
         let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch
         letGo(keepingPart: !isBad)
-        file.attempts += 1
-        guard failure.code.isRetryable, file.attempts < ClientConfiguration.mostAttempts else {
-            return lane.plan.report(file.report(failure.code, failure.message))
-        }
-        file.mustStartAnew = file.mustStartAnew || isBad
-        // What has changed has to be looked at anew.
-        lane.plan.again(failure.code == .fileChanged ? .operand(PullOperand(file, lane.plan)) : .file(file))
+        lane.plan.retry(file, failure)
     }
 
     private func letGo(keepingPart: Bool) {

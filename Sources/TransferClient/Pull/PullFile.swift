@@ -46,6 +46,20 @@ final class PullFile: @unchecked Sendable {
             low: entry.version.high ^ entry.version.low &* 0x9E37_79B9_7F4A_7C15)
     }
 
+    /// - Parameter digest: of what was to be published.
+    func report(_ outcome: Result<Published, StoreError>, _ digest: Digest?, resumed: UInt64 = 0) -> PullReport {
+        let (code, path): (ResultCode, RelativePath)
+        switch outcome {
+        case .failure(let error): return report(error.code, error.message)
+        case .success(.skipped): return report(.skipped, "\(target) was here already.")
+        case .success(.committed(let place, _)): (code, path) = (.committed, place)
+        case .success(.alreadyStored(let place, _)): (code, path) = (.alreadyStored, place)
+        }
+        var report = report(code)
+        (report.path, report.digest, report.resumed) = (path.string, digest, resumed)
+        return report
+    }
+
     func report(_ result: ResultCode, _ message: String = "") -> PullReport {
         PullReport(
             source: source, result: result, size: entry.size,

@@ -18,7 +18,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
     private let asked = Locked<UInt64>(0)
     // These are touched by those who take answers only.
     private var spare: ContentDigester?
-    private var ready: [(arrival: PullArrival, publication: Publication)] = []
+    private var ready: [(file: any PullPublishing, publication: Publication)] = []
 
     init(_ plan: PullPlan) {
         self.plan = plan
@@ -50,8 +50,13 @@ final class PullLane: RequestSource, @unchecked Sendable {
         case .folder(let folder): return folder.asked
         case .file(let file):
             guard let arrival = prepare(file) else { return nil }
-            asked.withLock { $0 += file.entry.size }
             return arrival.asked
+        case .part(let split, let range):
+            guard !split.hasFailed else {
+                split.dropped()
+                return nil
+            }
+            return PullPartArrival(split, range, self).asked
         }
     }
 
@@ -60,20 +65,25 @@ final class PullLane: RequestSource, @unchecked Sendable {
     }
 
     /// A file is verified.
-    func add(_ arrival: PullArrival, _ publication: Publication) {
-        ready.append((arrival, publication))
+    func add(_ file: any PullPublishing, _ publication: Publication) {
+        ready.append((file, publication))
         if ready.count >= Self.mostReady { publish() }
     }
 
-    /// A file was answered, or nobody waits for it any more.
-    func answered(_ file: PullFile) {
-        asked.withLock { $0 -= min($0, file.entry.size) }
+    /// Bytes are on their way.
+    func asks(_ bytes: UInt64) {
+        asked.withLock { $0 = $0.addingClamped(bytes) }
+    }
+
+    /// They are here, or nobody waits for them any more.
+    func answered(_ bytes: UInt64) {
+        asked.withLock { $0 -= min($0, bytes) }
     }
 
     private func publish() {
         guard !ready.isEmpty else { return }
         let outcomes = plan.landing.publish(ready.map(\.publication))
-        for ((arrival, publication), outcome) in zip(ready, outcomes) { arrival.published(outcome, publication) }
+        for ((file, _), outcome) in zip(ready, outcomes) { file.published(outcome) }
         ready.removeAll(keepingCapacity: true)
     }
 
@@ -100,6 +110,10 @@ extension PullLane {
                 return nil
             }
             guard file.isLong, let part = try part(of: file) else { return PullArrival(file, self) }
+            if part.length == 0, PullSplit.isWorthwhile(file, plan) {
+                PullSplit(file, part, plan).begin()
+                return nil
+            }
             let digester = ContentDigester(plan.context.configuration.digest)
             let present = try digestPrefix(of: part, file, digester)
             return PullArrival(file, self, part: part, present: present, digester: digester)
@@ -135,7 +149,7 @@ extension PullLane {
         of part: StagedFile, _ file: PullFile, _ digester: ContentDigester
     ) throws(StoreError) -> UInt64 {
         let block = UInt64(Limits.blockSize)
-        let present = part.length / block * block
+        let present = part.firstHole / block * block
         guard present > 0 else { return 0 }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }

@@ -10,6 +10,8 @@ final class PullPlan: RequestPlan {
         case operand(PullOperand)
         case folder(PullFolder)
         case file(PullFile)
+        /// Some of a long one.
+        case part(PullSplit, Range<UInt64>)
     }
 
     fileprivate struct State {
@@ -18,12 +20,14 @@ final class PullPlan: RequestPlan {
         var folders: [PullFolder] = []
         var files: [PullFile] = []
         var firstFile = 0
+        /// Parts of long files; those come first, so that few are under way.
+        var parts: [(split: PullSplit, range: Range<UInt64>)] = []
         /// Taken out and not over.
         var open = 0
         var news: (@Sendable () -> Void)?
 
         var fileCount: Int { files.count - firstFile }
-        var isEmpty: Bool { firstOperand == operands.count && folders.isEmpty && fileCount == 0 }
+        var isEmpty: Bool { firstOperand == operands.count && folders.isEmpty && fileCount == 0 && parts.isEmpty }
     }
 
     /// Files that wait before a list is read no further, as long as another connection takes them.
@@ -31,6 +35,7 @@ final class PullPlan: RequestPlan {
 
     /// Files for which another connection is worth its handshake.
     private static let filesForLane = 64
+    private static let partsForLane = 2
 
     let context: RequestContext
     let landing: Landing
@@ -94,6 +99,17 @@ final class PullPlan: RequestPlan {
         done()
     }
 
+    /// A file did not come: it is asked for again where that can help, and otherwise reported.
+    func retry(_ file: PullFile, _ failure: LocalFailure) {
+        file.attempts += 1
+        guard failure.code.isRetryable, file.attempts < ClientConfiguration.mostAttempts else {
+            return report(file.report(failure.code, failure.message))
+        }
+        file.mustStartAnew = file.mustStartAnew || failure.code == .digestMismatch
+        // What has changed has to be looked at anew.
+        again(failure.code == .fileChanged ? .operand(PullOperand(file, self)) : .file(file))
+    }
+
     func resume() {
         let news = state.withLock { $0.news }
         news?()
@@ -110,7 +126,8 @@ final class PullPlan: RequestPlan {
 
     var wantsLane: Bool {
         let (count, bytes) = state.withLock { state in
-            (state.fileCount, state.files[state.firstFile...].prefix(4).reduce(0) { $0 + min($1.entry.size, 1 << 40) })
+            if state.parts.count >= Self.partsForLane { return (Self.filesForLane, UInt64(0)) }
+            return (state.fileCount, state.files[state.firstFile...].prefix(4).reduce(0) { $0 + min($1.entry.size, 1 << 40) })
         }
         return count >= Self.filesForLane || count >= 2 && bytes >= 32 << 20
     }
@@ -128,6 +145,7 @@ final class PullPlan: RequestPlan {
 
 extension PullPlan.State {
     fileprivate mutating func take() -> PullPlan.Item? {
+        if let (split, range) = parts.popLast() { return .part(split, range) }
         if firstFile < files.count {
             firstFile += 1
             let file = files[firstFile - 1]
@@ -148,6 +166,7 @@ extension PullPlan.State {
         case .operand(let operand): operands.append(operand)
         case .folder(let folder): folders.append(folder)
         case .file(let file): files.append(file)
+        case .part(let split, let range): parts.append((split, range))
         }
     }
 }

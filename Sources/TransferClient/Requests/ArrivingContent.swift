@@ -8,22 +8,37 @@ final class ArrivingContent {
     private let function: DigestFunction
     private var finished: (index: UInt64, digest: [UInt8])?
 
-    /// Bytes that are there, with those that were there before.
+    /// The digests of a part's blocks, one after the other.
+    private(set) var blocks: [UInt8] = []
+
+    /// Where the content begins and ends that comes, when it is not all of the file's.
+    private let part: Range<UInt64>?
+
+    /// Bytes up to where the content is there.
     private(set) var size: UInt64
 
-    /// - Parameter digester: has seen what was there before, as far as the server goes on with that.
-    init(_ file: FetchedFile, _ function: DigestFunction, digester: ContentDigester) {
-        (self.file, self.function, self.digester) = (file, function, digester)
-        size = digester.size
+    /// - Parameters:
+    ///   - digester: has seen what was there before, as far as the server goes on with that.
+    ///   - part: what comes, when that is all that was asked for.
+    init(
+        _ file: FetchedFile, _ function: DigestFunction, digester: ContentDigester, part: Range<UInt64>? = nil
+    ) {
+        (self.file, self.function, self.digester, self.part) = (file, function, digester, part)
+        size = part?.lowerBound ?? digester.size
     }
+
+    private var end: UInt64 { part?.upperBound ?? file.size }
 
     /// Takes what comes next.
     ///
     /// - Returns: false when that is more than the server has announced.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard UInt64(bytes.count) <= file.size - size else { return false }
+        guard UInt64(bytes.count) <= end - size else { return false }
         size += UInt64(bytes.count)
-        digester.update(bytes) { index, digest in finished = (index, digest) }
+        digester.update(bytes) { index, digest in
+            finished = (index + (part?.lowerBound ?? 0) / UInt64(Limits.blockSize), digest)
+            if part != nil { blocks += digest }
+        }
         return true
     }
 
@@ -38,10 +53,11 @@ final class ArrivingContent {
     /// - Returns: its digest.
     /// - Throws: `sizeMismatch`, `digestMismatch`.
     func end(_ end: End) throws(LocalFailure) -> Digest {
-        guard size == file.size, end.size == size else {
+        guard size == self.end, end.size == size - (part?.lowerBound ?? 0) else {
             throw LocalFailure(code: .sizeMismatch, message: "\(size) bytes of \(file.size) arrived.")
         }
-        let digest = digester.finish().digest
+        let (digest, last) = digester.finish()
+        if part != nil { blocks += last?.digest ?? (blocks.isEmpty ? digest.bytes : []) }
         guard digest == end.digest else {
             throw LocalFailure(
                 code: .digestMismatch, message: "The content arrived as \(digest), and was sent as \(end.digest).")

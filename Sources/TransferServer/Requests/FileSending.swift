@@ -22,6 +22,8 @@ final class FileSending {
     private let known: Digest?
     /// Where the content begins that is sent.
     private let first: UInt64
+    /// Where it ends.
+    private let end: UInt64
     /// What of it comes next.
     private var offset: UInt64
     /// Bytes in front of it that are digested and not sent.
@@ -45,11 +47,21 @@ final class FileSending {
         self.digester = digester
         let attributes = content.attributes
         let goesOn = attributes.version == request.version && request.offset <= attributes.size
-        first = goesOn ? request.offset : 0
-        offset = first
-        prefix = known == nil ? first : 0
+        let start = goesOn ? request.offset : 0
+        (first, offset) = (start, start)
+        end = request.length.map { min(attributes.size, start + $0) } ?? attributes.size
+        prefix = known == nil && request.length == nil ? start : 0
         if attributes.size > UInt64(Limits.blockSize) { content.expectAll() }
     }
+
+    /// Whether the file is the one that a part of is wanted.
+    var isWanted: Bool { request.length == nil || content.attributes.version == request.version }
+
+    /// Whether the content ends with what is sent.
+    var isLast: Bool { end == size }
+
+    /// Bytes that `end` is about: of the whole, or of the part that was asked for.
+    var endSize: UInt64 { request.length == nil ? size : end - first }
 
     /// What tells the client of what follows.
     var beginning: FetchedFile {
@@ -61,16 +73,16 @@ final class FileSending {
 
     /// Fills the chunk as far as it can, or does what there is to do before.
     ///
-    /// - Returns: the digest of the whole when all is sent; nothing to go on, with another chunk.
+    /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
     /// - Throws: `fileChanged`; `storageFailed` also when the content is no longer what was acknowledged.
     func fill(_ chunk: FrameChunk) throws(StoreError) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
             return nil
         }
-        while offset < size {
+        while offset < end {
             let inBlock = UInt64(Limits.blockSize) - offset % UInt64(Limits.blockSize)
-            let rest = min(size - offset, inBlock, UInt64(Limits.dataBody))
+            let rest = min(end - offset, inBlock, UInt64(Limits.dataBody))
             guard chunk.room >= min(Int(rest), Self.leastData) else { return nil }
             try send(min(Int(rest), chunk.room), in: chunk)
         }
@@ -104,6 +116,7 @@ final class FileSending {
 
     private func finish() throws(StoreError) -> Digest {
         guard content.isUnchanged else { throw changed }
+        guard request.length == nil else { return digester.finish().digest }
         // Without its front the digester has another digest.
         guard known == nil || first == 0 else { return known ?? digester.finish().digest }
         let digest = digester.finish().digest

@@ -4,8 +4,14 @@ import TransferSystem
 
 extension LogEvent {
     static func fetched(_ sending: FileSending, _ digest: Digest, peer: String) -> LogEvent {
-        let seconds = Double(monotonicNanoseconds() - sending.started) / 1e9
         let (path, size) = (sending.path.string, sending.size)
+        guard sending.request.length == nil else {
+            // A long file goes in hundreds of parts; the last one stands for it.
+            return LogEvent(
+                sending.isLast ? .info : .debug, "fetched", "sent \(path.escapedForDisplay), \(size) bytes in parts",
+                [("path", .string(path)), ("size", .unsigned(size)), ("peer", .string(peer))])
+        }
+        let seconds = Double(monotonicNanoseconds() - sending.started) / 1e9
         return LogEvent(
             .info, "fetched",
             "sent \(path.escapedForDisplay), \(size) bytes in \(seconds.shown(decimals: 3)) s, \(digest)",

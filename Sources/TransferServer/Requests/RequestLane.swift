@@ -148,7 +148,7 @@ final class RequestLane: @unchecked Sendable {
         switch work {
         case .sending(let sending):
             guard let digest = try sending.fill(outcome.chunk) else { return false }
-            outcome.chunk.append(.end(End(size: sending.size, digest: digest)))
+            outcome.chunk.append(.end(End(size: sending.endSize, digest: digest)))
             events.append(.fetched(sending, digest, peer: peer))
             answered(sending.request.id)
         case .listing(let listing):
@@ -203,8 +203,9 @@ extension RequestLane {
         self.reader = reader
         let content = try reader.open(path)
         let sending = FileSending(
-            fetch, path, content, known: digest(of: content.attributes, at: path, fetch.digest),
+            fetch, path, content, known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
             digester: digester(fetch.digest))
+        guard sending.isWanted else { throw StoreError(.fileChanged, "\(path) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending
     }

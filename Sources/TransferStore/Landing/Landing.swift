@@ -147,6 +147,11 @@ extension StagedFile {
         (try? disk.status(number)).map { UInt64(max(0, $0.st_size)) } ?? 0
     }
 
+    /// Bytes up to the first that have not arrived, as far as the file system can tell them from what has.
+    package var firstHole: UInt64 {
+        (try? disk.seek(number, from: 0, clinux_seek_hole)).map { min($0, length) } ?? 0
+    }
+
     /// Reads what has arrived, up to a buffer full.
     ///
     /// - Returns: bytes; less than a buffer full only at the end.
