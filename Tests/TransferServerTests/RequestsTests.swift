@@ -21,7 +21,9 @@ extension ServerTests {
         private func client(_ server: TestServer, _ files: [(String, [UInt8])]) throws -> RawClient {
             let client = try server.greetedClient()
             for (path, content) in files {
-                guard try client.codes(to: Frames.upload(path, content)) == [.committed] else {
+                let frames =
+                    Frames.begin(path, size: UInt64(content.count)) + Frames.stored(content) + Frames.end(content)
+                guard try client.codes(to: frames) == [.committed] else {
                     throw RawClient.Failure(description: "\(path) was not stored")
                 }
             }
@@ -216,7 +218,7 @@ extension ServerTests {
         /// What was sent of a file before somebody wrote to it must not be taken for half of what it is now.
         @Test func aFileThatChangesMeanwhileIsNotMixed() async throws {
             try await serving { server in
-                let size = 64 << 20
+                let size = 32 << 20
                 let client = try server.greetedClient()
                 let path = server.directory.path("store/big")
                 #expect(TestServer.write([UInt8](repeating: 1, count: size), path))
@@ -236,7 +238,7 @@ extension ServerTests {
             try await serving { server in
                 let client = try server.greetedClient()
                 let path = server.directory.path("store/big")
-                #expect(TestServer.write([UInt8](repeating: 1, count: 64 << 20), path))
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), path))
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
                 guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
                 #expect(truncate(path, 1) == 0)
@@ -272,14 +274,14 @@ extension ServerTests {
             try await serving { server in
                 let client = try client(server, [("a", [1])])
                 let path = server.directory.path("store/big")
-                #expect(TestServer.write([UInt8](repeating: 1, count: 64 << 20), path))
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), path))
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
                 client.ask(.fetch(FetchRequest(id: 2, path: "a")))
                 client.ask(.fetch(FetchRequest(id: 3, path: "a")))
                 guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
                 client.send(.cancel(1), .cancel(2), .cancel(99))
                 let first = try client.fetched()
-                #expect(first.outcome?.code == .aborted && first.content.count < 64 << 20)
+                #expect(first.outcome?.code == .aborted && first.content.count < 32 << 20)
                 #expect(try client.fetched().outcome?.code == .aborted)
                 #expect(try client.fetched().content == [1])
             }
@@ -368,7 +370,9 @@ extension ServerTests {
         }
 
         @Test func theServersQuotaIsGivenBack() async throws {
-            try await serving { $0.space.quota = 10 } _: { server in
+            try await serving {
+                $0.space.quota = 10
+            } _: { server in
                 let client = try client(server, [("a", [UInt8](repeating: 1, count: 8))])
                 #expect(try client.codes(to: Frames.upload("b", [1, 2, 3])) == [.quotaExceeded])
                 #expect(try client.remove("a").code == .completed)
@@ -398,10 +402,12 @@ extension ServerTests {
         }
 
         @Test func aStoppingServerBeginsNothing() async throws {
-            try await serving { $0.drain = .seconds(60) } _: { server in
+            try await serving {
+                $0.drain = .seconds(60)
+            } _: { server in
                 let client = try client(server, [("a", [1])])
                 let path = server.directory.path("store/big")
-                #expect(TestServer.write([UInt8](repeating: 1, count: 64 << 20), path))
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), path))
                 client.ask(.fetch(FetchRequest(id: 1, path: "big")))
                 client.ask(.fetch(FetchRequest(id: 2, path: "a")))
                 guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }

@@ -32,7 +32,10 @@ final class PullOperand: AnswerTaker {
         guard outcome.code == .completed, let entry = entry.withLock({ $0 }) else {
             return fail(outcome.code == .completed ? .notFound : outcome.code, outcome.message)
         }
-        if let file, entry.form == .file {
+        if let file {
+            guard entry.form == .file else {
+                return plan.report(file.report(.fileChanged, "The file has become something else."))
+            }
             plan.add([.file(PullFile(again: file, RemoteEntry(path, entry)))])
             return plan.done()
         }

@@ -127,7 +127,10 @@ final class PullPlan: RequestPlan {
     var wantsLane: Bool {
         let (count, bytes) = state.withLock { state in
             if state.parts.count >= Self.partsForLane { return (Self.filesForLane, UInt64(0)) }
-            return (state.fileCount, state.files[state.firstFile...].prefix(4).reduce(0) { $0 + min($1.entry.size, 1 << 40) })
+            return (
+                state.fileCount,
+                state.files[state.firstFile...].prefix(4).reduce(0) { $0 + min($1.entry.size, 1 << 40) }
+            )
         }
         return count >= Self.filesForLane || count >= 2 && bytes >= 32 << 20
     }

@@ -203,7 +203,8 @@ extension RequestLane {
         self.reader = reader
         let content = try reader.open(path)
         let sending = FileSending(
-            fetch, path, content, known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
+            fetch, path, content,
+            known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
             digester: digester(fetch.digest))
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(path) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
