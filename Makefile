@@ -5,6 +5,11 @@ DESTDIR ?=
 
 binary := .build/release/transfer
 installed = $(DESTDIR)$(PREFIX)/bin/transfer
+share = $(DESTDIR)$(PREFIX)/share
+pages = $(share)/man/man1
+bash = $(share)/bash-completion/completions
+zsh = $(share)/zsh/site-functions
+fish = $(share)/fish/vendor_completions.d
 
 # The compiler is looked for when it is needed; SWIFT=/path/to/swift takes another one.
 swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
@@ -62,9 +67,16 @@ bench-micro: bootstrap ## measure parts, compare allocations with thresholds; UP
 	$(swift) build -c release --static-swift-stdlib --product MicroBenchmarks
 	scripts/run-micro-benchmarks.sh $(if $(UPDATE),--update)
 
-# Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root.
-install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR
+# Builds only when there is no binary, so that `sudo make install` after `make build` compiles nothing as root. The binary
+# itself knows its manual pages and completions.
+install: | $(binary) ## install to PREFIX (/usr/local) below DESTDIR, with manual pages and completions
 	install -D -m 0755 $(binary) "$(installed)"
+	install -d "$(pages)" "$(bash)" "$(zsh)" "$(fish)"
+	umask 022; set -e; \
+	for page in $$($(binary) man --names); do $(binary) man "$$page" > "$(pages)/$$page.1"; done; \
+	$(binary) completions bash > "$(bash)/transfer"; \
+	$(binary) completions zsh > "$(zsh)/_transfer"; \
+	$(binary) completions fish > "$(fish)/transfer.fish"
 
 $(binary):
 	@$(MAKE) build
@@ -78,6 +90,10 @@ install-service: install ## install a systemd unit and the user that it runs as 
 	sed -i 's|=/usr/local/bin/|=$(PREFIX)/bin/|' "$(units)/transfer.service"
 
 uninstall: ## remove what install and install-service put there
+	if [ -x "$(installed)" ]; then \
+		for page in $$("$(installed)" man --names); do rm -f "$(pages)/$$page.1"; done; \
+	fi
+	rm -f "$(bash)/transfer" "$(zsh)/_transfer" "$(fish)/transfer.fish"
 	rm -f "$(installed)" "$(units)/transfer.service" "$(users)/transfer.conf"
 
 format: ## format the Swift sources in place

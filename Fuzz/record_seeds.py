@@ -33,6 +33,26 @@ DATA, RESULT = 18, 23
 RECEIPT_FIELD = 8
 WORDS = "the quick brown fox jumps over the lazy dog and comes back to where it was before".split()
 
+# Files of settings, good and bad.
+CONFIGURATIONS = [
+    "a = 1\n[a.b]\n[c.d]\n[c]\nd = 2\n",
+    "# What this machine does.\n[push]\nlanes = 4            # as many as it has cores\n"
+    "to = \"home:/photos\"\nquiet = true\nreceipts = \"~/receipts.jsonl\"\nretry-for = '5m'\n\n[serve]\n"
+    "dir = \"/srv/in\"\nlisten = [\n  \"0.0.0.0:5288\", # everybody\n  '[::]:5288',\n]\nquota = \"100G\"\n"
+    "open = false\n\n[access.token.create]\nexpires = \"30d\"\n",
+    "[push]\nlnes = 4\n[psuh]\n",
+    "\r\n[a . \"b.c\"]\r\nx = [ # one\r\n \"y\",\r\n\r\n]\r\n  [ a ]  #\r\n[d]\t",
+    "[remote.\"a\\u001b[2J\"]\naddress = \"h\n",
+    "a.b = 1\n[[c]]\nd = {e = 1}\nf = 1.5\ng = \"\"\"x\"\"\"\n",
+    "[remote.home]\naddress = \"192.0.2.2:5288/base\"\n"
+    "server-key = \"SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU\"\n[remote.nas]\n"
+    "address = 'unix:/run/transfer.sock'\ntoken-file = \"nas.token\"\nplaintext = true\n"
+    "compress-level = 9\n",
+    "[a]\nb = 1\n[a]\n",
+    "a = \"\\b\\t\\n\\f\\r\\\"\\\\\\u00e9\\U0001F600\"\nb = 'C:\\x'\n\"c d\" = -1_000\n'e' = +0\nf = [ ]\n"
+    "g = [\"x\" , 'y',] # end\n",
+]
+
 PATHS = [
     [b"a"], [b"dir/a", b"dir/a"], [b"dir/sub/a/b/c"], [b"new/dir/file.txt", b"new/dir"], [b"out"], [b"out/sub/a"],
     [b"up/outside/a"], [b"in/sub/a"], [b"self/a"], [b"none/a"], [b"here/dir/a"], [b"top/tmp/a"], [b"dir/secret"],
@@ -328,6 +348,8 @@ def main() -> None:
         record(transfer, Path(directory))
         record_access(transfer, Path(directory))
         record_tls(transfer, Path(directory))
+    for configuration in CONFIGURATIONS:
+        keep("configuration", configuration.encode())
     for key in KEYS:
         keep("receipts", b"\x02" + key.encode())
     keep("receipts", bytes([3, 0, 1, 0, 100, 8, 0, 0, 17, 0, 1]))

@@ -20,11 +20,10 @@ enum ArgumentTarget {
     /// What is said about wrong arguments can be shown, and what is right can be asked for in every way.
     private static func readArguments(_ texts: [String]) throws(Finding) {
         let environment = texts.last ?? ""
+        let sources = SettingSources(
+            variable: { _ in environment.isEmpty ? nil : environment }, userFile: nil, content: { _ in nil })
         do throws(UsageError) {
-            let invocation = try Invocation(texts) { command in
-                let variables = command.flags.compactMap(\.environment)
-                return Dictionary(variables.map { ($0, environment) }) { $1 }
-            }
+            let invocation = try Invocation(texts, sources: sources)
             guard case .run(let arguments) = invocation else { return }
             for flag in arguments.command.flags { ask(arguments, flag.name) }
         } catch {

@@ -29,6 +29,7 @@ package final class FuzzRunner {
             try PathTarget.run(input, on: ground)
         case .receipts: try ReceiptTarget.run(input)
         case .arguments: try ArgumentTarget.run(input)
+        case .configuration: try ConfigurationTarget.run(input)
         case .access: try AccessTarget.run(input)
         case .links: try LinkTarget.run(input)
         case .knownServers: try KnownServersTarget.run(input, in: ownDirectory())

@@ -16,6 +16,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case receipts
     /// The command line, sizes, durations, addresses, and text that is shown.
     case arguments
+    /// The user's configuration file, and changes of it.
+    case configuration
     /// Lists of who may come in, with their options, and secrets.
     case access
     /// Links for the first contact with a server.

@@ -18,7 +18,7 @@ struct Transfer {
     private static func execute() async -> ExitCode {
         do throws(UsageError) {
             return try await run(
-                Invocation(Array(CommandLine.arguments.dropFirst()), environment: Environment.values(for:)))
+                Invocation(Array(CommandLine.arguments.dropFirst()), sources: Environment.sources))
         } catch {
             StandardStream.error.write(error.report)
             return .usage
@@ -29,6 +29,8 @@ struct Transfer {
         switch invocation {
         case .help(let command):
             StandardStream.output.write(command.map(HelpText.page(for:)) ?? HelpText.overview())
+        case .briefHelp(let command): StandardStream.output.write(HelpText.brief(for: command))
+        case .helpAbout(let stem): StandardStream.output.write(HelpText.list(after: stem))
         case .version:
             StandardStream.output.write("transfer \(transferVersion)\n")
         case .run(let arguments):
@@ -58,6 +60,12 @@ struct Transfer {
             return try TrustCommand(arguments).run()
         case Commands.receiptVerify.name: return try VerifyReceiptsCommand(arguments).run()
         case Commands.receiptShow.name: return try ShowReceiptsCommand(arguments).run()
+        case Commands.remoteAdd.name: return try await RemoteAddCommand(arguments).run()
+        case Commands.remoteList.name: return try RemoteListCommand(arguments).run()
+        case Commands.remoteRemove.name: return try RemoteRemoveCommand(arguments).run()
+        case Commands.configShow.name: return try ConfigShowCommand(arguments, Environment.sources).run()
+        case Commands.man.name: return try ManCommand(arguments).run()
+        case Commands.completions.name: return try CompletionsCommand(arguments).run()
         case Commands.verify.name: return try await VerifyCommand(arguments).run()
         default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }

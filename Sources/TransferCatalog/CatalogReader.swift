@@ -8,6 +8,7 @@ final class CatalogReader: @unchecked Sendable {
     private let select: Statement
     private let byPath: Statement
     private let page: Statement
+    private let receipts: Statement
     private let sums: Statement
     private let number: Statement
 
@@ -25,6 +26,7 @@ final class CatalogReader: @unchecked Sendable {
         byPath = try Statement(
             "SELECT \(CatalogColumns.names) FROM uploads WHERE path = ?1 AND NOT \(CatalogColumns.isUnfinished)",
             in: database)
+        receipts = try Statement(KeptReceipts.select, in: database)
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
             in: database)
@@ -51,6 +53,14 @@ final class CatalogReader: @unchecked Sendable {
             while try byPath.next() { if let entry = CatalogColumns.read(byPath, from: 0) { entries.append(entry) } }
             return entries
         }
+    }
+
+    /// - Returns: nothing for a number that no receipt has, or none that is kept.
+    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
+        receipts.bind(1, Int64(clamping: number))
+        defer { receipts.reset() }
+        guard try receipts.next(), let kept = KeptReceipts(receipts), kept.contain(number) else { return nil }
+        return kept
     }
 
     /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.

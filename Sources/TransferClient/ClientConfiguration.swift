@@ -43,7 +43,8 @@ public struct ClientConfiguration: Sendable {
 
     /// Connections to the server for one push.
     public enum Lanes: Sendable, Equatable {
-        /// As many as pay: four, or one where there is only one core, and no more than there is work for.
+        /// As many as pay: four, or one where there is only one core, and no more than there is work for. Encrypted, one for
+        /// each core in the first seconds.
         case auto
         /// That many at most, 1 to `mostLanes`.
         case fixed(Int)
@@ -83,18 +84,6 @@ public struct ClientConfiguration: Sendable {
 
     /// Lanes that can be asked for. More only cost the server memory.
     public static let mostLanes = 16
-
-    /// Lanes that `auto` uses at most. Two for each core hide each other's waits; more were measured no faster on two
-    /// cores, and on a single one a second lane made small files 4 % slower.
-    private static let mostAutomaticLanes = 4
-
-    /// Lanes in all.
-    var laneLimit: Int {
-        switch lanes {
-        case .auto: Self.cores == 1 ? 1 : Self.mostAutomaticLanes
-        case .fixed(let count): min(max(1, count), Self.mostLanes)
-        }
-    }
 
     /// Cores of this machine.
     static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

@@ -39,7 +39,7 @@ final class RunContext: Sendable {
         self.buffers = buffers
         self.feed = feed
         compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
-        lanes = Lanes(limit: configuration.laneLimit, waitsForAnswer: configuration.token != nil)
+        lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
     }
 
     var timeouts: Liveness.Timeouts { configuration.timeouts }

@@ -3,7 +3,7 @@ import Glibc
 extension String {
     /// The path from the root, without components that say nothing. `..` and links stay: only the file system can tell where
     /// they lead.
-    var absolutePath: String {
+    package var absolutePath: String {
         var path: [UInt8] = []
         if utf8.first != UInt8(ascii: "/") { path.append(components: WorkingDirectory.path.utf8) }
         path.append(components: utf8)

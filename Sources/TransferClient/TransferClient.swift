@@ -43,7 +43,7 @@ public final class TransferClient: Sendable {
         } catch {
             throw PushFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
         }
-        let lanes = configuration.laneLimit
+        let lanes = configuration.laneAllowance().most
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
         buffers = BufferPool(size: OutgoingChunk.capacity, count: lanes * Self.buffersPerLane)
         // It takes longer than to connect, so it begins as early as it can.

@@ -2,15 +2,15 @@ import Glibc
 
 /// A path from the root, without links, as far as there is something under it.
 package struct CanonicalPath: Sendable {
-    private let path: String
+    package let string: String
 
     package init(_ path: String) {
-        self.path = Self.canonical(path)
+        string = Self.canonical(path)
     }
 
     /// Whether it is another path or below that.
     package func isWithin(_ other: CanonicalPath) -> Bool {
-        path == other.path || path.hasPrefix(other.path == "/" ? "/" : other.path + "/")
+        string == other.string || string.hasPrefix(other.string == "/" ? "/" : other.string + "/")
     }
 
     private static func canonical(_ path: String) -> String {

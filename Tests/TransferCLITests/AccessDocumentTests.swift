@@ -17,7 +17,7 @@ import TransferTestSupport
             let commands = try Self.commands(of: block)
             #expect(commands.count >= 1, "\(block)")
             for arguments in commands {
-                guard case .run = try Invocation(arguments, environment: { _ in [:] }) else {
+                guard case .run = try Invocation(arguments, sources: .none) else {
                     Issue.record("\(arguments)")
                     continue
                 }

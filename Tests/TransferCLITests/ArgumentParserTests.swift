@@ -51,6 +51,11 @@ import Testing
         Reading(arguments: ["-"], operands: ["-"]),
         Reading(arguments: [""], operands: [""]),
         Reading(arguments: ["--compress", "zlib"], compress: "zlib"),
+        Reading(arguments: ["-q", "--no-quiet", "--json"], isJSON: true),
+        Reading(arguments: ["--no-quiet", "-q"], isQuiet: true),
+        Reading(arguments: ["--name", "x", "--no-name"]),
+        Reading(arguments: ["--add", "x", "--no-add", "--add", "y"], added: ["y"]),
+        Reading(arguments: ["--compress=zlib", "--no-compress"]),
     ]
 
     @Test(arguments: readings) func reads(_ reading: Reading) throws {
@@ -79,6 +84,9 @@ import Testing
         (["-qn"], "'-n' needs a value"),
         (["--json=yes"], "'--json' takes no value"),
         (["--json="], "'--json' takes no value"),
+        (["--no-json=yes"], "'--no-json' takes no value"),
+        (["--no-jsn"], "unknown flag '--no-jsn'; did you mean '--no-json'?"),
+        (["--no-"], "unknown flag '--no-'"),
         (["--compress", "zlip"], "unknown value 'zlip' for '--compress'; did you mean 'zlib'?"),
         (["--compress", "brotli"], "unknown value 'brotli' for '--compress'; choose none, zlib"),
         (["--compress="], "unknown value '' for '--compress'; choose none, zlib"),
@@ -111,6 +119,45 @@ import Testing
         let parsed = try ArgumentParser.parse(arguments, command: Self.command, environment: environment)
         #expect(parsed.string("compress") == value)
         #expect(parsed.isSet("compress") == isSet)
+    }
+
+    @Test(
+        arguments: [
+            ([], "true", true), ([], "false", false), (["-q"], "false", true), (["--no-quiet"], "true", false),
+            (["--no-quiet"], "nonsense", false),
+        ])
+    func switchesHaveVariables(_ arguments: [String], value: String, isSet: Bool) throws {
+        let parsed = try ArgumentParser.parse(
+            arguments, command: Self.command, environment: ["TRANSFER_COPY_QUIET": value])
+        #expect(parsed.isSet("quiet") == isSet)
+    }
+
+    @Test func everyFlagHasAVariable() throws {
+        let environment = ["TRANSFER_COPY_NAME": "x", "TRANSFER_COPY_ADD": "a\nb", "TRANSFER_COPY_COMPRESS": "zlib"]
+        let parsed = try ArgumentParser.parse([], command: Self.command, environment: environment)
+        #expect(parsed.string("name") == "x" && parsed.strings("add") == ["a", "b"])
+        #expect(parsed.string("compress") == "zlib")
+        let other = try ArgumentParser.parse(
+            ["--no-name"], command: Self.command,
+            environment: environment.merging(["COPY_COMPRESS": "none"]) { $1 })
+        #expect(other.string("name") == nil && !other.isSet("name"))
+        #expect(other.string("compress") == "zlib" && other.source(of: "compress") == "TRANSFER_COPY_COMPRESS")
+    }
+
+    @Test func aSwitchIsTrueOrFalse() {
+        let message = "TRANSFER_COPY_QUIET must be true or false, not 'yes'"
+        #expect(throws: UsageError(message, command: Self.command)) {
+            try ArgumentParser.parse([], command: Self.command, environment: ["TRANSFER_COPY_QUIET": "yes"])
+        }
+    }
+
+    @Test func aCommandMayTakeAnother() throws {
+        let command = Command(
+            name: "show", summary: "Show.", operands: "COMMAND",
+            flags: [Flag(name: "json", help: "JSON."), .help], takesCommandLine: true)
+        let parsed = try ArgumentParser.parse(
+            ["--json", "push", "--json", "--", "-x"], command: command, environment: [:])
+        #expect(parsed.operands == ["push", "--json", "--", "-x"] && parsed.isSet("json"))
     }
 
     @Test func wrongVariableIsNamed() {

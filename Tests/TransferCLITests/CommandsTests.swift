@@ -19,6 +19,20 @@ import TransferStore
         if let choices = flag.choices, let value = flag.defaultValue { #expect(choices.contains(value)) }
     }
 
+    @Test func everyVariableBelongsToOneFlag() {
+        var owners: [String: Flag] = [:]
+        for (command, flag) in Self.flags {
+            for variable in command.variables(of: flag) where variable != flag.environment {
+                #expect(owners[variable] == nil, "\(variable)")
+                owners[variable] = flag
+                #expect(variable.wholeMatch(of: /TRANSFER(_[A-Z0-9]+)+/) != nil, "\(variable)")
+            }
+        }
+        #expect(Commands.push.variables(of: Commands.push.flags[0]) == ["TRANSFER_PUSH_TO", "TRANSFER_SERVER"])
+        #expect(owners["TRANSFER_ACCESS_TOKEN_CREATE_MAX_UPLOAD"]?.name == "max-upload")
+        #expect(owners["TRANSFER_PUSH_HELP"] == nil)
+    }
+
     @Test func serveDefaults() throws {
         let serve = try ArgumentParser.parse([], command: Commands.serve, environment: [:])
         #expect(serve.string("dir") == "storage")

@@ -11,12 +11,21 @@ import TransferProtocol
             #expect(page.contains("  \(flag.synopsis)\n"))
             #expect(words.contains(flag.help) && words.contains(flag.details))
             for choice in flag.choices ?? [] { #expect(page.contains(choice)) }
-            if let value = flag.defaultValue { #expect(page.contains("Default: \(value).")) }
-            if let variable = flag.environment { #expect(page.contains("Environment: \(variable).")) }
+            if let value = flag.defaultValue { #expect(words.contains("Default: \(value).")) }
+            for variable in command.variables(of: flag) { #expect(words.contains(variable)) }
         }
         for example in command.examples { #expect(page.contains("      \(example.line)\n")) }
-        for outcome in command.outcomes { #expect(page.contains("  \(outcome.code.rawValue)  \(outcome.meaning)\n")) }
+        for outcome in command.outcomes { #expect(words.contains(" \(outcome.code.rawValue) \(outcome.meaning)")) }
         #expect(page.contains("Usage: transfer \(command.name) [FLAGS]"))
+    }
+
+    @Test(arguments: Commands.all) func briefHelpHasALineForEveryFlag(_ command: Command) {
+        let help = HelpText.brief(for: command)
+        let words = help.split { $0.isWhitespace }.joined(separator: " ")
+        for flag in command.flags {
+            #expect(help.contains("\n  \(flag.synopsis)") && words.contains("\(flag.synopsis) \(flag.help)"))
+        }
+        #expect(help.hasSuffix("'transfer help \(command.name)' tells more.\n"))
     }
 
     @Test func overviewMentionsEverything() {
@@ -29,7 +38,9 @@ import TransferProtocol
         for code in ExitCode.allCases { #expect(overview.contains("  \(code.rawValue)  \(code.meaning)\n")) }
     }
 
-    @Test(arguments: [HelpText.overview()] + Commands.all.map(HelpText.page(for:)))
+    @Test(
+        arguments: [HelpText.overview()] + Commands.all.map(HelpText.page(for:))
+            + Commands.all.map(HelpText.brief(for:)))
     func fitsTheTerminal(_ text: String) {
         for line in text.split(separator: "\n") {
             #expect(line.count <= 80)
@@ -42,7 +53,7 @@ import TransferProtocol
         for command in Commands.all {
             for example in command.examples {
                 let words = try #require(example.line.split(separator: "transfer ").last).split(separator: " ")
-                let arguments = words.prefix { $0 != ">" }.dropFirst(command.words)
+                let arguments = words.prefix { $0 != ">" && $0 != "|" }.dropFirst(command.words)
                 #expect(throws: Never.self) {
                     try ArgumentParser.parse(arguments.map(String.init), command: command, environment: [:])
                 }

@@ -4,8 +4,10 @@ import Testing
 
 @Suite struct InvocationTests {
     static func name(_ arguments: [String]) throws -> String {
-        switch try Invocation(arguments, environment: { _ in [:] }) {
+        switch try Invocation(arguments, sources: .none) {
         case .help(let command): "help \(command?.name ?? "")"
+        case .helpAbout(let stem): "about \(stem)"
+        case .briefHelp(let command): "brief \(command.name)"
         case .version: "version"
         case .run(let arguments): "run \(arguments.command.name)"
         }
@@ -13,9 +15,14 @@ import Testing
 
     @Test(arguments: [
         (["--help"], "help "), (["-h"], "help "), (["help"], "help "), (["help", "push"], "help push"),
-        (["help", "help"], "help help"), (["--help", "serve"], "help serve"), (["push", "--help"], "help push"),
-        (["serve", "-h"], "help serve"), (["help", "--help"], "help help"), (["--version"], "version"),
+        (["help", "help"], "help help"), (["--help", "serve"], "brief serve"), (["push", "--help"], "brief push"),
+        (["serve", "-h"], "brief serve"), (["help", "--help"], "brief help"), (["--version"], "version"),
         (["-V"], "version"), (["-hV"], "help "), (["push", "photo.png"], "run push"), (["serve"], "run serve"),
+        (["help", "access"], "about access"), (["access", "--help"], "about access"),
+        (["remote", "-h"], "about remote"),
+        (["help", "access", "token"], "about access token"),
+        (["access", "token", "list", "-h"], "brief access token list"),
+        (["help", "trust", "list"], "help trust list"),
     ]) func routes(_ arguments: [String], name: String) throws {
         #expect(try Self.name(arguments) == name)
     }
@@ -26,6 +33,7 @@ import Testing
         (["frobnicate"], "unknown command 'frobnicate'"), ([""], "unknown command ''"),
         (["a\u{7}b"], "unknown command 'a\\u{7}b'"), (["--hlep"], "unknown flag '--hlep'; did you mean '--help'?"),
         (["--"], "the command must come first"),
+        (["help", "push", "x"], "'push' is a command; 'x' says nothing behind it"),
     ]) func refuses(_ arguments: [String], message: String) {
         #expect(throws: UsageError(message)) { try Self.name(arguments) }
     }

@@ -208,7 +208,9 @@ import Testing
 
     /// A path that is not UTF-8 is one request's fault.
     @Test func aPathThatIsNotUTF8BecomesOneThatNoCheckLetsPass() throws {
-        let message = try Message.decode(.list, body: [0, 0, 0, 1, 0, 0, 1, 0xFF])
+        var body: [UInt8] = [0, 0, 0, 1, 0, 0, 1, 0xFF]
+        body.appendCheck(from: 0)
+        let message = try Message.decode(.list, body: body)
         guard case .list(let list) = message else { throw RelativePath.Fault(message: "no list") }
         #expect(throws: RelativePath.Fault.self) { try RelativePath(list.path) }
     }

@@ -1,26 +1,37 @@
 private import TransferProtocol
 
 /// Reads the arguments of a command by its table of flags, as `getopt_long` would: flags and operands mixed, `--`
-/// ends the flags, a lone `-` is an operand, and short switches may be joined.
+/// ends the flags, a lone `-` is an operand, and short switches may be joined. `--no-FLAG` takes back what the environment
+/// or a file has said, or an earlier argument.
 struct ArgumentParser {
     private let command: Command
     private var remaining: ArraySlice<String>
     private var values: [String: [String]] = [:]
     private var operands: [String] = []
 
-    /// Reads the arguments that follow the command's name.
+    /// Reads the arguments that follow the command's name, and finds out what the flags are set to that they don't give.
     ///
-    /// - Parameter environment: The variables that the command's flags name; empty ones count as absent.
     /// - Throws: `UsageError` for unknown flags and values, missing values, values of switches, and operands where
-    ///   none are taken.
+    ///   none are taken, and for what is wrong with a variable or a file that is used.
     static func parse(
-        _ arguments: [String], command: Command, environment: [String: String]
+        _ arguments: [String], command: Command, sources: SettingSources
     ) throws(UsageError) -> ParsedArguments {
         var parser = ArgumentParser(command: command, remaining: arguments[...])
         while let argument = parser.remaining.popFirst() { try parser.take(argument) }
-        let inherited = try parser.inherit(environment)
+        let given = parser.values.mapValues { Setting(values: $0, origin: .commandLine) }
+        // Who asks for help may want to mend the rest.
+        let wantsHelp = given[Flag.help.name] != nil
+        var resolver = SettingResolver(command, given, wantsHelp ? .none : sources)
+        let remote = try resolver.resolve()
         return ParsedArguments(
-            command: command, operands: parser.operands, given: parser.values, inherited: inherited)
+            command: command, operands: parser.operands, settings: resolver.settings, remote: remote)
+    }
+
+    /// The same without a configuration file.
+    static func parse(
+        _ arguments: [String], command: Command, environment: [String: String]
+    ) throws(UsageError) -> ParsedArguments {
+        try parse(arguments, command: command, sources: SettingSources(environment: environment))
     }
 
     private init(command: Command, remaining: ArraySlice<String>) {
@@ -45,18 +56,29 @@ struct ArgumentParser {
             throw error("unexpected operand '\(operand.escapedForDisplay)'")
         }
         operands.append(operand)
+        guard command.takesCommandLine else { return }
+        operands += remaining
+        remaining = []
     }
 
     private mutating func take(long text: Substring) throws(UsageError) {
         // As bytes: an accent at the start of the value would join the sign to one character.
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         let name = Substring(parts[0])
-        guard let flag = command.flag(named: name) else { throw unknown("--\(name)") }
+        guard let flag = command.flag(named: name) else { return try take(negated: name, hasValue: parts.count == 2) }
         guard flag.isSwitch else {
             return try add(parts.count == 2 ? String(Substring(parts[1])) : nextValue(of: flag.spelling), to: flag)
         }
         guard parts.count == 1 else { throw error("'\(flag.spelling)' takes no value") }
-        values[flag.name] = [""]
+        values[flag.name] = [Setting.on]
+    }
+
+    private mutating func take(negated name: Substring, hasValue: Bool) throws(UsageError) {
+        guard name.utf8.starts(with: "no-".utf8), let flag = command.flag(named: Substring(name.utf8.dropFirst(3))),
+            flag.reach != .nowhere
+        else { throw unknown("--\(name)") }
+        guard !hasValue else { throw error("'--\(name)' takes no value") }
+        values[flag.name] = []
     }
 
     private mutating func take(shorts text: Substring) throws(UsageError) {
@@ -66,7 +88,7 @@ struct ArgumentParser {
             guard flag.isSwitch else {
                 return try add(letters.isEmpty ? nextValue(of: "-\(letter)") : String(letters), to: flag)
             }
-            values[flag.name] = [""]
+            values[flag.name] = [Setting.on]
         }
     }
 
@@ -76,31 +98,14 @@ struct ArgumentParser {
     }
 
     private mutating func add(_ value: String, to flag: Flag) throws(UsageError) {
-        try check(value, of: flag, source: "'\(flag.spelling)'")
+        if let fault = flag.fault(of: value, from: flag.spelling) { throw error(fault) }
         values[flag.name] = flag.isRepeatable ? values[flag.name, default: []] + [value] : [value]
     }
 
-    /// A wrong variable does no harm where its flag is given.
-    private func inherit(_ environment: [String: String]) throws(UsageError) -> [String: String] {
-        var inherited: [String: String] = [:]
-        for flag in command.flags where values[flag.name] == nil {
-            guard let variable = flag.environment, let value = environment[variable], !value.isEmpty else { continue }
-            try check(value, of: flag, source: variable)
-            inherited[flag.name] = value
-        }
-        return inherited
-    }
-
-    private func check(_ value: String, of flag: Flag, source: String) throws(UsageError) {
-        guard let choices = flag.choices, !choices.contains(value) else { return }
-        let suggestion = Suggestion.phrase(for: value, among: choices)
-        let list = "; choose \(choices.joined(separator: ", "))"
-        throw error(
-            "unknown value '\(value.escapedForDisplay)' for \(source)" + (suggestion.isEmpty ? list : suggestion))
-    }
-
     private func unknown(_ spelling: String) -> UsageError {
-        let suggestion = Suggestion.phrase(for: spelling, among: command.flags.map(\.spelling))
+        var spellings = command.flags.map(\.spelling)
+        if spelling.hasPrefix("--no-") { spellings += command.flags.map { "--no-\($0.name)" } }
+        let suggestion = Suggestion.phrase(for: spelling, among: spellings)
         return error("unknown flag '\(spelling.escapedForDisplay)'" + suggestion)
     }
 

@@ -40,6 +40,12 @@ package struct Command: Equatable, Sendable {
     /// The exit codes that the command can end with.
     var outcomes: [Outcome] = []
 
+    /// Whether everything from the first operand on belongs to another command.
+    var takesCommandLine = false
+
+    /// What an operand is.
+    var operandValue = FlagValue.text
+
     /// Words of its name.
     var words: Int { name.utf8.count { $0 == UInt8(ascii: " ") } + 1 }
 
@@ -48,6 +54,30 @@ package struct Command: Equatable, Sendable {
 
     /// What to type to read about the command.
     var helpInvocation: String { name.isEmpty ? "transfer --help" : "transfer help \(name)" }
+
+    /// The variables of the environment that give a flag's value when the command line doesn't, the first one that is set:
+    /// `TRANSFER_`, the words of the command and those of the flag in capitals, and what the flag shares with others.
+    package func variables(of flag: Flag) -> [String] {
+        guard flag.reach != .nowhere else { return [] }
+        let words = ["transfer", name, flag.name].joined(separator: "_").uppercased()
+        let own = String(words.map { $0 == " " || $0 == "-" ? "_" : $0 })
+        return [own] + [flag.environment].compactMap(\.self)
+    }
+
+    /// Whether anything in a configuration file can concern it.
+    var hasSettings: Bool {
+        !name.isEmpty && !name.utf8.starts(with: "\(Remote.table) ".utf8)
+            && flags.contains { $0.reach == .environmentAndFiles }
+    }
+
+    /// Where else its flags may be given; nothing for a command that nobody sets up.
+    var settingsNote: String? {
+        guard hasSettings else { return nil }
+        let table = "[\(name.split(separator: " ").joined(separator: "."))]"
+        return "Every flag can also be given by its variable in the environment, or below \(table) in "
+            + "~/.config/transfer/config.toml; the command line wins over the environment, that over the file, and --no-FLAG "
+            + "takes either back. 'transfer config show \(name)' says what is set where."
+    }
 
     func flag(named name: some StringProtocol) -> Flag? { flags.first { $0.name == name } }
 

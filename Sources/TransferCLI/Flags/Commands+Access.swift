@@ -12,7 +12,7 @@ extension Commands {
             .init(caption: "Show the line for a server", line: "transfer key"),
             .init(caption: "Make another key", line: "transfer key new"),
         ],
-        outcomes: accessOutcomes)
+        outcomes: accessOutcomes, operandValue: .oneOf(["show", "new"]))
 
     static let accessList = Command(
         name: "access list", summary: "List who may push to a server's directory by a key.",
@@ -113,14 +113,16 @@ extension Commands {
     ]
 
     private static let accessDir = Flag(
-        name: "dir", placeholder: "DIR", help: "The server's directory.", defaultValue: "storage")
+        name: "dir", placeholder: "DIR", help: "The server's directory.", defaultValue: "storage", value: .folder)
 
     private static let bounds = [
         Flag(
             name: "folder", placeholder: "FOLDER", help: "Confine it to FOLDER below the server's directory.",
             details: "It sees nothing else, and FOLDER as the top."),
-        Flag(name: "quota", placeholder: "SIZE", help: "Let it store so much at most.", details: sizeNotation),
-        Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads that are larger."),
+        Flag(
+            name: "quota", placeholder: "SIZE", help: "Let it store so much at most.", details: sizeNotation,
+            value: .size),
+        Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads that are larger.", value: .size),
         Flag(name: "read-only", help: "Let it read and not push."),
         Flag(name: "write-only", help: "Let it push and not read."),
     ]

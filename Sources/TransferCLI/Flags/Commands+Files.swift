@@ -10,14 +10,14 @@ extension Commands {
     private static let from = Flag(
         name: "from", placeholder: "HOST[:PORT][/FOLDER]", help: "The server, and a folder there that paths are below.",
         details:
-            "An IPv6 address stands in brackets. Or a link that the server's operator gave you, transfer://... between "
+            "An IPv6 address stands in brackets. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER. Or a link that the server's operator gave you, transfer://... between "
             + "single quotes.",
-        defaultValue: defaultAddress, environment: "TRANSFER_SERVER")
+        defaultValue: defaultAddress, environment: "TRANSFER_SERVER", value: .server)
 
     private static let retryFor = Flag(
         name: "retry-for", placeholder: "DURATION",
         help: "How long to try again after a lost connection before giving up.", details: durationNotation,
-        defaultValue: "60s")
+        defaultValue: "60s", value: .duration)
 
     private static let quiet = Flag(name: "quiet", short: "q", help: "Say nothing that is no result and no error.")
 
@@ -114,7 +114,7 @@ extension Commands {
             from,
             Flag(
                 name: "output", short: "o", placeholder: "DIR", help: "The directory to put everything in.",
-                details: "It is made if it is missing.", defaultValue: "."),
+                details: "It is made if it is missing.", defaultValue: ".", value: .folder),
             Flag(
                 name: "on-conflict", placeholder: "POLICY", help: "What to do when the name is taken by other content.",
                 details: "keep-both stores beside it under a numbered name, overwrite replaces it, skip leaves it and "

@@ -19,16 +19,18 @@ extension Commands {
         ],
         flags: pushSources + pushSecurity + pushHandling + pushOutput + [.help],
         examples: pushExamples,
-        outcomes: [.init(.success, "all uploads were committed")] + ExitCode.allCases.dropFirst().map { .init($0) })
+        outcomes: [.init(.success, "all uploads were committed")] + ExitCode.allCases.dropFirst().map { .init($0) },
+        operandValue: .file)
 
     private static let pushSources = [
         Flag(
             name: "to", placeholder: "HOST[:PORT][/FOLDER]", help: "The server, and a folder there to put uploads in.",
             details:
-                "An IPv6 address stands in brackets. Or a link that the server's operator gave you, transfer://... between "
+                "An IPv6 address stands in brackets. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER, "
+                + "where a name that is configured wins over a host of that name. Or a link that the server's operator gave you, transfer://... between "
                 + "single quotes: its code has this user's key let in, and the server is known from then on.",
             defaultValue: defaultAddress,
-            environment: "TRANSFER_SERVER"),
+            environment: "TRANSFER_SERVER", value: .server),
         Flag(
             name: "name", placeholder: "NAME", help: "The name to store the upload under.",
             details: "For a single file, text or standard input."),
@@ -48,7 +50,8 @@ extension Commands {
             details: "A known server whose key has changed is refused all the same."),
         Flag(
             name: "token-file", placeholder: "FILE", help: "Show the server the token in FILE.",
-            details: "Without it, the one in the variable TRANSFER_TOKEN. A token is never an argument."),
+            details: "Without it, the one in the variable TRANSFER_TOKEN. A token is never an argument.",
+            value: .file),
         Flag(name: "ask-token", help: "Ask for a token at the terminal."),
         Flag(
             name: "plaintext", help: "Talk without encryption, to a server that was started with --plaintext.",
@@ -83,7 +86,7 @@ extension Commands {
         Flag(
             name: "retry-for", placeholder: "DURATION",
             help: "How long to try again after a lost connection before giving up.", details: durationNotation,
-            defaultValue: "60s"),
+            defaultValue: "60s", value: .duration),
     ]
 
     private static let pushOutput = [
@@ -92,7 +95,7 @@ extension Commands {
             name: "receipts", placeholder: "FILE", help: "Append a signed receipt for every stored upload to FILE.",
             details:
                 "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
-                + "anything is sent if the server gives no receipts."),
+                + "anything is sent if the server gives no receipts.", value: .file),
         Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."),
     ]
 
@@ -117,5 +120,8 @@ extension Commands {
         .init(
             caption: "Send to a folder on another machine",
             line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),
+        .init(
+            caption: "Send to a folder of a server that 'transfer remote add' has named",
+            line: "transfer push photo.png --to home:/holiday"),
     ]
 }

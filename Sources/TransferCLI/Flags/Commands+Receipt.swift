@@ -17,7 +17,7 @@ extension Commands {
                 name: "against", placeholder: "PATH", help: "Compare stored content with the receipts.",
                 details:
                     "A directory, such as the server's or a copy of it, in which each receipt's path is looked up; or one "
-                    + "file, which every receipt must be about."),
+                    + "file, which every receipt must be about.", value: .file),
             Flag(name: "quiet", short: "q", help: "Print only what is wrong."),
             .help,
         ],
@@ -35,7 +35,7 @@ extension Commands {
         outcomes: [
             .init(.success, "every receipt is good, and so is the content where it was asked for"),
             .init(.uploadsFailed, "something is not good, could not be read, or there was no receipt"), .init(.usage),
-        ])
+        ], operandValue: .file)
 
     static let receiptShow = Command(
         name: "receipt show", summary: "Print what receipts say.", operands: "FILE",
@@ -55,5 +55,5 @@ extension Commands {
         outcomes: [
             .init(.success, "every line is a receipt"),
             .init(.uploadsFailed, "some line is none, or the file could not be read"), .init(.usage),
-        ])
+        ], operandValue: .file)
 }

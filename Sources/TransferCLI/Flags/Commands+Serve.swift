@@ -38,7 +38,9 @@ extension Commands {
 
     private static let serveBasics = [
         Flag(
-            name: "dir", placeholder: "DIR", help: "The directory to store uploads in.", defaultValue: "storage"),
+            name: "dir", placeholder: "DIR", help: "The directory to store uploads in.", defaultValue: "storage",
+            value: .folder),
+        .config,
         Flag(
             name: "listen", placeholder: "ADDRESS", help: "Where to listen: HOST:PORT, [IPv6]:PORT or unix:PATH.",
             details: "May be given several times.", defaultValue: defaultAddress, isRepeatable: true),
@@ -60,8 +62,10 @@ extension Commands {
         Flag(
             name: "cert", placeholder: "FILE",
             help: "Show the certificate in FILE, which clients check as any TLS client does.",
-            details: "In PEM, followed by those between it and a root. Needs --key."),
-        Flag(name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase."),
+            details: "In PEM, followed by those between it and a root. Needs --key.", value: .file),
+        Flag(
+            name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase.",
+            value: .file),
         Flag(
             name: "plaintext", help: "Talk without encryption.",
             details:
@@ -85,18 +89,20 @@ extension Commands {
     private static let serveLimits = [
         Flag(
             name: "max-upload", placeholder: "SIZE", help: "Refuse uploads that are larger.",
-            details: "Without it only the space on disk is the limit. " + sizeNotation),
+            details: "Without it only the space on disk is the limit. " + sizeNotation, value: .size),
         Flag(
             name: "quota", placeholder: "SIZE", help: "Store at most so much below the directory.",
             details:
-                "Counted are the sizes of all files in it, as ls shows them, and of uploads from their beginning on."),
+                "Counted are the sizes of all files in it, as ls shows them, and of uploads from their beginning on.",
+            value: .size),
         Flag(
-            name: "min-free", placeholder: "SIZE", help: "Refuse uploads that would leave less room on the disk."),
+            name: "min-free", placeholder: "SIZE", help: "Refuse uploads that would leave less room on the disk.",
+            value: .size),
         Flag(
             name: "expire-unfinished", placeholder: "DURATION",
             help: "Remove what has arrived of an unfinished upload when nothing was added to it for so long.",
             details: "Clients are told. Until then the same push goes on where it was interrupted.",
-            defaultValue: "7d"),
+            defaultValue: "7d", value: .duration),
         Flag(
             name: "max-connections", placeholder: "N", help: "Serve at most so many connections at a time.",
             details: "Those who have not introduced themselves give way to newcomers. "
@@ -109,19 +115,22 @@ extension Commands {
         Flag(
             name: "silence-timeout", placeholder: "DURATION",
             help: "Drop a connection when nothing at all was heard of it for so long.",
-            details: durationNotation, defaultValue: "20s"),
+            details: durationNotation, defaultValue: "20s", value: .duration),
         Flag(
             name: "idle-timeout", placeholder: "DURATION",
-            help: "Close a connection that is alive but has had no upload for so long.", defaultValue: "10m"),
+            help: "Close a connection that is alive but has had no upload for so long.", defaultValue: "10m",
+            value: .duration),
         Flag(
             name: "handshake-timeout", placeholder: "DURATION",
-            help: "Drop a new connection that has not introduced itself for so long.", defaultValue: "10s"),
+            help: "Drop a new connection that has not introduced itself for so long.", defaultValue: "10s",
+            value: .duration),
         Flag(
             name: "min-rate", placeholder: "SIZE", help: "Drop a connection whose upload is slower, in bytes a second.",
-            details: "0 turns this off.", defaultValue: "1K"),
+            details: "0 turns this off.", defaultValue: "1K", value: .size),
         Flag(
             name: "drain-timeout", placeholder: "DURATION",
-            help: "How long running uploads may take to finish when the server is told to stop.", defaultValue: "30s"),
+            help: "How long running uploads may take to finish when the server is told to stop.", defaultValue: "30s",
+            value: .duration),
     ]
 
     static let sizeNotation =

@@ -13,7 +13,7 @@ extension Commands {
         flags: [
             Flag(
                 name: "dir", placeholder: "DIR", help: "The directory that a server stores in.",
-                defaultValue: "storage"),
+                defaultValue: "storage", value: .folder),
             Flag(
                 name: "repair-catalog", help: "Make the catalog say what is there.",
                 details: "Strangers are added, changed files brought up to date, missing ones removed, and rotten ones "

@@ -9,19 +9,20 @@ enum Commands {
     static let program = Command(
         name: "", summary: "Sends files to a server that acknowledges each one once it is safely stored.",
         operands: "COMMAND",
-        flags: [.help, Flag(name: "version", short: "V", help: "Print the version and stop.")],
+        flags: [.help, Flag(name: "version", short: "V", help: "Print the version and stop.", reach: .nowhere)],
         outcomes: ExitCode.allCases.map { .init($0) })
 
     static let help = Command(
         name: "help", summary: "Print what a command does and every flag it takes.", operands: "[COMMAND]",
         description: ["Without a command, lists the commands."], flags: [.help],
-        outcomes: [.init(.success, "the help was printed"), .init(.usage)])
+        outcomes: [.init(.success, "the help was printed"), .init(.usage)], operandValue: .command)
 
     static let all =
         [serve, push, pull, list, stat, cat, remove]
         + [key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
-        + [receiptVerify, receiptShow, verify, help]
+        + [receiptVerify, receiptShow, verify]
+        + [remoteAdd, remoteList, remoteRemove, configShow, completions, man, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.
     ///
@@ -35,13 +36,28 @@ enum Commands {
             arguments = arguments.dropFirst(index + 1)
             return command
         }
-        guard let family = names.last(where: { !members(of: $0).isEmpty }) else { return try named(names[0]) }
-        let choices = members(of: family).map { "'\($0.name)'" }.joined(separator: " or ")
-        throw UsageError("'\(family)' needs another word: \(choices)")
+        guard let stem = names.last(where: CommandTree.isStem) else { return try named(names[0]) }
+        let choices = CommandTree.words(after: stem).map(\.text)
+        arguments = arguments.dropFirst(stem.split(separator: " ").count)
+        guard let word = arguments.first, !word.hasPrefix("-") else {
+            let message = "'\(stem)' needs another word: \(choices.joined(separator: ", "))"
+            throw UsageError(message, helpInvocation: "transfer help \(stem)")
+        }
+        let suggestion = Suggestion.closest(to: word, among: choices).map { "; did you mean '\(stem) \($0)'?" }
+        throw UsageError(
+            "unknown command '\(stem) \(word.escapedForDisplay)'" + (suggestion ?? ""),
+            helpInvocation: "transfer help \(stem)")
     }
 
-    /// The commands whose names go on after these words.
-    private static func members(of words: String) -> [Command] { all.filter { $0.name.hasPrefix(words + " ") } }
+    /// The command that words name, and nothing else.
+    ///
+    /// - Throws: `UsageError` with a suggestion.
+    static func named(_ words: [String]) throws(UsageError) -> Command {
+        var rest = words[...]
+        let command = try taken(from: &rest)
+        guard let surplus = rest.first else { return command }
+        throw UsageError("'\(command.name)' is a command; '\(surplus.escapedForDisplay)' says nothing behind it")
+    }
 
     /// The command of that name.
     ///

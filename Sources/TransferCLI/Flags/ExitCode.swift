@@ -12,7 +12,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         switch self {
         case .success: "everything was committed, or the command did what it was asked to"
         case .uploadsFailed: "some uploads failed"
-        case .usage: "the command line was wrong"
+        case .usage: "the command line or the configuration was wrong"
         case .unreachable: "could not connect to the server"
         case .accessRefused: "the server refused access, or is not one that is trusted"
         case .fault: "protocol or server fault"

@@ -1,5 +1,11 @@
-/// One flag of a command. The parser and the help read the same definition, so they cannot disagree.
+/// One flag of a command. Parser, configuration, help, completions and manual pages read the same definition, so they cannot
+/// disagree.
 package struct Flag: Equatable, Sendable {
+    /// Where a flag may be given beside the command line.
+    enum Reach: Sendable {
+        case environmentAndFiles, environment, nowhere
+    }
+
     /// The long name without its dashes.
     package let name: String
 
@@ -15,10 +21,11 @@ package struct Flag: Equatable, Sendable {
     /// What else there is to know; may be empty.
     var details = ""
 
-    /// The value when neither the command line nor the environment gives one.
+    /// The value when nothing gives one.
     var defaultValue: String?
 
-    /// The environment variable that gives the value when the command line doesn't. Not for switches.
+    /// A variable of the environment that several commands share, beside the one that every flag has; see
+    /// `Command.variables(of:)`. Not for switches.
     package var environment: String?
 
     /// Whether every occurrence counts; of other flags the last one wins.
@@ -26,6 +33,12 @@ package struct Flag: Equatable, Sendable {
 
     /// The only values allowed, when they can be listed.
     var choices: [String]?
+
+    /// What the value is.
+    var value = FlagValue.text
+
+    /// Where it may be given beside the command line.
+    var reach = Reach.environmentAndFiles
 
     var isSwitch: Bool { placeholder == nil }
 
@@ -37,5 +50,10 @@ package struct Flag: Equatable, Sendable {
         (short.map { "-\($0), " } ?? "") + spelling + (placeholder.map { " \($0)" } ?? "")
     }
 
-    static let help = Flag(name: "help", short: "h", help: "Print this text and stop.")
+    static let help = Flag(name: "help", short: "h", help: "Print this text and stop.", reach: .nowhere)
+
+    /// For programs that are started with a configuration of their own. A file names no other file.
+    static let config = Flag(
+        name: "config", placeholder: "FILE", help: "Take settings from FILE, before those of the user's own file.",
+        details: "docs/CONFIGURATION.md describes both.", value: .file, reach: .environment)
 }

@@ -2,6 +2,9 @@
 enum HelpText {
     static let columns = 80
 
+    /// The most columns of terms that texts stand beside; longer terms have a line of their own.
+    private static let widestTerm = 26
+
     /// What `transfer --help` prints.
     static func overview() -> String {
         let program = Commands.program
@@ -9,36 +12,59 @@ enum HelpText {
             [program.summary], ["Usage: transfer COMMAND [FLAGS] [OPERANDS]"],
             ["Commands:"] + list(Commands.all.map { ($0.name, $0.summary) }),
             ["Flags:"] + list(program.flags.map { ($0.synopsis, $0.help) }),
-            outcomes(of: program), ["'transfer help COMMAND' tells all about a command."],
+            outcomes(of: program),
+            [
+                "'transfer COMMAND --help' lists the flags of a command, 'transfer help COMMAND'",
+                "tells all about it.",
+            ],
+        ])
+    }
+
+    /// What `transfer help` prints about words that commands begin with.
+    static func list(after stem: String) -> String {
+        let commands = Commands.all.filter { $0.name.hasPrefix(stem + " ") }
+        return page([
+            ["Usage: transfer \(stem) COMMAND [FLAGS] [OPERANDS]"],
+            ["Commands:"] + list(commands.map { ($0.name, $0.summary) }),
+            ["'transfer help COMMAND' tells all about a command."],
+        ])
+    }
+
+    /// What `transfer COMMAND --help` prints.
+    static func brief(for command: Command) -> String {
+        page([
+            wrap(command.summary, indent: 0), [usage(of: command)],
+            ["Flags:"] + list(command.flags.map { ($0.synopsis, $0.help) }),
+            ["'\(command.helpInvocation)' tells more."],
         ])
     }
 
     /// What `transfer help COMMAND` prints.
     static func page(for command: Command) -> String {
-        let usage = ["Usage:", command.invocation, "[FLAGS]", command.operands].compactMap(\.self)
-        return page(
-            [wrap(command.summary, indent: 0), [usage.joined(separator: " ")]]
-                + command.description.map { wrap($0, indent: 0) } + [["Flags:"] + entry(of: command.flags[0])]
-                + command.flags.dropFirst().map(entry) + [examples(of: command), outcomes(of: command)])
+        page(
+            [wrap(command.summary, indent: 0), [usage(of: command)]]
+                + command.description.map { wrap($0, indent: 0) }
+                + [["Flags:"] + entry(of: command.flags[0], command)]
+                + command.flags.dropFirst().map { entry(of: $0, command) }
+                + [surroundings(of: command), examples(of: command), outcomes(of: command)])
+    }
+
+    private static func usage(of command: Command) -> String {
+        ["Usage:", command.invocation, "[FLAGS]", command.operands].compactMap(\.self).joined(separator: " ")
+    }
+
+    private static func surroundings(of command: Command) -> [String] {
+        command.settingsNote.map { wrap($0, indent: 0) } ?? []
     }
 
     private static func page(_ blocks: [[String]]) -> String {
         blocks.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") + "\n" }.joined(separator: "\n")
     }
 
-    private static func entry(of flag: Flag) -> [String] {
+    private static func entry(of flag: Flag, _ command: Command) -> [String] {
         let sentences = [flag.help, flag.details].filter { !$0.isEmpty }
         return ["  " + flag.synopsis] + wrap(sentences.joined(separator: " "), indent: 6)
-            + wrap(values(of: flag), indent: 6)
-    }
-
-    private static func values(of flag: Flag) -> String {
-        let facts = [
-            flag.choices.map { "One of: \($0.joined(separator: ", "))." },
-            flag.defaultValue.map { "Default: \($0)." },
-            flag.environment.map { "Environment: \($0)." },
-        ]
-        return facts.compactMap(\.self).joined(separator: " ")
+            + wrap(flag.facts(in: command), indent: 6)
     }
 
     private static func examples(of command: Command) -> [String] {
@@ -52,10 +78,11 @@ enum HelpText {
     }
 
     private static func list(_ rows: [(term: String, text: String)]) -> [String] {
-        let width = rows.map(\.term.displayColumns).max() ?? 0
+        let width = min(widestTerm, rows.map(\.term.displayColumns).max() ?? 0)
         return rows.flatMap { row in
-            let padding = String(repeating: " ", count: width - row.term.displayColumns)
             let lines = wrap(row.text, indent: width + 4)
+            guard row.term.displayColumns <= width else { return ["  " + row.term] + lines }
+            let padding = String(repeating: " ", count: width - row.term.displayColumns)
             return ["  \(row.term)\(padding)  \(lines.first?.drop { $0 == " " } ?? "")"] + lines.dropFirst()
         }
     }

@@ -1,26 +1,34 @@
 /// What the command line asks for.
 package enum Invocation: Sendable {
-    /// The help of a command, or the list of commands.
+    /// The whole help of a command, or the list of commands.
     case help(Command?)
+    /// The commands that begin with these words.
+    case helpAbout(String)
+    /// The flags of a command.
+    case briefHelp(Command)
     case version
     /// A command of `Commands.all` other than `help`.
     case run(ParsedArguments)
 
     /// Reads the arguments that follow the program's name.
     ///
-    /// - Parameter environment: Gives the variables that a command's flags name.
-    package init(_ arguments: [String], environment: (Command) -> [String: String]) throws(UsageError) {
+    /// - Parameter sources: what is said beside the arguments.
+    package init(_ arguments: [String], sources: SettingSources) throws(UsageError) {
         guard let word = arguments.first else { throw UsageError("no command given") }
         try ArgumentSecrets.refuse(in: arguments)
         guard !word.hasPrefix("-") else {
             self = try Self.programFlags(arguments)
             return
         }
+        if let stem = Self.stem(arguments) {
+            self = .helpAbout(stem)
+            return
+        }
         var rest = arguments[...]
         let command = try Commands.taken(from: &rest)
-        let parsed = try ArgumentParser.parse(Array(rest), command: command, environment: environment(command))
+        let parsed = try ArgumentParser.parse(Array(rest), command: command, sources: sources)
         if parsed.isSet("help") {
-            self = .help(command)
+            self = .briefHelp(command)
         } else if command == Commands.help {
             self = try .help(Self.named(parsed.operands))
         } else {
@@ -28,16 +36,23 @@ package enum Invocation: Sendable {
         }
     }
 
+    /// The words that are not a command yet where help about them is asked for: `help access`, `access --help`.
+    private static func stem(_ arguments: [String]) -> String? {
+        let isOperand = arguments.first == Commands.help.name
+        let isFlag = [Flag.help.spelling, "-h"].contains(arguments.last)
+        guard isOperand != isFlag else { return nil }
+        let words = (isOperand ? arguments.dropFirst() : arguments.dropLast()).joined(separator: " ")
+        return CommandTree.isStem(words) ? words : nil
+    }
+
     /// - Returns: nothing when no command is named.
     private static func named(_ operands: [String]) throws(UsageError) -> Command? {
-        guard !operands.isEmpty else { return nil }
-        var rest = operands[...]
-        return try Commands.taken(from: &rest)
+        operands.isEmpty ? nil : try Commands.named(operands)
     }
 
     private static func programFlags(_ arguments: [String]) throws(UsageError) -> Invocation {
         let parsed = try ArgumentParser.parse(arguments, command: Commands.program, environment: [:])
-        if parsed.isSet("help") { return try .help(named(parsed.operands)) }
+        if parsed.isSet("help") { return try named(parsed.operands).map(Invocation.briefHelp) ?? .help(nil) }
         if parsed.isSet("version") { return .version }
         throw UsageError("the command must come first")
     }

@@ -1,30 +1,32 @@
 private import TransferAccess
 private import TransferProtocol
 
-/// What the command line says, with the environment's and the table's defaults filled in.
+/// What the command line says, with what the environment, the configuration and the table's defaults add.
 ///
-/// The command line wins over the environment, and both win over the table. Asking for a flag that the command doesn't
-/// have is a mistake in this program and traps.
+/// The command line wins over the environment, that over the remote, that over files, and all over the table. Asking for a
+/// flag that the command doesn't have is a mistake in this program and traps.
 package struct ParsedArguments: Sendable {
     package let command: Command
 
     /// What is not a flag, in order.
     let operands: [String]
 
-    private let given: [String: [String]]
-    private let inherited: [String: String]
+    /// The remote that the command is about; nothing when the server is no remote.
+    package let remote: Remote?
 
-    init(command: Command, operands: [String], given: [String: [String]], inherited: [String: String]) {
-        self.command = command
-        self.operands = operands
-        self.given = given
-        self.inherited = inherited
+    private let settings: [String: Setting]
+
+    init(command: Command, operands: [String], settings: [String: Setting], remote: Remote?) {
+        (self.command, self.operands, self.settings, self.remote) = (command, operands, settings, remote)
     }
 
-    /// Whether the command line or the environment gives the flag.
+    /// What a flag was set to; nothing when nobody has set it.
+    func setting(_ name: String) -> Setting? { settings[flag(name).name] }
+
+    /// Whether a switch is on, or anything but the table gives another flag's value.
     func isSet(_ name: String) -> Bool {
-        let flag = flag(name)
-        return given[flag.name] != nil || inherited[flag.name] != nil
+        guard let values = setting(name)?.values, !values.isEmpty else { return false }
+        return !flag(name).isSwitch || values.last == Setting.on
     }
 
     /// The value, or nothing when there is neither one given nor a default.
@@ -32,8 +34,8 @@ package struct ParsedArguments: Sendable {
 
     /// Every value of a repeatable flag in order; the default alone when none is given.
     package func strings(_ name: String) -> [String] {
-        let flag = flag(name)
-        return given[flag.name] ?? (inherited[flag.name] ?? flag.defaultValue).map { [$0] } ?? []
+        if let values = setting(name)?.values, !values.isEmpty { return values }
+        return flag(name).defaultValue.map { [$0] } ?? []
     }
 
     /// The value of a flag that has to have one.
@@ -48,7 +50,7 @@ package struct ParsedArguments: Sendable {
         do throws(QuantityFault) {
             return try SizeNotation.bytes(text)
         } catch {
-            throw rejection(of: text, for: name, error, "a size; write it like 500, 64K, 1.5G or 10MB")
+            throw rejection(of: text, for: name, error, "a size; \(Flag.sizeForm)")
         }
     }
 
@@ -58,7 +60,7 @@ package struct ParsedArguments: Sendable {
         do throws(QuantityFault) {
             return try DurationNotation.seconds(text)
         } catch {
-            throw rejection(of: text, for: name, error, "a duration; write it like 500ms, 20s, 5m, 2h or 7d")
+            throw rejection(of: text, for: name, error, "a duration; \(Flag.durationForm)")
         }
     }
 
@@ -85,19 +87,17 @@ package struct ParsedArguments: Sendable {
     /// An error about this command line, for what only the command can check.
     func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 
-    /// What to call the place where a value stands: the flag, or the variable that it was taken from.
+    /// What to call the place where a value stands: the flag, the variable, or the line of a file.
     func source(of name: String) -> String {
-        let flag = flag(name)
-        guard inherited[flag.name] != nil, let variable = flag.environment else { return flag.spelling }
-        return variable
+        switch setting(name)?.origin {
+        case .commandLine, nil: flag(name).spelling
+        case .variable(let variable): variable
+        case .file(let place), .remote(_, let place): "\(place): \(name)"
+        }
     }
 
     private func rejection(of text: String, for name: String, _ fault: QuantityFault, _ wanted: String) -> UsageError {
-        let text = text.escapedForDisplay
-        return switch fault {
-        case .malformed: error("\(source(of: name)): '\(text)' is not \(wanted)")
-        case .tooLarge: error("\(source(of: name)): '\(text)' is too large")
-        }
+        error(Flag.phrase(for: fault, of: text, from: source(of: name), wanted))
     }
 
     private func flag(_ name: String) -> Flag {

@@ -7,8 +7,11 @@ package struct UsageError: Error, Equatable, Sendable {
     let helpInvocation: String
 
     init(_ message: String, command: Command = Commands.program) {
-        self.message = message
-        helpInvocation = command.helpInvocation
+        self.init(message, helpInvocation: command.helpInvocation)
+    }
+
+    init(_ message: String, helpInvocation: String) {
+        (self.message, self.helpInvocation) = (message, helpInvocation)
     }
 
     /// The lines for standard error, each ended.

@@ -32,7 +32,7 @@ final class PullSplit: PullPublishing, Sendable {
     }
 
     static func isWorthwhile(_ file: PullFile, _ plan: PullPlan) -> Bool {
-        plan.context.configuration.laneLimit > 1 && file.entry.size >= leastSize
+        plan.context.configuration.laneAllowance().most > 1 && file.entry.size >= leastSize
     }
 
     /// Whether the parts that are left need not come.

@@ -32,6 +32,7 @@ actor RequestRun {
     private var isCancelled = false
     private var isOver = false
     private var hasConnected = false
+    private let started = MonotonicTime.now
     /// Connections beside the first that are open, and that were lost.
     private var helpers = 0
     private var losses = 0
@@ -80,7 +81,7 @@ actor RequestRun {
     }
 
     private var mayHelp: Bool {
-        hasConnected && !isOver && !isCancelled && helpers + 1 < context.configuration.laneLimit
+        hasConnected && !isOver && !isCancelled && helpers + 1 < context.configuration.laneAllowance().lanes(after: .now - started)
             && losses < Self.mostLosses
     }
 

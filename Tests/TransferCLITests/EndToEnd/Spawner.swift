@@ -89,7 +89,7 @@ struct Spawner {
     }
 
     /// The program, beside the program that runs the tests, unless `TRANSFER_BINARY` names another one.
-    private static func executable() throws -> String {
+    static func executable() throws -> String {
         if let other = getenv("TRANSFER_BINARY") { return String(cString: other) }
         guard let resolved = realpath("/proc/self/exe", nil) else {
             throw Program.Failure(description: "realpath /proc/self/exe: errno \(errno)")

@@ -1,7 +1,7 @@
 internal import TransferAccess
 internal import TransferClient
 private import TransferIO
-private import TransferKeys
+internal import TransferKeys
 private import TransferProtocol
 private import TransferSystem
 
@@ -110,7 +110,8 @@ struct PushAccess {
 }
 
 extension ParsedArguments {
-    fileprivate func serverKey() throws(UsageError) -> KeyFingerprint? {
+    /// The key of the server as a flag gives it.
+    func serverKey() throws(UsageError) -> KeyFingerprint? {
         guard let text = string("server-key") else { return nil }
         guard let key = KeyFingerprint(text) else {
             throw error("'\(text.escapedForDisplay)' is not a fingerprint; give SHA256: and 43 characters")

@@ -30,10 +30,15 @@ struct PushTarget {
                 "\(source) has a pairing code in it, but is no link; give all of it, from "
                     + "\(TransferLink.scheme) on and between single quotes")
         }
+        if let server = try arguments.remoteServer(text) {
+            self.server = server
+            return
+        }
         guard let server = ServerAddress(text) else {
             // Behind a sign that no address has, there may be a part of a code.
             let address = String(text.prefix { $0 != "#" })
-            throw arguments.error("'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER]")
+            throw arguments.error(
+                "'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER] or a remote")
         }
         self.server = server
     }

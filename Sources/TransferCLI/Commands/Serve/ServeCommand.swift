@@ -30,6 +30,7 @@ struct ServeCommand {
         var configuration = ServerConfiguration(
             directory: try arguments.requiredString("dir"), endpoints: endpoints)
         configuration.security = try Self.security(arguments, endpoints)
+        try Self.check(arguments, below: configuration.directory)
         access = try ServeAccess(arguments)
         if let durability = arguments.choice("durability", as: Durability.self) {
             configuration.durability = durability
@@ -55,6 +56,17 @@ struct ServeCommand {
         log = Log(
             format: arguments.string("log-format") == "json" ? .json : .text,
             level: arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info)
+    }
+
+    /// Clients must not be able to change what the server does.
+    private static func check(_ arguments: ParsedArguments, below directory: String) throws(UsageError) {
+        for flag in arguments.command.flags {
+            guard case .file(let place) = arguments.setting(flag.name)?.origin,
+                CanonicalPath(place.path).isWithin(CanonicalPath(directory))
+            else { continue }
+            throw arguments.error(
+                "'\(place.path.escapedForDisplay)' is in the directory that clients write to; move it")
+        }
     }
 
     private static func security(

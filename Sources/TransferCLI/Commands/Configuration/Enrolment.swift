@@ -1,0 +1,52 @@
+internal import TransferAccess
+internal import TransferClient
+internal import TransferKeys
+private import TransferProtocol
+private import TransferSystem
+
+/// Has this user's key let in by a server, once, by the code of a link; the server is known from then on.
+struct Enrolment {
+    private let server: ServerAddress
+    private let code: AccessSecret
+    private let key: KeyFingerprint?
+
+    /// - Parameter key: of the server; nothing for one that is known, or has a certificate.
+    /// - Returns: nothing for a target without a code.
+    /// - Throws: `UsageError` where the code could be read by others, or would be used for nothing.
+    init?(_ target: PushTarget, _ key: KeyFingerprint?, _ arguments: ParsedArguments) throws(UsageError) {
+        guard let code = target.code else { return nil }
+        guard !arguments.isSet("plaintext") else {
+            throw arguments.error("without encryption whoever listens in could use the link; drop --plaintext")
+        }
+        guard arguments.string("token-file") == nil else {
+            throw arguments.error("--token-file and a link with a pairing code exclude each other")
+        }
+        (server, self.code, self.key) = (target.server, code, key)
+    }
+
+    func run() async -> ExitCode {
+        guard let folder = ConfigurationFolder.path else {
+            return AccessOutput.fail("There is no place for a key: neither HOME nor XDG_CONFIG_HOME is set.")
+        }
+        var trust = ServerTrust()
+        trust.key = key
+        trust.keepsKey = key != nil
+        var configuration = ClientConfiguration()
+        configuration.security = .tls(trust)
+        configuration.token = code.text
+        configuration.machineName = ClientKey.hostName
+        configuration.agent = "transfer/\(transferVersion)"
+        do throws(KeyPair.Fault) {
+            configuration.key = try ClientKey(in: folder).open().pair
+        } catch {
+            return AccessOutput.fail(error.message)
+        }
+        do throws(PushFailure) {
+            _ = try await TransferClient.connect(to: server, configuration: configuration)
+            return .success
+        } catch {
+            StandardStream.error.write("transfer: \(error.message.escapedForDisplay)\n")
+            return error.reason.exitCode
+        }
+    }
+}

@@ -1,0 +1,54 @@
+private import TransferClient
+private import TransferProtocol
+
+/// `transfer remote list`: prints the servers that have names.
+struct RemoteListCommand {
+    private let editor: ConfigurationEditor?
+    private let isJSON: Bool
+    private let onlyNames: Bool
+
+    /// - Throws: `UsageError` for forms that exclude each other.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        editor = Environment.configurationFile.map { ConfigurationEditor($0) }
+        (isJSON, onlyNames) = (arguments.isSet("json"), arguments.isSet("names"))
+        guard !isJSON || !onlyNames else { throw arguments.error("--json and --names exclude each other") }
+    }
+
+    func run() -> ExitCode {
+        do throws(ConfigurationFault) {
+            show(try editor?.remotes() ?? [])
+            return .success
+        } catch {
+            return AccessOutput.fail(error.message)
+        }
+    }
+
+    private func show(_ remotes: [Remote]) {
+        if onlyNames {
+            StandardStream.output.write(remotes.map { $0.name + "\n" }.joined())
+        } else if isJSON {
+            StandardStream.output.write(remotes.map { Self.json(of: $0).text + "\n" }.joined())
+        } else {
+            AccessOutput.table(
+                remotes.map { [$0.name, $0.address.description.escapedForDisplay, Self.settings(of: $0)] })
+        }
+    }
+
+    private static func settings(of remote: Remote) -> String {
+        let pairs = remote.settings.sorted { $0.key < $1.key }
+        return pairs.map { "\($0.key)=\($0.value.values.joined(separator: ","))".escapedForDisplay }
+            .joined(separator: " ")
+    }
+
+    private static func json(of remote: Remote) -> JSONLine {
+        var line = JSONLine()
+        line.append("name", .string(remote.name))
+        line.append("address", .string(remote.address.description))
+        var settings = JSONLine()
+        for (key, setting) in remote.settings.sorted(by: { $0.key < $1.key }) {
+            settings.append(key, Commands.remoteFlags.first { $0.name == key }?.json(of: setting.values) ?? .null)
+        }
+        line.append("settings", .object(settings))
+        return line
+    }
+}

@@ -1,0 +1,27 @@
+private import TransferProtocol
+
+/// `transfer remote remove`: takes the name of a server away.
+struct RemoteRemoveCommand {
+    private let editor: ConfigurationEditor
+    private let name: String
+
+    /// - Throws: `UsageError` for anything but one name.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        editor = try arguments.configurationEditor
+        name = try arguments.onlyOperand("NAME")
+    }
+
+    func run() -> ExitCode {
+        var isThere = false
+        do throws(ConfigurationFault) {
+            try editor.change { (content) throws(ConfigurationFault) in
+                let changed = try editor.removing(name, from: content)
+                isThere = changed != nil
+                return changed
+            }
+        } catch {
+            return AccessOutput.fail(error.message)
+        }
+        return isThere ? .success : AccessOutput.fail("There is no remote '\(name.escapedForDisplay)'.")
+    }
+}

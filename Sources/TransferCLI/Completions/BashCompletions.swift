@@ -1,0 +1,154 @@
+/// Completions for bash 4 and newer, with or without the package bash-completion.
+enum BashCompletions {
+    static var script: String {
+        """
+        # Completions of transfer for bash, made by 'transfer completions bash'.
+
+        # What follows the words of a command.
+        _transfer_operands() {
+            case $1 in
+        \(lines(operands))
+                *) kind= ;;
+            esac
+        }
+
+        # The flags of a command.
+        _transfer_flags() {
+            case $1 in
+        \(lines(flags))
+                *) kind= ;;
+            esac
+        }
+
+        # The values of a flag, by the words of its command; nothing for one that takes none.
+        _transfer_values() {
+            case $1 in
+        \(lines(values))
+                *) kind= ;;
+            esac
+        }
+
+        \(procedure)
+
+        """
+    }
+
+    /// The same whatever the tables say.
+    private static let procedure = """
+        _transfer_complete() {
+            case $kind in
+                files | folders)
+                    compopt -o filenames 2>/dev/null
+                    local action=-f
+                    if [[ $kind == folders ]]; then action=-d; fi
+                    mapfile -t COMPREPLY < <(compgen "$action" -- "$value")
+                    ;;
+                remotes)
+                    # A folder may follow the name.
+                    compopt -o nospace 2>/dev/null
+                    mapfile -t COMPREPLY < <(compgen -W "$(transfer remote list --names 2>/dev/null)" -- "$value")
+                    ;;
+                words*) mapfile -t COMPREPLY < <(compgen -W "${kind#words}" -- "$value") ;;
+            esac
+        }
+
+        _transfer() {
+            local -a words=()
+            local line=$COMP_LINE index word
+            # Bash takes words apart at = and : too. Where no blank stands between them they are one.
+            for ((index = 0; index <= COMP_CWORD; index++)); do
+                word=${COMP_WORDS[index]}
+                if ((index == 0)) || [[ ! $line || $line == [[:blank:]]* ]]; then
+                    words+=("$word")
+                    line=${line#"${line%%[![:blank:]]*}"}
+                else
+                    words[${#words[@]} - 1]+=$word
+                fi
+                line=${line#"$word"}
+            done
+            local last=$((${#words[@]} - 1)) start=1 chosen='' about='' kind=''
+            local current=${words[last]}
+            # The words of the command; of the one that is asked about behind help and its like.
+            while ((start < last)); do
+                _transfer_operands "$chosen"
+                [[ "$kind " == words*" ${words[start]} "* ]] || break
+                chosen+="${chosen:+ }${words[start]}"
+                start=$((start + 1))
+                _transfer_operands "$chosen"
+                if [[ $kind == command ]]; then about=$chosen chosen=''; fi
+            done
+            local value=$current flag='' ended=''
+            for word in "${words[@]:start:last - start}"; do
+                if [[ $word == -- ]]; then ended=1; fi
+            done
+            if [[ ! $ended && $current == --*=* ]]; then
+                flag=${current%%=*} value=${current#*=}
+            elif [[ ! $ended ]] && ((last > start)) && [[ ${words[last - 1]} == -* ]]; then
+                flag=${words[last - 1]}
+            fi
+            COMPREPLY=()
+            _transfer_values "$chosen $flag"
+            if [[ ! $kind && $current == -* && ! $ended ]]; then
+                _transfer_flags "${chosen:-$about}"
+            elif [[ ! $kind ]]; then
+                _transfer_operands "$chosen"
+                # Behind help and its like there is nothing but words.
+                if [[ $about && $kind != words* ]]; then kind=; fi
+            fi
+            _transfer_complete
+            # Readline keeps what stands before the last sign at which it takes words apart.
+            local signs=''
+            if [[ $COMP_WORDBREAKS == *:* ]]; then signs+=:; fi
+            if [[ $COMP_WORDBREAKS == *=* ]]; then signs+='='; fi
+            if [[ $signs ]]; then COMPREPLY=("${COMPREPLY[@]#"${value%"${value##*["$signs"]}"}"}"); fi
+            if [[ $signs != *=* && $current == --*=* ]]; then COMPREPLY=("${COMPREPLY[@]/#/"$flag="}"); fi
+        }
+
+        complete -F _transfer transfer
+        """
+
+    /// What stands behind a pattern of `case`.
+    private typealias Line = (pattern: String, kind: String)
+
+    private static func lines(_ lines: [Line]) -> String {
+        lines.map { "        \(Shell.bash.quoted($0.pattern))) kind=\(Shell.bash.quoted($0.kind)) ;;" }
+            .joined(separator: "\n")
+    }
+
+    private static var operands: [Line] {
+        let stems = CommandTree.stems.map { stem in
+            (stem, words(CommandTree.words(after: stem).map(\.text)))
+        }
+        let commands = Commands.all.map { ($0.name, kind(of: $0.operands == nil ? .text : $0.operandValue)) }
+        return stems + commands.filter { !$0.1.isEmpty }
+    }
+
+    private static var flags: [Line] {
+        ([Commands.program] + Commands.all).map { ($0.name, words($0.flags.flatMap(\.spellings))) }
+    }
+
+    private static var values: [Line] {
+        Commands.all.flatMap { command in
+            command.flags.filter { !$0.isSwitch }.flatMap { flag in
+                flag.spellings.map { ("\(command.name) \($0)", Self.kind(of: flag.completion).ifEmpty("text")) }
+            }
+        }
+    }
+
+    private static func words(_ words: [String]) -> String { "words " + words.joined(separator: " ") }
+
+    private static func kind(of value: FlagValue) -> String {
+        switch value {
+        case .text, .size, .duration: ""
+        case .file: "files"
+        case .folder: "folders"
+        case .server, .remote: "remotes"
+        case .command: "command"
+        case .oneOf(let choices): words(choices)
+        }
+    }
+}
+
+extension String {
+    fileprivate func ifEmpty(_ other: String) -> String { isEmpty ? other : self }
+}

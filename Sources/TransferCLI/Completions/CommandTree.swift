@@ -1,0 +1,49 @@
+/// The commands as a tree of words, for whoever completes them one by one.
+enum CommandTree {
+    /// One word that can follow others.
+    struct Word: Equatable, Sendable {
+        let text: String
+        let summary: String
+    }
+
+    /// Everything that words can follow: nothing, and words that are not a command yet, such as `access`.
+    static var stems: [String] {
+        var stems = [""]
+        for command in Commands.all {
+            let words = command.name.split(separator: " ")
+            for count in 1..<max(1, words.count) {
+                let stem = words.prefix(count).joined(separator: " ")
+                if !stems.contains(stem) { stems.append(stem) }
+            }
+        }
+        return stems
+    }
+
+    /// Whether words are the beginning of a command and not one themselves.
+    static func isStem(_ words: String) -> Bool { !words.isEmpty && stems.contains(words) }
+
+    /// What can follow a stem, in the order of the table.
+    static func words(after stem: String) -> [Word] {
+        var words: [Word] = []
+        for command in Commands.all {
+            let parts = command.name.split(separator: " ").map(String.init)
+            let count = stem.split(separator: " ").count
+            guard parts.count > count, parts.prefix(count).joined(separator: " ") == stem,
+                !words.contains(where: { $0.text == parts[count] })
+            else { continue }
+            words.append(Word(text: parts[count], summary: summary(of: parts.prefix(count + 1).joined(separator: " "))))
+        }
+        return words
+    }
+
+    private static func summary(of name: String) -> String {
+        if let command = Commands.all.first(where: { $0.name == name }) { return command.summary }
+        return words(after: name).map(\.text).joined(separator: ", ")
+    }
+
+    /// Stems and commands: what has been typed may be any of these.
+    static var paths: [String] { stems.filter { !$0.isEmpty } + Commands.all.map(\.name) }
+
+    /// Commands whose operands are the words of a command.
+    static var aboutCommands: [Command] { Commands.all.filter { $0.operandValue == .command } }
+}

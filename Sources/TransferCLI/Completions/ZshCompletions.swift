@@ -1,0 +1,119 @@
+/// Completions for zsh 5: a file for a directory of `fpath`, or one that is sourced after `compinit`.
+enum ZshCompletions {
+    static var script: String {
+        """
+        #compdef transfer
+        # Completions of transfer for zsh, made by 'transfer completions zsh'.
+
+        # A folder may follow the name.
+        _transfer_remotes() {
+            local -a names
+            names=(${(f)"$(transfer remote list --names 2>/dev/null)"})
+            compadd -S '' -a names
+        }
+
+        # Offers the words that can follow the words of a command.
+        _transfer_words() {
+            local -a choices
+            case $1 in
+        \(stems)
+                *) return 1 ;;
+            esac
+            _describe -t commands command choices
+        }
+
+        _transfer_arguments() {
+            case $1 in
+        \(commands)
+            esac
+        }
+
+        _transfer() {
+            local chosen='' about=''
+            while (( CURRENT > 2 )); do
+                case "${chosen:+$chosen }$words[2]" in
+                    \(known)) chosen+="${chosen:+ }$words[2]" ;;
+                    *) break ;;
+                esac
+                shift words
+                (( CURRENT-- ))
+                case $chosen in
+                    \(alternatives(CommandTree.aboutCommands.map(\.name)))) about=$chosen chosen='' ;;
+                esac
+            done
+            if [[ $words[CURRENT] == -* ]]; then
+                _transfer_arguments "${chosen:-$about}"
+            elif (( CURRENT == 2 )) && _transfer_words "$chosen"; then
+                return 0
+            else
+                # Behind help there is nothing but words.
+                case $about in
+                    '' | \(alternatives(CommandTree.aboutCommands.filter(\.takesCommandLine).map(\.name))))
+                        _transfer_arguments "$chosen" ;;
+                esac
+            fi
+        }
+
+        if [[ $funcstack[1] == _transfer ]]; then
+            _transfer "$@"
+        else
+            compdef _transfer transfer
+        fi
+
+        """
+    }
+
+    private static func quoted(_ text: String) -> String { Shell.zsh.quoted(text) }
+
+    private static func alternatives(_ patterns: [String]) -> String {
+        patterns.map(quoted).joined(separator: " | ")
+    }
+
+    private static var known: String { alternatives(CommandTree.paths) }
+
+    private static var stems: String {
+        CommandTree.stems.map { stem in
+            let words = CommandTree.words(after: stem).map { quoted("\(colonFree($0.text)):\($0.summary)") }
+            return "        \(quoted(stem))) choices=(\(words.joined(separator: " "))) ;;"
+        }
+        .joined(separator: "\n")
+    }
+
+    private static var commands: String {
+        ([Commands.program] + Commands.all).map { command in
+            let operands = command.operands.flatMap { _ in action(of: command.operandValue) }
+            let specifications =
+                command.flags.map(specification(of:))
+                + (operands.map { [quoted("*:\(colonFree(command.operands ?? "")):\($0)")] } ?? [])
+            return "        \(quoted(command.name)))\n            _arguments -s -S : \\\n"
+                + specifications.map { "                \($0)" }.joined(separator: " \\\n") + "\n            ;;"
+        }
+        .joined(separator: "\n")
+    }
+
+    /// As `_arguments` takes it (zshcompsys(1)).
+    private static func specification(of flag: Flag) -> String {
+        let text = "[\(flag.help.reduce(into: "") { $0 += ("[]\\:".contains($1) ? "\\" : "") + String($1) })]"
+        let value = flag.placeholder.map { ":\(colonFree($0)):\(action(of: flag.completion) ?? " ")" } ?? ""
+        let sign = flag.isSwitch ? "" : "="
+        let long = "\(flag.spelling)\(sign)"
+        guard let short = flag.short else { return quoted((flag.isRepeatable ? "*" : "") + long + text + value) }
+        let letter = "-\(short)" + (flag.isSwitch ? "" : "+")
+        let exclusion = flag.isRepeatable ? "'*'" : quoted("(\(flag.spellings.joined(separator: " ")))")
+        return "\(exclusion){\(letter),\(long)}\(quoted(text + value))"
+    }
+
+    private static func action(of value: FlagValue) -> String? {
+        switch value {
+        case .text, .size, .duration, .command: nil
+        case .file: "_files"
+        case .folder: "_path_files -/"
+        case .server, .remote: "_transfer_remotes"
+        case .oneOf(let choices): "(\(choices.joined(separator: " ")))"
+        }
+    }
+
+    private static func colonFree(_ text: String) -> String {
+        text.reduce(into: "") { $0 += ($1 == ":" ? "\\" : "") + String($1) }
+    }
+}

@@ -1,0 +1,66 @@
+private import Glibc
+private import TransferProtocol
+private import TransferSystem
+
+/// Changes the user's configuration file. What a change is not about stays as it is, byte for byte.
+struct ConfigurationEditor {
+    private let path: String
+
+    /// The file itself: who keeps it elsewhere and has put a link in its place wants the link to stay.
+    private var target: String { CanonicalPath(path).string }
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// What is there; empty where there is no file.
+    func content() throws(ConfigurationFault) -> [UInt8] { try Environment.content(of: path) ?? [] }
+
+    /// The remotes, in the order of the file.
+    func remotes() throws(ConfigurationFault) -> [Remote] { try checked(content()).remotes }
+
+    /// What the file would be with one more remote.
+    func adding(_ draft: RemoteDraft, to content: [UInt8]) throws(ConfigurationFault) -> [UInt8] {
+        let path = [Remote.table, draft.name]
+        let present = try ConfigurationFile.document(content, path: self.path)
+        if let line = present[path]?.line {
+            throw ConfigurationFault(
+                Setting.Place(path: self.path, line: line),
+                "there is a remote '\(draft.name)' already; 'transfer remote remove \(draft.name)' takes it out")
+        }
+        let changed = TOMLEditing.adding(path, draft.entries, to: content)
+        _ = try checked(changed)
+        return changed
+    }
+
+    /// What the file would be without a remote; nothing where there is none of that name. Other remotes may be wrong.
+    func removing(_ name: String, from content: [UInt8]) throws(ConfigurationFault) -> [UInt8]? {
+        let document = try ConfigurationFile.document(content, path: path)
+        guard let table = document[[Remote.table, name]] else { return nil }
+        return TOMLEditing.removing(table, from: content)
+    }
+
+    /// Changes the file in one step. Two programs that do so at the same time do it one after the other.
+    ///
+    /// - Parameter change: gives what is to be written, or nothing for what is there.
+    func change(_ change: ([UInt8]) throws(ConfigurationFault) -> [UInt8]?) throws(ConfigurationFault) {
+        let outcome: Result<Void, ConfigurationFault>
+        do throws(SystemError) {
+            let target = target
+            let folder = OwnFile.folder(of: target)
+            try OwnFile.makeFolder(folder)
+            outcome = try OwnFile.withLock(on: folder) { () throws(SystemError) in
+                let changed = Result { () throws(ConfigurationFault) in try change(content()) }
+                if case .success(let bytes?) = changed { _ = try OwnFile.write(bytes, to: target, replaces: true) }
+                return changed.map { _ in }
+            }
+        } catch {
+            throw ConfigurationFault(path, "cannot be written: \(error.reason)")
+        }
+        try outcome.get()
+    }
+
+    private func checked(_ content: [UInt8]) throws(ConfigurationFault) -> ConfigurationFile {
+        try ConfigurationFile(content, path: path, home: Environment.value(of: "HOME"))
+    }
+}

@@ -1,0 +1,19 @@
+private import TransferProtocol
+
+/// What is wrong with a configuration file.
+package struct ConfigurationFault: Error, Equatable, Sendable {
+    /// Begins with the file, and the line where it is about one.
+    package let message: String
+
+    init(_ path: String, _ message: String) {
+        self.message = "\(path.escapedForDisplay): \(message)"
+    }
+
+    init(_ place: Setting.Place, _ message: String) {
+        self.message = "\(place): \(message)"
+    }
+
+    init(_ path: String, _ fault: TOMLFault) {
+        message = "\(path.escapedForDisplay):\(fault.line):\(fault.column): \(fault.message)"
+    }
+}

@@ -1,0 +1,56 @@
+private import TransferClient
+private import TransferProtocol
+private import TransferSystem
+
+/// What a configuration file says, checked by the tables of commands and flags.
+package struct ConfigurationFile: Sendable {
+    /// The user's, below their configuration folder.
+    package static let name = "config.toml"
+
+    /// Bytes. Thousands of remotes fit.
+    package static let longest = 1 << 20
+
+    let path: String
+
+    /// In the order of the file.
+    package private(set) var remotes: [Remote] = []
+
+    private var settings: [String: [String: Setting]] = [:]
+
+    /// - Parameter home: what `~` stands for.
+    package init(_ content: [UInt8], path: String, home: String?) throws(ConfigurationFault) {
+        self.path = path
+        let reader = SettingReader(path: path, home: home)
+        for table in try Self.document(content, path: path).tables {
+            switch table.path {
+            case []: try Self.refuse(table.entries.first, path)
+            case [Remote.table]: try Self.refuse(table.entries.first, path)
+            case _ where table.path.first == Remote.table: remotes.append(try reader.remote(table))
+            default: settings[try reader.command(of: table).name] = try reader.settings(table)
+            }
+        }
+    }
+
+    /// Reads the syntax alone.
+    static func document(_ content: [UInt8], path: String) throws(ConfigurationFault) -> TOMLDocument {
+        do throws(TOMLFault) {
+            return try TOMLDocument(content)
+        } catch {
+            throw ConfigurationFault(path, error)
+        }
+    }
+
+    /// Nothing is said outside of commands and remotes.
+    private static func refuse(_ entry: TOMLDocument.Entry?, _ path: String) throws(ConfigurationFault) {
+        guard let entry else { return }
+        throw ConfigurationFault(
+            Setting.Place(path: path, line: entry.line),
+            "'\(entry.key.escapedForDisplay)' stands below no command and no remote; put it below a header such as [push]"
+        )
+    }
+
+    /// What it says about a command's flags, by their names.
+    func settings(of command: Command) -> [String: Setting] { settings[command.name] ?? [:] }
+
+    func remote(named name: String) -> Remote? { remotes.first { $0.name == name } }
+}

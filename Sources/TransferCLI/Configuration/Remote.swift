@@ -1,0 +1,37 @@
+package import TransferClient
+
+/// A server with a name, as a configuration file has it.
+package struct Remote: Equatable, Sendable {
+    package let name: String
+
+    /// With the folder that its other folders are below.
+    package let address: ServerAddress
+
+    /// Where its header stands.
+    let place: Setting.Place
+
+    /// Of the commands that talk to servers, by the names of their flags.
+    let settings: [String: Setting]
+
+    /// The table that remotes are below.
+    static let table = "remote"
+
+    /// The key of the address.
+    static let addressKey = "address"
+
+    /// Bytes of a name; for people, who type it.
+    static let longestName = 64
+
+    /// Whether a text can be a name: letters, digits, `-` and `_`, none of the dashes first, so that it needs no quotes
+    /// anywhere. `unix` is how addresses of sockets begin.
+    static func isName(_ text: some StringProtocol) -> Bool {
+        (1...longestName).contains(text.utf8.count) && text.utf8.allSatisfy(TOMLParser.isBare)
+            && text.utf8.first != UInt8(ascii: "-") && text != "unix"
+    }
+
+    /// The server, and a folder below its own.
+    package func server(_ folder: String) -> ServerAddress {
+        let folders = [address.folder, folder].filter { !$0.isEmpty }
+        return ServerAddress(address.endpoint, folder: folders.joined(separator: "/"))
+    }
+}

@@ -1,0 +1,29 @@
+/// How a remote is named where a server is asked for: `NAME`, `NAME:`, `NAME:/FOLDER` or `NAME/FOLDER`.
+///
+/// A host can be written in the first and the last way too. A name that is configured wins; a host of that name is reached
+/// with its port, `NAME:5288`, which never is a remote.
+package struct RemoteReference: Equatable, Sendable {
+    package let name: String
+
+    /// Without slashes at its ends; empty for the remote's own.
+    package let folder: String
+
+    /// Whether no host is written like that.
+    package let isOnlyRemote: Bool
+
+    /// Byte by byte: in a text some letters make one character with a sign before them.
+    ///
+    /// - Returns: nothing for a text that cannot name a remote.
+    package init?(_ text: String) {
+        let bytes = text.utf8
+        let word = bytes.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: "/") }
+        let rest = bytes[word.endIndex...]
+        isOnlyRemote = rest.first == UInt8(ascii: ":")
+        let path = isOnlyRemote ? rest.dropFirst() : rest
+        name = String(Substring(word))
+        guard Remote.isName(name), path.isEmpty || path.first == UInt8(ascii: "/") else { return nil }
+        // A link.
+        guard !isOnlyRemote || !path.starts(with: "//".utf8) else { return nil }
+        folder = path.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
+    }
+}

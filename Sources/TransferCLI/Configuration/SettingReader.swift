@@ -1,0 +1,108 @@
+private import TransferClient
+private import TransferProtocol
+private import TransferSystem
+
+/// Turns the tables of one configuration file into settings of flags.
+struct SettingReader {
+    let path: String
+
+    /// What `~` stands for.
+    let home: String?
+
+    // MARK: Tables
+
+    /// The command that a table is about: `[push]`, `[access.token.create]`.
+    func command(of table: TOMLDocument.Table) throws(ConfigurationFault) -> Command {
+        let name = table.path.joined(separator: " ")
+        let commands = Commands.all.filter { $0.hasSettings && !$0.name.hasPrefix(Remote.table + " ") }
+        guard let command = commands.first(where: { $0.name == name }) else {
+            let suggestion = Suggestion.phrase(for: name, among: commands.map(\.name) + [Remote.table])
+            throw ConfigurationFault(
+                place(table.line), "no settings belong to '\(name.escapedForDisplay)'" + suggestion)
+        }
+        return command
+    }
+
+    /// What the keys of a command's table set its flags to.
+    func settings(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> [String: Setting] {
+        let flags = try command(of: table).flags
+        return try settings(table.entries, flags) { .file($0) }
+    }
+
+    /// - Parameter table: below the one of remotes.
+    func remote(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> Remote {
+        let name = table.path[1]
+        guard table.path.count == 2, Remote.isName(name) else {
+            throw ConfigurationFault(
+                place(table.line),
+                "'\(table.path.dropFirst().joined(separator: ".").escapedForDisplay)' cannot be the name of a remote; "
+                    + "take letters, digits, - and _")
+        }
+        guard let entry = table.entries.first(where: { $0.key == Remote.addressKey }) else {
+            throw ConfigurationFault(place(table.line), "the remote '\(name)' has no address")
+        }
+        guard case .string(let text) = entry.value, let address = ServerAddress(text) else {
+            throw ConfigurationFault(
+                place(entry.line), "the address is not a server; give \"HOST[:PORT][/FOLDER]\"")
+        }
+        let settings = try settings(table.entries, Commands.remoteFlags, Remote.addressKey) { .remote(name, $0) }
+        return Remote(name: name, address: address, place: place(table.line), settings: settings)
+    }
+
+    private func place(_ line: Int) -> Setting.Place { Setting.Place(path: path, line: line) }
+
+    // MARK: Keys and values
+
+    /// - Parameter own: a key that is no flag.
+    private func settings(
+        _ entries: [TOMLDocument.Entry], _ flags: [Flag], _ own: String? = nil,
+        _ origin: (Setting.Place) -> Setting.Origin
+    ) throws(ConfigurationFault) -> [String: Setting] {
+        let known = flags.filter { $0.reach == .environmentAndFiles }
+        var settings: [String: Setting] = [:]
+        for entry in entries where entry.key != own {
+            let place = place(entry.line)
+            guard let flag = known.first(where: { $0.name == entry.key }) else {
+                let suggestion = Suggestion.phrase(for: entry.key, among: known.map(\.name) + [own].compactMap(\.self))
+                throw ConfigurationFault(place, "unknown key '\(entry.key.escapedForDisplay)'" + suggestion)
+            }
+            let values = try values(entry.value, of: flag, place)
+            for value in values {
+                guard let fault = flag.fault(of: value, from: flag.name) else { continue }
+                throw ConfigurationFault(place, fault)
+            }
+            settings[flag.name] = Setting(values: values, origin: origin(place))
+        }
+        return settings
+    }
+
+    private func values(
+        _ value: TOMLValue, of flag: Flag, _ place: Setting.Place
+    ) throws(ConfigurationFault) -> [String] {
+        let texts: [String]
+        switch value {
+        case .boolean(let isOn) where flag.isSwitch: return [isOn ? Setting.on : Setting.off]
+        case .string(let text) where !flag.isSwitch: texts = [text]
+        case .integer(let number) where !flag.isSwitch: texts = ["\(number)"]
+        case .strings(let strings) where flag.isRepeatable: texts = strings
+        default: throw ConfigurationFault(place, "'\(flag.name)' takes \(Self.kind(of: flag))")
+        }
+        // No argument has one, and what takes paths would end there.
+        guard !texts.contains(where: { $0.utf8.contains(0) }) else {
+            throw ConfigurationFault(place, "'\(flag.name)' has a NUL in it")
+        }
+        return flag.value.isPath ? texts.map(resolved) : texts
+    }
+
+    private static func kind(of flag: Flag) -> String {
+        if flag.isSwitch { return "true or false" }
+        return flag.isRepeatable ? "a text in quotes, or several between [ and ]" : "a text in quotes, or a number"
+    }
+
+    /// A path from the folder that the file is in, or from the user's home.
+    private func resolved(_ text: String) -> String {
+        if text.utf8.starts(with: "~/".utf8), let home { return home + "/" + Substring(text.utf8.dropFirst(2)) }
+        if text.utf8.starts(with: "/".utf8) || text == "-" || text.isEmpty { return text }
+        return OwnFile.folder(of: path) + "/" + text
+    }
+}

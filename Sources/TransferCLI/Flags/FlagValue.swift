@@ -1,0 +1,30 @@
+/// What the value of a flag or an operand is: for checks before the command runs, and for shells that complete it.
+enum FlagValue: Equatable, Sendable {
+    case text
+    /// A path, of a file most often.
+    case file
+    case folder
+    /// A server: an address, or the name of a remote.
+    case server
+    /// The name of a remote.
+    case remote
+    /// The words of a command.
+    case command
+    /// See `SizeNotation`.
+    case size
+    /// See `DurationNotation`.
+    case duration
+    /// One of these words.
+    case oneOf([String])
+
+    /// Whether a relative path in a file counts from the folder of that file.
+    var isPath: Bool { self == .file || self == .folder }
+}
+
+extension Flag {
+    /// What a shell offers for its value.
+    var completion: FlagValue { choices.map(FlagValue.oneOf) ?? value }
+
+    /// Every form that can be typed.
+    var spellings: [String] { (short.map { ["-\($0)"] } ?? []) + [spelling] }
+}

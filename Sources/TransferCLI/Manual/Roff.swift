@@ -1,0 +1,47 @@
+/// Writes text for man(7).
+enum Roff {
+    /// Text as it stands within a line: nothing in it means anything to roff, and dashes and quotes can be copied from the
+    /// page (groff_man_style(7)).
+    static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            switch scalar {
+            case "\\": escaped += "\\e"
+            case "-": escaped += "\\-"
+            case "'": escaped += "\\(aq"
+            case "`": escaped += "\\(ga"
+            case "^": escaped += "\\(ha"
+            case "~": escaped += "\\(ti"
+            case "\"": escaped += "\\(dq"
+            case _ where scalar.isASCII: escaped.unicodeScalars.append(scalar)
+            default:
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                escaped += "\\[u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "]"
+            }
+        }
+    }
+
+    /// A line of text: one that begins with a dot would be taken for a request.
+    static func line(_ text: String) -> String {
+        let text = escaped(text)
+        return text.utf8.first == UInt8(ascii: ".") ? "\\&" + text : text
+    }
+
+    static func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
+
+    static func italic(_ text: String) -> String { "\\fI\(escaped(text))\\fR" }
+
+    /// A section; nothing where there is nothing in it.
+    static func section(_ title: String, _ lines: [String]) -> [String] {
+        lines.isEmpty ? [] : [".SH \(title)"] + lines
+    }
+
+    static func paragraphs(_ texts: [String]) -> [String] { texts.flatMap { [".PP", line($0)] } }
+
+    /// - Parameter term: as roff has it.
+    static func entry(_ term: String, _ texts: [String]) -> [String] {
+        [".TP", term] + texts.filter { !$0.isEmpty }.map(line)
+    }
+
+    /// A line that is shown as it is.
+    static func example(_ text: String) -> [String] { [".PP", ".RS 4", ".nf", line(text), ".fi", ".RE"] }
+}

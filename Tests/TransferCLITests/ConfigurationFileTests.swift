@@ -1,0 +1,86 @@
+import Testing
+import TransferClient
+
+@testable import TransferCLI
+
+@Suite struct ConfigurationFileTests {
+    static func read(_ text: String) throws -> ConfigurationFile {
+        try ConfigurationFile(Array(text.utf8), path: "/etc/c.toml", home: "/home/me")
+    }
+
+    @Test func tellsAboutCommands() throws {
+        let file = try Self.read(
+            """
+            [push]
+            lanes = 4
+            quiet = true
+            receipts = "~/r.jsonl"
+            token-file = "t"
+            [serve]
+            listen = ["a:1", "b:2"]
+            dir = "/srv"
+            [access.token.create]
+            quota = "10G"
+            """)
+        let push = file.settings(of: Commands.push)
+        #expect(
+            push.mapValues(\.values) == [
+                "lanes": ["4"], "quiet": ["true"], "receipts": ["/home/me/r.jsonl"], "token-file": ["/etc/t"],
+            ])
+        #expect(push["lanes"]?.origin == .file(Setting.Place(path: "/etc/c.toml", line: 2)))
+        #expect(
+            file.settings(of: Commands.serve).mapValues(\.values) == ["listen": ["a:1", "b:2"], "dir": ["/srv"]])
+        #expect(file.settings(of: Commands.tokenCreate)["quota"]?.values == ["10G"])
+        #expect(file.settings(of: Commands.verify).isEmpty && file.remotes.isEmpty)
+    }
+
+    @Test func tellsAboutRemotes() throws {
+        let file = try Self.read("[remote.home]\naddress = 'h:1/f'\nlanes = 2\n[remote.nas]\naddress = '[::1]'")
+        #expect(file.remotes.map(\.name) == ["home", "nas"])
+        let home = try #require(file.remote(named: "home"))
+        #expect(home.address == ServerAddress("h:1/f") && home.settings.mapValues(\.values) == ["lanes": ["2"]])
+        #expect(home.settings["lanes"]?.origin == .remote("home", Setting.Place(path: "/etc/c.toml", line: 3)))
+        #expect(file.remote(named: "other") == nil)
+    }
+
+    @Test(arguments: [
+        ("[push", ":1:6: a header is not closed by ']'"),
+        ("lanes = 4", ":1: 'lanes' stands below no command and no remote; put it below a header such as [push]"),
+        ("[remote]\na = 1", ":2: 'a' stands below no command and no remote; put it below a header such as [push]"),
+        ("[psuh]", ":1: no settings belong to 'psuh'; did you mean 'push'?"),
+        ("[help]", ":1: no settings belong to 'help'"), ("[access.token]", ":1: no settings belong to 'access token'"),
+        ("[push]\nlnes = 4", ":2: unknown key 'lnes'; did you mean 'lanes'?"),
+        ("[push]\nhelp = true", ":2: unknown key 'help'"), ("[serve]\nconfig = 'x'", ":2: unknown key 'config'"),
+        ("[push]\nquiet = 'yes'", ":2: 'quiet' takes true or false"),
+        ("[push]\nlanes = true", ":2: 'lanes' takes a text in quotes, or a number"),
+        ("[push]\nname = ['a']", ":2: 'name' takes a text in quotes, or a number"),
+        ("[serve]\nlisten = true", ":2: 'listen' takes a text in quotes, or several between [ and ]"),
+        ("[push]\nname = \"a\\u0000b\"", ":2: 'name' has a NUL in it"),
+        ("[push]\ndigest = 'sha1'", ":2: unknown value 'sha1' for digest; choose xxh128, sha256"),
+        ("[serve]\n\nquota = 'much'", ":3: quota: 'much' is not a size; write it like 500, 64K, 1.5G or 10MB"),
+        ("[push]\nretry-for = -5", ":2: retry-for: '-5' is not a duration; write it like 500ms, 20s, 5m, 2h or 7d"),
+        ("[remote.home]", ":1: the remote 'home' has no address"),
+        ("[remote.home]\naddress = 5", ":2: the address is not a server; give \"HOST[:PORT][/FOLDER]\""),
+        ("[remote.home]\naddress = 'a:b:c'", ":2: the address is not a server; give \"HOST[:PORT][/FOLDER]\""),
+        ("[remote.home]\naddress = 'h'\nadress = 'x'", ":3: unknown key 'adress'; did you mean 'address'?"),
+        ("[remote.\"a b\"]\naddress = 'h'", ":1: 'a b' cannot be the name of a remote; take letters, digits, - and _"),
+        ("[remote.a.b]\naddress = 'h'", ":1: 'a.b' cannot be the name of a remote; take letters, digits, - and _"),
+        ("[remote.unix]", ":1: 'unix' cannot be the name of a remote; take letters, digits, - and _"),
+        ("[remote.\"\u{1B}[2J\"]", ":1: '\\u{1b}[2J' cannot be the name of a remote; take letters, digits, - and _"),
+    ]) func refuses(_ text: String, message: String) {
+        // A control character cannot stand in a document; what comes from an escape can.
+        let text = text.replacing("\u{1B}", with: "\\u001b")
+        let fault = #expect(throws: ConfigurationFault.self) { try Self.read(text) }
+        #expect(fault?.message == "/etc/c.toml" + message)
+    }
+
+    /// Whatever a command can be told by its flags it can be told by a file.
+    @Test(arguments: CommandsTests.flags) func everyFlagCanBeSet(_ command: Command, _ flag: Flag) throws {
+        guard command.hasSettings, flag.reach == .environmentAndFiles else { return }
+        let value = flag.choices?.last ?? (flag.value == .duration || flag.value == .size ? "7" : "x")
+        let text =
+            "[\(command.name.replacing(" ", with: "."))]\n\(flag.name) = \(flag.isSwitch ? "true" : "'\(value)'")"
+        let settings = try Self.read(text).settings(of: command)
+        #expect(settings[flag.name]?.values == [flag.isSwitch ? "true" : flag.value.isPath ? "/etc/x" : value])
+    }
+}

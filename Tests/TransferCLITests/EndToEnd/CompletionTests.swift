@@ -1,0 +1,90 @@
+import Testing
+import TransferTestSupport
+
+@testable import TransferCLI
+
+/// The completions, evaluated by real shells.
+@Suite(.ownThreads) struct CompletionTests {
+    private let home: TemporaryDirectory
+
+    init() throws {
+        home = try TemporaryDirectory()
+        for name in ["here", "here/folder", "config", "config/transfer"] { try makeDirectory(home.path(name)) }
+        for name in ["photo.png", "photo 2.png"] { try writeFile(home.path("here/\(name)"), []) }
+        try writeFile(
+            home.path("config/transfer/config.toml"), "[remote.home]\naddress='h'\n[remote.nas]\naddress='n'\n".utf8)
+    }
+
+    @Test(.enabled(if: CompletionShell.bash.isInstalled, "bash is not installed")) func bash() throws {
+        try check(.bash)
+    }
+
+    @Test(.enabled(if: CompletionShell.zsh.isInstalled, "zsh is not installed")) func zsh() throws {
+        try check(.zsh)
+    }
+
+    @Test(.enabled(if: CompletionShell.fish.isInstalled, "fish is not installed")) func fish() throws {
+        try check(.fish)
+    }
+
+    /// Lines, and all that is offered at their ends.
+    private static let lines: [(line: String, offers: [String])] = [
+        ("transfer psu", []), ("transfer pus", ["push"]), ("transfer ", CommandTree.words(after: "").map(\.text)),
+        ("transfer access ", ["add", "list", "pair", "remove", "token"]),
+        ("transfer access token ", ["create", "list", "revoke"]), ("transfer access token cr", ["create"]),
+        ("transfer access token create --exp", ["--expires"]), ("transfer push --dig", ["--digest"]),
+        ("transfer push --digest ", ["sha256", "xxh128"]), ("transfer push --quiet --digest s", ["sha256"]),
+        ("transfer push --to ", ["home", "nas"]), ("transfer push --to h", ["home"]),
+        ("transfer push photo.png --to n", ["nas"]), ("transfer remote remove ", ["home", "nas"]),
+        ("transfer push --name ", []), ("transfer key ", ["new", "show"]),
+        ("transfer completions ", ["bash", "fish", "zsh"]), ("transfer completions z", ["zsh"]),
+        ("transfer help access to", ["token"]), ("transfer help pus", ["push"]), ("transfer help push ", []),
+        ("transfer config show pus", ["push"]), ("transfer config show push --digest s", ["sha256"]),
+    ]
+
+    private func check(_ shell: CompletionShell) throws {
+        for (line, offers) in Self.lines {
+            #expect(try shell.offers(line, in: home) == offers.sorted(), "\(shell.name): '\(line)'")
+        }
+        // Paths, with what each shell puts around them.
+        let photo = try shell.offers("transfer push --quiet ph", in: home)
+        #expect(photo.count == 2 && photo.contains("photo.png"), "\(photo)")
+        let folder = try shell.offers("transfer serve --dir f", in: home)
+        #expect(folder.count == 1 && folder[0].hasPrefix("folder"), "\(folder)")
+        #expect(try shell.offers("transfer serve --dir p", in: home) == [])
+        let flags = try shell.offers("transfer push -", in: home)
+        for flag in Commands.push.flags { #expect(flags.contains(flag.spelling), "\(flag.spelling)") }
+        // What is behind a sign is completed alone, or with what stands before it.
+        for (line, value) in [
+            ("transfer push --digest=s", "sha256"), ("transfer push --to=h", "home"),
+            ("transfer serve --dir=f", "folder"),
+            ("transfer serve --config=photo.", "photo.png"),
+        ] {
+            let offers = try shell.offers(line, in: home)
+            #expect(offers.count == 1 && offers[0].contains(value), "\(line): \(offers)")
+        }
+    }
+
+    @Test(.enabled(if: CompletionShell.bash.isInstalled, "bash is not installed")) func bashTakesSignsApart() throws {
+        for (line, offers) in [
+            ("transfer push --digest=", ["sha256", "xxh128"]), ("transfer push --to=", ["home", "nas"]),
+            ("transfer push --to home: phot", ["photo 2.png", "photo.png"]), ("transfer push -- -", []),
+            ("transfer trust list ", []),
+        ] {
+            #expect(try CompletionShell.bash.offers(line, in: home) == offers, "\(line)")
+        }
+        try writeFile(home.path("here/a:b"), [])
+        #expect(try CompletionShell.bash.offers("transfer push a:", in: home) == ["b"])
+    }
+
+    /// A shell reads it at every start, or at the first tab.
+    @Test(arguments: Shell.allCases) func everyFlagIsInTheScript(_ shell: Shell) {
+        let script = shell.completions
+        for command in Commands.all {
+            for flag in command.flags {
+                #expect(script.contains(shell == .fish ? "-l \(flag.name)" : flag.spelling))
+            }
+        }
+        #expect(script.hasSuffix("\n") && !script.hasSuffix("\n\n"))
+    }
+}

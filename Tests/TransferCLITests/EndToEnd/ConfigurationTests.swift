@@ -1,0 +1,119 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// Settings from files and from the environment, with the real program.
+@Suite(.ownThreads) struct ConfigurationTests {
+    private let home: TemporaryDirectory
+    private var surroundings = Surroundings()
+
+    init() throws {
+        home = try TemporaryDirectory()
+        try makeDirectory(home.path("config"))
+        try makeDirectory(home.path("config/transfer"))
+        surroundings.environment["XDG_CONFIG_HOME"] = home.path("config")
+    }
+
+    private var file: String { home.path("config/transfer/config.toml") }
+
+    private func write(_ text: String) throws { try writeFile(file, text.utf8) }
+
+    @Test func aServerHasAFileOfItsOwn() throws {
+        try writeFile(
+            home.path("serve.toml"),
+            "[serve]\ndir = 'in'\nlisten = ['127.0.0.1:0']\nplaintext = true\nmax-upload = 3\n".utf8)
+        try write("[serve]\nplaintext = false\nlog-format = 'json'\n")
+        let server = try Program(["serve", "--config", home.path("serve.toml"), "--no-log-format"], surroundings)
+        let address = try RunningServer.address(server)
+        let push = try Finished(["push", "--text", "long", "--plaintext", "--to", address], surroundings)
+        #expect(push.end == .exited(1) && push.errors.contains("uploadTooLarge"), "\(push.errors)")
+        #expect(
+            try Finished(["push", "--text", "abc", "--plaintext", "--to", address], surroundings).end == .exited(0))
+        // A path counts from the folder of the file.
+        #expect(files(below: home.path("in")).contains("text.txt"))
+        server.signal(SIGTERM)
+        #expect(try server.wait() == .exited(0))
+    }
+
+    @Test func aPushIsSetUpByEnvironmentAndFile() throws {
+        let server = try RunningServer()
+        try write("[push]\nplaintext = true\nname = 'from-file'\njson = true\nto = '\(server.address)/f'\n")
+        let push = try Finished(["push", "--text", "x"], surroundings)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(try push.object()["storedPath"] == "f/from-file")
+        var environment = surroundings
+        environment.environment["TRANSFER_PUSH_NAME"] = "from-environment"
+        environment.environment["TRANSFER_PUSH_JSON"] = "false"
+        let other = try Finished(["push", "--text", "x"], environment)
+        #expect(other.end == .exited(0) && !other.output.hasPrefix("{"))
+        #expect(server.visibleFiles == ["f/from-environment", "f/from-file"])
+    }
+
+    @Test func showTellsWhereEverythingComesFrom() throws {
+        try write("[push]\nlanes = 3\nto = 'home'\n[remote.home]\naddress = 'h:1'\nplaintext = true\n")
+        var surroundings = surroundings
+        surroundings.environment["TRANSFER_PUSH_DIGEST"] = "sha256"
+        let code = "transfer://h#code=pair_01234567_01234567012345670123456701234567"
+        surroundings.environment["TRANSFER_PUSH_NAME"] = code
+        let show = try Finished(["config", "show", "push", "--quiet"], surroundings)
+        #expect(show.end == .exited(0) && show.errors == "")
+        for (text, origin) in [
+            ("lanes = \"3\"", "\(file):2"), ("to = \"home\"", "\(file):3"),
+            ("plaintext = true", "remote home, \(file):6"),
+            ("digest = \"sha256\"", "TRANSFER_PUSH_DIGEST"), ("quiet = true", "command line"),
+            ("compress = \"auto\"", "default"), ("# receipts", "not set"),
+            ("name = \"(secret)\"", "TRANSFER_PUSH_NAME"),
+        ] {
+            #expect(show.lines.contains { $0.hasPrefix(text + " ") && $0.hasSuffix("  # \(origin)") }, "\(text)")
+        }
+        // What is printed can be a file.
+        try write(show.output)
+        #expect(
+            try Finished(["config", "show"], Surroundings(environment: ["XDG_CONFIG_HOME": home.path("config")])).end
+                == .exited(0))
+    }
+
+    @Test func showHasJSON() throws {
+        try write("[serve]\nlisten = ['a:1', 'b:2']\n")
+        let show = try Finished(["config", "show", "--json"], surroundings)
+        let listen = "{\"command\":\"serve\",\"flag\":\"listen\",\"value\":[\"a:1\",\"b:2\"],"
+        #expect(show.output.contains("\(listen)\"origin\":\"file\",\"file\":\"\(file)\",\"line\":2}\n"))
+        #expect(
+            show.output.contains("{\"command\":\"push\",\"flag\":\"quiet\",\"value\":false,\"origin\":\"default\"}\n"))
+    }
+
+    @Test(arguments: [
+        ("[push]\nlnes = 2\n", ":2: unknown key 'lnes'; did you mean 'lanes'?"),
+        ("[push]\n\nlanes\n", ":3:6: '=' is missing"),
+    ])
+    func whatIsWrongIsNamed(_ text: String, message: String) throws {
+        try write(text)
+        for arguments in [["push", "x"], ["serve"], ["config", "show"]] {
+            let finished = try Finished(arguments, surroundings)
+            #expect(finished.end == .exited(2) && finished.errors.hasPrefix("transfer: \(file)\(message)\n"))
+        }
+        for arguments in [["push", "--help"], ["help", "push"], ["trust", "list"], ["--version"]] {
+            #expect(try Finished(arguments, surroundings).end == .exited(0))
+        }
+    }
+
+    /// Whoever may push could set up the server.
+    @Test func noServerIsSetUpByItsClients() throws {
+        try write("[serve]\nopen = true\n")
+        let serve = try Finished(["serve", "--dir", home.path("config"), "--listen", "127.0.0.1:0"], surroundings)
+        #expect(serve.end == .exited(2) && serve.errors.contains("is in the directory that clients write to; move it"))
+    }
+
+    /// As services have it that want none.
+    @Test func aHomeMayBeNoFolder() throws {
+        let finished = try Finished(["config", "show", "push"], Surroundings(environment: ["HOME": "/dev/null"]))
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+    }
+
+    @Test func aFileMustBeAFile() throws {
+        try makeDirectory(file)
+        let push = try Finished(["push", "x"], surroundings)
+        #expect(
+            push.end == .exited(2) && push.errors.hasPrefix("transfer: \(file): cannot be read: "), "\(push.errors)")
+    }
+}
