@@ -63,6 +63,20 @@ public struct ClientConfiguration: Sendable {
     /// progress. The first connection of a push is tried once.
     public var retryFor = 60.0
 
+    /// How often an upload is sent again, at most, when the server's result says that it may help, such as `busy`.
+    public var retries = 4
+
+    /// Bytes a second that all connections together send, encryption not counted; nothing for as many as there can be. Less
+    /// than `leastBandwidth` counts as that.
+    public var bandwidth: UInt64?
+
+    /// Below this, a server would take one of many connections for dead: 16 of them share 16 KiB, and by default servers
+    /// want 1 KiB a second of each.
+    public static let leastBandwidth: UInt64 = 16 << 10
+
+    /// What is sent of files that are named and of directories.
+    public var selection = Selection()
+
     /// Seconds for connecting and the handshake together.
     public var handshakeTimeout = 10.0
 
@@ -87,7 +101,4 @@ public struct ClientConfiguration: Sendable {
 
     /// Cores of this machine.
     static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-
-    /// How often one upload is tried again after a result that says that it may help.
-    static let mostAttempts = 5
 }

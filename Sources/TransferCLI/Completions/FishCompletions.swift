@@ -84,7 +84,7 @@ enum FishCompletions {
         case .file: " -r -F"
         case .folder:
             " -x -a '(__fish_complete_directories (string replace -r -- \"^-[^=]*=\" \"\" (commandline -ct)) \"\")'"
-        case .server, .remote: " -x -a '(transfer remote list --names 2>/dev/null)'"
+        case .server, .remote: " -x -a '(transfer remote list --names --no-json 2>/dev/null)'"
         case .oneOf(let choices): " -x -a \(quoted(choices.joined(separator: " ")))"
         }
     }

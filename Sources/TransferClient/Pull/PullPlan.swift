@@ -102,7 +102,7 @@ final class PullPlan: RequestPlan {
     /// A file did not come: it is asked for again where that can help, and otherwise reported.
     func retry(_ file: PullFile, _ failure: LocalFailure) {
         file.attempts += 1
-        guard failure.code.isRetryable, file.attempts < ClientConfiguration.mostAttempts else {
+        guard failure.code.isRetryable, file.attempts <= context.configuration.retries else {
             return report(file.report(failure.code, failure.message))
         }
         file.mustStartAnew = file.mustStartAnew || failure.code == .digestMismatch

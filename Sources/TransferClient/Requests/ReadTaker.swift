@@ -81,7 +81,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         content = nil
         guard failure == nil else { return queue.answered() }
         attempts += 1
-        guard outcome.code.isRetryable, passed == 0, attempts < ClientConfiguration.mostAttempts else {
+        guard outcome.code.isRetryable, passed == 0, attempts <= context.configuration.retries else {
             _ = reject(outcome.code, outcome.message)
             return queue.answered()
         }

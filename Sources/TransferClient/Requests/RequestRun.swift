@@ -81,7 +81,8 @@ actor RequestRun {
     }
 
     private var mayHelp: Bool {
-        hasConnected && !isOver && !isCancelled && helpers + 1 < context.configuration.laneAllowance().lanes(after: .now - started)
+        hasConnected && !isOver && !isCancelled
+            && helpers + 1 < context.configuration.laneAllowance().lanes(after: .now - started)
             && losses < Self.mostLosses
     }
 

@@ -27,7 +27,7 @@ struct PullCommand {
     func run() async -> ExitCode {
         let reporter = PullReporter(output)
         do throws(PushFailure) {
-            let refreshing = output.showsProgress ? Task { await refresh(reporter) } : nil
+            let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
             let events = try await access.client(reporter).pull(paths, to: directory)
             Interruption.watch { events.cancel() }

@@ -1,12 +1,20 @@
 internal import TransferClient
 
-/// How far a pull is, on the line that shows how far a push is.
+/// How far a pull is, as that of a push is shown.
 struct PullProgress {
-    private var line = LiveLine()
+    private var shown: any PushProgress
 
-    mutating func update(_ event: PullEvent) { line.update(event.asPush) }
+    /// - Returns: nothing where nothing is shown.
+    init?(_ style: ProgressStyle) {
+        guard let progress = style.makeProgress() else { return nil }
+        shown = progress
+    }
 
-    mutating func refresh() { line.refresh() }
+    mutating func update(_ event: PullEvent) { shown.update(event.asPush) }
 
-    mutating func clear() { line.clear() }
+    mutating func refresh() { shown.refresh() }
+
+    mutating func clear() { shown.clear() }
+
+    mutating func finish() { shown.finish() }
 }

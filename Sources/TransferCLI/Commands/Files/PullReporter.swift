@@ -17,7 +17,7 @@ actor PullReporter: Asker {
 
     init(_ output: PushOutput) {
         self.output = output
-        progress = output.showsProgress ? PullProgress() : nil
+        progress = PullProgress(output.progress)
     }
 
     /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
@@ -55,7 +55,7 @@ actor PullReporter: Asker {
     ///
     /// - Parameter failure: what ended the pull early.
     func finish(_ failure: PushFailure?) -> ExitCode {
-        progress?.clear()
+        progress?.finish()
         progress = nil
         tally.isOutputLost = printer.finish() != .success
         if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
