@@ -104,6 +104,11 @@ package actor Server {
         for session in sessions.values { Task(executorPreference: session.loop) { await session.stop() } }
     }
 
+    /// Returns when every loop has done what it had to do until now.
+    package func visitLoops() async {
+        for loop in loops { await Task(executorPreference: loop) {}.value }
+    }
+
     /// Connections that are open.
     package var connectionCount: Int { sessions.count }
 }

@@ -100,11 +100,21 @@ struct ServeCommand {
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         do throws(ServerError) {
             access.configure(&configuration)
-            try await ServerLifetime(Server(configuration, log: log)).run { access.printInvitation() }
+            let notifier = try Self.notifier()
+            try await ServerLifetime(Server(configuration, log: log), notifier).run { access.printInvitation() }
             return .success
         } catch {
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
+        }
+    }
+
+    /// A manager that waits for a message would end a server that cannot send it, some time; it is better told at once.
+    private static func notifier() throws(ServerError) -> ServiceNotifier? {
+        do throws(SystemError) {
+            return try ServiceNotifier(Environment.value(of:))
+        } catch {
+            throw ServerError("Cannot reach the service manager, which NOTIFY_SOCKET names: \(error.reason).")
         }
     }
 
@@ -128,53 +138,5 @@ extension ParsedArguments {
         let seconds = try duration(name)
         guard seconds > 0 else { throw error("\(source(of: name)) must be more than zero") }
         return .seconds(seconds)
-    }
-}
-
-/// Watches for the signals that end a server. Lives on the server's first loop.
-private actor ServerLifetime {
-    nonisolated let unownedExecutor: UnownedSerialExecutor
-    private let server: Server
-    private let loop: EventLoop
-    private var arrived: Signal?
-    private var isOver = false
-
-    init(_ server: Server) {
-        self.server = server
-        loop = server.loop
-        unownedExecutor = loop.asUnownedSerialExecutor()
-    }
-
-    /// Serves until the first signal, which lets running uploads finish; the second ends them.
-    ///
-    /// - Parameter whenListening: called when clients can connect.
-    func run(_ whenListening: () -> Void) async throws(ServerError) {
-        // Before anything is accepted: a crowd of connections may take every descriptor that there is.
-        let signals = try makeSignals()
-        defer { signals.close() }
-        try await server.start()
-        whenListening()
-        arrived = signals.arrived
-        await signals.arrived.wait()
-        Task(executorPreference: loop) { await self.shutDown() }
-        while true {
-            await signals.arrived.wait()
-            if isOver { break }
-            await server.stopSessions()
-        }
-    }
-
-    private func makeSignals() throws(ServerError) -> ExitSignals {
-        do throws(SystemError) {
-            return try ExitSignals(loop: loop)
-        } catch {
-            throw ServerError("Cannot wait for signals: \(error).")
-        }
-    }
-
-    private func shutDown() async {
-        await server.shutDown()
-        isOver = true
-        arrived?.fire()
     }
 }

@@ -1,0 +1,68 @@
+internal import TransferIO
+private import TransferProtocol
+internal import TransferServer
+private import TransferSystem
+
+/// Watches for the signals that end a server, and tells the service manager how it is. Lives on the server's first loop.
+actor ServerLifetime {
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    private let server: Server
+    private let notifier: ServiceNotifier?
+    private let loop: EventLoop
+    private var arrived: Signal?
+    private var isOver = false
+
+    init(_ server: Server, _ notifier: ServiceNotifier?) {
+        self.server = server
+        self.notifier = notifier
+        loop = server.loop
+        unownedExecutor = loop.asUnownedSerialExecutor()
+    }
+
+    /// Serves until the first signal, which lets running uploads finish; the second ends them.
+    ///
+    /// - Parameter whenListening: called when clients can connect.
+    func run(_ whenListening: () -> Void) async throws(ServerError) {
+        // Before anything is accepted: a crowd of connections may take every descriptor that there is.
+        let signals = try makeSignals()
+        defer { signals.close() }
+        let endpoints = try await server.start()
+        whenListening()
+        notifier?.ready("Listening on \(endpoints.map { $0.description.escapedForDisplay }.joined(separator: ", "))")
+        if let interval = notifier?.watchdogInterval {
+            Task(executorPreference: loop) { await self.calmWatchdog(every: interval) }
+        }
+        arrived = signals.arrived
+        await signals.arrived.wait()
+        notifier?.stopping("Letting running uploads finish")
+        Task(executorPreference: loop) { await self.shutDown() }
+        while true {
+            await signals.arrived.wait()
+            if isOver { break }
+            await server.stopSessions()
+        }
+    }
+
+    private func makeSignals() throws(ServerError) -> ExitSignals {
+        do throws(SystemError) {
+            return try ExitSignals(loop: loop)
+        } catch {
+            throw ServerError("Cannot wait for signals: \(error).")
+        }
+    }
+
+    private func shutDown() async {
+        await server.shutDown()
+        isOver = true
+        arrived?.fire()
+    }
+
+    /// A server with a loop that doesn't answer serves nobody who is on it.
+    private func calmWatchdog(every interval: Int64) async {
+        while !isOver {
+            await server.visitLoops()
+            notifier?.alive()
+            await loop.sleep(nanoseconds: interval)
+        }
+    }
+}
