@@ -61,6 +61,7 @@ struct Transfer {
         case Commands.configShow.name: return try ConfigShowCommand(arguments, Environment.sources).run()
         case Commands.man.name: return try ManCommand(arguments).run()
         case Commands.completions.name: return try CompletionsCommand(arguments).run()
+        case Commands.status.name: return try StatusCommand(arguments).run()
         case Commands.verify.name: return try await VerifyCommand(arguments).run()
         default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }

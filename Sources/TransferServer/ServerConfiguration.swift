@@ -101,6 +101,9 @@ package struct ServerConfiguration: Sendable {
     /// a process that does nothing else.
     package var isConfined = false
 
+    /// Whether programs of the same user on this machine may ask what the server does: see `StatusSocket`.
+    package var tellsStatus = false
+
     /// Threads that run event loops; a session stays on its loop for life.
     package var loops = 2
 

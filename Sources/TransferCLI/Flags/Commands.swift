@@ -20,7 +20,7 @@ enum Commands {
     static let all =
         [serve, push, key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
-        + [receiptVerify, receiptShow, verify]
+        + [receiptVerify, receiptShow, verify, status]
         + [remoteAdd, remoteList, remoteRemove, configShow, completions, man, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.

@@ -51,6 +51,7 @@ struct ServeCommand {
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
         configuration.isConfined = true
+        configuration.tellsStatus = true
         configuration.agent = "transfer/\(transferVersion)"
         self.configuration = configuration
         log = Log(
