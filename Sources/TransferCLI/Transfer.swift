@@ -8,7 +8,8 @@ struct Transfer {
     /// on it, and the commands rely on those that they have blocked.
     static func main() {
         StandardStream.occupyClosed()
-        ExitSignals.block()
+        // A server reads its files again at SIGHUP; other commands end, as everybody expects.
+        ExitSignals.block(hangUp: CommandLine.arguments.dropFirst().first == Commands.serve.name)
         // Not exit(3): OpenSSL would free its tables while other threads still give back what they have of it. Nothing is
         // left to be flushed.
         Task.detached { _exit(await execute().rawValue) }

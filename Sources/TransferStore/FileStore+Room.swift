@@ -21,6 +21,12 @@ extension FileStore {
         return isFreeTooMuch || isTotalTooMuch ? nil : Room(free: free, total: total)
     }
 
+    /// Holds to other limits from now on, as far as that can change: not whether there is a quota, and nothing where there
+    /// were no limits.
+    ///
+    /// - Returns: those that hold now.
+    package func change(_ limits: SpaceLimits) -> SpaceLimits { space?.change(limits) ?? SpaceLimits() }
+
     /// Bytes that count against the quota, and the quota; nothing without one.
     package var quota: (used: UInt64, limit: UInt64)? { space?.quota.map { ($0.used, $0.currentLimit) } }
 }

@@ -1,7 +1,7 @@
 private import Glibc
 private import TransferIO
 private import TransferProtocol
-private import TransferServer
+internal import TransferServer
 private import TransferStore
 private import TransferSystem
 
@@ -14,9 +14,11 @@ struct ServeCommand {
     /// Descriptors that the server has for itself: streams, loops, listeners, the directory, the catalog.
     private static let ownDescriptors = 32
 
-    private let configuration: ServerConfiguration
+    let configuration: ServerConfiguration
+    let logFormat: Log.Format
+    let logLevel: LogEvent.Level
+    private let arguments: ParsedArguments
     private let access: ServeAccess
-    private let log: Log
 
     /// - Throws: `UsageError` for values that a server cannot work with.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -53,10 +55,19 @@ struct ServeCommand {
         configuration.isConfined = true
         configuration.tellsStatus = true
         configuration.agent = "transfer/\(transferVersion)"
+        configuration.rereadFiles = Self.configurationFiles(arguments)
         self.configuration = configuration
-        log = Log(
-            format: arguments.string("log-format") == "json" ? .json : .text,
-            level: arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info)
+        self.arguments = arguments
+        logFormat = arguments.string("log-format") == "json" ? .json : .text
+        logLevel = arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info
+    }
+
+    /// What the user keeps beside their own file, as their key, is none of a server's business.
+    private static func configurationFiles(_ arguments: ParsedArguments) -> [ServerConfiguration.RereadFile] {
+        var files: [ServerConfiguration.RereadFile] = []
+        if let named = arguments.string(Flag.config.name) { files.append(.init(named, isReplaceable: true)) }
+        if let own = Environment.configurationFile { files.append(.init(own, isReplaceable: false)) }
+        return files
     }
 
     /// Clients must not be able to change what the server does.
@@ -102,7 +113,8 @@ struct ServeCommand {
         do throws(ServerError) {
             access.configure(&configuration)
             let notifier = try Self.notifier()
-            try await ServerLifetime(Server(configuration, log: log), notifier).run { access.printInvitation() }
+            let server = try Server(configuration, log: Log(format: logFormat, level: logLevel))
+            try await ServerLifetime(server, notifier, ServeReload(arguments, access)).run { access.printInvitation() }
             return .success
         } catch {
             StandardStream.error.write("transfer: \(error.message)\n")

@@ -8,12 +8,18 @@ actor ServerLifetime {
     nonisolated let unownedExecutor: UnownedSerialExecutor
     private let server: Server
     private let notifier: ServiceNotifier?
+    private let reload: ServeReload
     private let loop: EventLoop
     private var arrived: Signal?
+    /// Fires when files are to be read again.
+    private var requests: Signal?
     private var isOver = false
+    private var isStopping = false
 
-    init(_ server: Server, _ notifier: ServiceNotifier?) {
+    /// - Parameter reload: reads files again when a signal asks for it.
+    init(_ server: Server, _ notifier: ServiceNotifier?, _ reload: ServeReload) {
         self.server = server
+        self.reload = reload
         self.notifier = notifier
         loop = server.loop
         unownedExecutor = loop.asUnownedSerialExecutor()
@@ -28,12 +34,16 @@ actor ServerLifetime {
         defer { signals.close() }
         let endpoints = try await server.start()
         whenListening()
-        notifier?.ready("Listening on \(endpoints.map { $0.description.escapedForDisplay }.joined(separator: ", "))")
+        let status = "Listening on \(endpoints.map { $0.description.escapedForDisplay }.joined(separator: ", "))"
+        notifier?.ready(status)
         if let interval = notifier?.watchdogInterval {
             Task(executorPreference: loop) { await self.calmWatchdog(every: interval) }
         }
         arrived = signals.arrived
+        requests = signals.reload
+        Task(executorPreference: loop) { await self.reloadWhenAsked(status) }
         await signals.arrived.wait()
+        isStopping = true
         notifier?.stopping("Letting running uploads finish")
         Task(executorPreference: loop) { await self.shutDown() }
         while true {
@@ -45,9 +55,20 @@ actor ServerLifetime {
 
     private func makeSignals() throws(ServerError) -> ExitSignals {
         do throws(SystemError) {
-            return try ExitSignals(loop: loop)
+            return try ExitSignals(loop: loop, hangUp: true)
         } catch {
             throw ServerError("Cannot wait for signals: \(error).")
+        }
+    }
+
+    /// - Parameter status: for when all is as it was.
+    private func reloadWhenAsked(_ status: String) async {
+        while let requests {
+            await requests.wait()
+            guard !isStopping else { return }
+            notifier?.reloading()
+            await reload.run(server)
+            if !isStopping { notifier?.ready(status) }
         }
     }
 
