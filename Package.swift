@@ -44,6 +44,7 @@ let package = Package(
         .systemLibrary(name: "CXXHash"),
         .systemLibrary(name: "COpenSSL"),
         .systemLibrary(name: "CQREncode"),
+        .systemLibrary(name: "CIPSecMB"),
         .systemLibrary(name: "CSQLite"),
 
         library("TransferProtocol"),
@@ -54,7 +55,7 @@ let package = Package(
         library(
             "TransferAccess",
             uses: ["TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL", "CLinux", "CQREncode"]),
-        library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL"]),
+        library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
         library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
         library(

@@ -224,6 +224,31 @@ def receipts(body: bytes) -> Iterator[bytes]:
         fields = fields[3 + length :]
 
 
+PATTERNS = [
+    ["*.jpg", "a.jpg", "a/b.jpg"], ["**/a", "a", "b/a", "b/c/a", "ba"], ["a/**/b", "a/b", "a/c/d/b"], ["a/**", "a/b/c"],
+    ["a**b", "acb", "a/b"], ["?a*", "bac", "/a"], ["[a-c!]]x", "bx"], ["[!a-c]", "d"], ["\\*[a", "*[a"], ["**", "a/b"],
+    ["*a*a*a*a*b", "aaaaaaaaaa"], ["照?", "照片"], ["**/**/a/", "x/a/"], ["[]-a]", "]"], ["***/", "a/"],
+]
+
+IGNORED = [
+    ["*.o\n!keep.o\n", "a.o", "keep.o", "d/keep.o"], ["# a\n\\#a\n\\!b", "#a", "!b"],
+    ["/a/\nb/c\n", "a", "x/b/c", "b/c"],
+    ["a  \nb\\ \n", "a", "b "], ["a\r\n!a", "a"], ["!\n/\n//\n", "a"], ["**/x/\n", "x", "a/x"],
+]
+
+MANIFESTS = [
+    '{"path":"a.jpg","name":"b","folder":"c/d","kind":"picture"}', '[1,-2.5e+3,true,false,null,{"a":[]}]',
+    '"\\u00e9\\ud83c\\udf89\\n\\/"', '{"a":1,"a":2}', '"\\ud800"', "[[[[[[[[[[", "01", ' { "a" : "b" , "c" : [ ] } ',
+]
+
+PICTURES = [
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xe0\x08\2\0\0\0", b"GIF89a\x40\1\xf0\0\xf7\0\0",
+    b"\xff\xd8\xff\xe0\0\4\1\2\xff\xff\xc4\0\3\x09\xff\xc2\0\x11\x08\4\x38\7\x80\3",
+    b"RIFF\0\0\0\0WEBPVP8 " + bytes(7) + b"\x9d\1\x2a\x80\x42\xe0\x41",
+    b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f\x7f\xc2\x77\0", b"RIFF\0\0\0\0WEBPVP8X\x0a" + bytes(7) + b"\x7f\2\0\xdf\1\0",
+]
+
+
 def keep(target: str, content: bytes) -> None:
     """Writes a seed, once for each content."""
     (SEEDS / target).mkdir(parents=True, exist_ok=True)
@@ -320,6 +345,18 @@ def record_access(transfer: Path, directory: Path) -> None:
         keep("links", link.encode() + b"\0")
 
 
+def make_batches() -> None:
+    """Patterns with paths, ignore files, manifests, and pictures."""
+    for texts in PATTERNS:
+        keep("batches", b"\0" + b"".join(text.encode() + b"\0" for text in texts))
+    for texts in IGNORED:
+        keep("batches", b"\x01" + b"".join(text.encode() + b"\0" for text in texts))
+    for text in MANIFESTS:
+        keep("batches", b"\x02" + text.encode())
+    for front in PICTURES:
+        keep("batches", b"\x03" + front)
+
+
 def record_tls(transfer: Path, directory: Path) -> None:
     """What both sides of an encrypted conversation say, and the list of servers afterwards."""
     listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
@@ -362,6 +399,7 @@ def main() -> None:
         keep("tls", bytes(numbers))
     for number, paths in enumerate(PATHS):
         keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
+    make_batches()
     for task, texts in ARGUMENTS:
         keep("arguments", bytes([task]) + b"".join(text.encode() + b"\0" for text in texts))
     # Every function code in the order in which they make sense, with answers between them.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sees to it that a build finds what it needs: Swift, a C++ toolchain to link with, and the C libraries with their
 # static archives. Asks the compiler rather than the package manager, so that a library from anywhere counts, and
-# leaves the package manager alone when nothing is missing. ISA-L makes compression faster and nothing needs it: where
-# it cannot be had, a line says so.
+# leaves the package manager alone when nothing is missing. Some libraries are for more speed or comfort and nothing needs
+# them: where one cannot be had, a line says so.
 #
 #   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
 #   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
@@ -57,23 +57,60 @@ sqlite_source='#include <sqlite3.h>
 #endif
 int main() { return sqlite3_libversion_number() == 0; }'
 
-# The header is all that a build takes. The sources use it on x86-64 only.
-isal_source='#include <isa-l/igzip_lib.h>
-int main() { return sizeof(isal_zstream) == 0; }'
-
 has_toolchain() { links <<<"$toolchain_source"; }
 has_zlib() { links -l:libz.a <<<"$zlib_source"; }
 has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libssl.a -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
 has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
 
-# The header is all that a build takes; without it there are no QR codes.
+# What follows is opened at run time and not needed; its header is all that a build takes.
+isal_source='#include <isa-l/igzip_lib.h>
+int main() { return sizeof(isal_zstream) == 0; }'
+
+ipsec_mb_source='#include <intel-ipsec-mb.h>
+int main() { return sizeof(gcm_key_data) == 0; }'
+
 qrencode_source='#include <qrencode.h>
 int main() { return sizeof(QRcode) == 0; }'
 
-is_qrencode_missing() { ! links <<<"$qrencode_source"; }
+is_x86_64() { [[ $(uname -m) == x86_64 ]]; }
+lacks_isal() { is_x86_64 && ! links <<<"$isal_source"; }
+lacks_ipsec_mb() { is_x86_64 && ! links <<<"$ipsec_mb_source"; }
+lacks_qrencode() { ! links <<<"$qrencode_source"; }
 
-is_isal_missing() { [[ $(uname -m) == x86_64 ]] && ! links <<<"$isal_source"; }
+# Sets `unneeded` to the names of what is not there and not needed.
+find_unneeded() {
+    unneeded=()
+    local name
+    for name in isal ipsec_mb qrencode; do
+        if "lacks_$name"; then unneeded+=("$name"); fi
+    done
+}
+
+describe_unneeded() {
+    case $1 in
+        isal) echo "ISA-L 2.30 or newer (isa-l/igzip_lib.h and libisal.so.2), for faster compression" ;;
+        ipsec_mb) echo "Intel's Multi-Buffer Crypto (intel-ipsec-mb.h and libIPSec_MB.so.1), for faster encryption" ;;
+        qrencode) echo "libqrencode (qrencode.h and libqrencode.so.4), for pairing links as QR codes" ;;
+    esac
+}
+
+unneeded_package() {
+    case $1 in
+        isal) echo libisal-dev ;;
+        ipsec_mb) echo libipsec-mb-dev ;;
+        qrencode) echo libqrencode-dev ;;
+    esac
+}
+
+# The packages of what is not needed, as far as there are any: not every release and relative of Debian has them all.
+unneeded_packages() {
+    local name package
+    for name in "${unneeded[@]}"; do
+        package=$(unneeded_package "$name")
+        if apt-cache show "$package" >/dev/null 2>&1; then echo "$package"; fi
+    done
+}
 
 # Sets `missing` to the names of what is not there. Without a toolchain no probe can tell anything, so all are named.
 find_missing() {
@@ -141,9 +178,6 @@ explain() {
     } >&2
 }
 
-# Not every release and relative of Debian has the package.
-is_isal_packaged() { apt-cache show libisal-dev >/dev/null 2>&1; }
-
 install_debian() {
     local as_root=() packages
     if ((EUID != 0)); then
@@ -155,26 +189,32 @@ install_debian() {
         as_root=(sudo)
     fi
     "${as_root[@]}" apt-get update
-    mapfile -t packages < <(debian_packages)
-    if is_isal_missing && is_isal_packaged; then packages+=(libisal-dev); fi
-    if is_qrencode_missing; then packages+=(libqrencode-dev); fi
+    find_unneeded
+    mapfile -t packages < <(debian_packages && unneeded_packages)
     echo "Installing: ${packages[*]}" >&2
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}"
 }
 
-# Installs ISA-L when it is all that is missing: as root, without asking anybody for a password.
-install_isal() {
-    ((EUID == 0)) || return 1
-    is_isal_packaged || apt-get update >&2 || return 1
-    is_isal_packaged || return 1
-    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends libisal-dev >&2
+# Installs what is not needed when nothing else is missing: as root, without asking anybody for a password.
+install_unneeded() {
+    local packages
+    ((EUID == 0)) || return 0
+    mapfile -t packages < <(unneeded_packages)
+    if ((${#packages[@]} < ${#unneeded[@]})); then
+        apt-get update >&2 || return 0
+        mapfile -t packages < <(unneeded_packages)
+    fi
+    ((${#packages[@]} > 0)) || return 0
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}" >&2 || return 0
+    find_unneeded
 }
 
-warn_of_isal() {
-    {
-        echo "Not there, and not needed: ISA-L 2.30 or newer (isa-l/igzip_lib.h and libisal.so.2), for faster compression."
-        if is_debian && is_isal_packaged; then echo "Install with: apt-get install libisal-dev"; fi
-    } >&2
+warn_of_unneeded() {
+    local name packages
+    for name in "${unneeded[@]}"; do echo "Not there, and not needed: $(describe_unneeded "$name")."; done
+    if ! is_debian; then return; fi
+    mapfile -t packages < <(unneeded_packages)
+    if ((${#packages[@]} > 0)); then echo "Install with: apt-get install ${packages[*]}"; fi
 }
 
 check_only=false
@@ -208,10 +248,7 @@ if ((${#missing[@]} > 0)) && ! $check_only && is_debian; then
 fi
 if ((${#missing[@]} > 0)); then explain; fi
 if ! $swift_found || ((${#missing[@]} > 0)); then exit 1; fi
-if is_isal_missing; then
-    if $check_only || ! is_debian || ! install_isal; then warn_of_isal; fi
-fi
-if is_qrencode_missing; then
-    echo "Not there, and not needed: libqrencode (qrencode.h and libqrencode.so.4), for pairing links as QR codes." >&2
-fi
+find_unneeded
+if ((${#unneeded[@]} > 0)) && ! $check_only && is_debian; then install_unneeded; fi
+if ((${#unneeded[@]} > 0)); then warn_of_unneeded >&2; fi
 if $check_only; then echo "Nothing is missing."; fi

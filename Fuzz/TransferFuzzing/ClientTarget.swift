@@ -1,13 +1,13 @@
 import TransferProtocol
 import TransferTestSupport
 
-/// Input: 1 byte (its highest bit: the rest is a stream of frames and not pairs of a function code and its argument), the
-/// rest. A function code that isn't known begins an upload, or asks about one or some.
+/// Input: 1 byte (its highest bit: the rest is a stream of frames and not pairs of a function code and its argument; the
+/// next one: the client wants receipts), the rest. A function code that isn't known begins an upload, or asks about one or some.
 enum ClientTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
         let first = input.byte()
-        var walk = ClientWalk()
+        var walk = ClientWalk(wantsReceipts: first & 0x40 != 0)
         guard first & 0x80 == 0 else { return try follow(input.rest(), &walk, seed: first) }
         while !input.isEmpty, !walk.hasEnded {
             let (code, argument) = (input.byte(), input.byte())

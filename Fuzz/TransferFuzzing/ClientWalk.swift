@@ -6,15 +6,23 @@ struct ClientWalk {
         case greeting, open, leaving, closed
     }
 
-    private var machine = ClientConnection()
+    private var machine: ClientConnection
+    private let wantsReceipts: Bool
     private var phase = Phase.greeting
     private var begun: Set<UploadID> = []
     private var asked: Set<UploadID> = []
     private var lookedUp: Set<UploadID> = []
+    /// Acknowledgements without their receipts.
+    private var owed = 0
     private var limit = Limits.unacknowledgedUploads
 
     /// Whether the connection has ended with a fault.
     private(set) var hasEnded = false
+
+    init(wantsReceipts: Bool) {
+        machine = ClientConnection(wantsReceipts: wantsReceipts)
+        self.wantsReceipts = wantsReceipts
+    }
 
     /// Begins an upload, or asks about one, where a client may.
     mutating func begin(_ id: UploadID, asks: Bool) throws(Finding) {
@@ -65,6 +73,7 @@ struct ClientWalk {
         case (_, .unknown(let ids)): lookedUp.isSuperset(of: ids) && Set(ids).count == ids.count
         case (_, .accept(let id)): begun.contains(id) && !lookedUp.contains(id)
         case (_, .have(let have)): asked.contains(have.id)
+        case (_, .receipts(let receipts)): receipts.count <= owed
         default: false
         }
     }
@@ -81,9 +90,11 @@ struct ClientWalk {
         case .goodbye: phase = .leaving
         case .result(let result):
             if result.id == .none { phase = .closed }
+            if isOwed(result) { owed += 1 }
             begun.remove(result.id)
             asked.remove(result.id)
             lookedUp.remove(result.id)
+        case .receipts(let receipts): owed -= receipts.count
         case .unknown(let ids):
             begun.subtract(ids)
             lookedUp.subtract(ids)
@@ -101,9 +112,12 @@ struct ClientWalk {
         case .result(let result):
             if result.id == .none {
                 .refused(result)
+            } else if lookedUp.contains(result.id) {
+                .known(result)
             } else {
-                lookedUp.contains(result.id) ? .known(result) : .finished(result)
+                isOwed(result) ? .acknowledged(result) : .finished(result)
             }
+        case .receipts(let receipts): .receipts(receipts)
         case .unknown(let ids): .unknown(ids)
         case .accept(let id): .accepted(id)
         case .have(let have): .found(have)
@@ -113,12 +127,19 @@ struct ClientWalk {
         }
     }
 
+    /// Whether a receipt has to follow.
+    private func isOwed(_ result: UploadResult) -> Bool {
+        wantsReceipts && result.id != .none && result.isAcknowledgement && result.receipt == nil
+            && !lookedUp.contains(result.id)
+    }
+
     private func compare() throws(Finding) {
         guard !hasEnded else { return }
         let isTaking = phase == .greeting || phase == .open
         try require(
-            machine.allowance == (isTaking ? max(0, limit - begun.count) : 0), "The allowance is \(machine.allowance).")
-        try require(machine.isSettled == begun.isEmpty, "isSettled is \(machine.isSettled).")
+            machine.allowance == (isTaking ? max(0, limit - begun.count - owed) : 0),
+            "The allowance is \(machine.allowance).")
+        try require(machine.isSettled == (begun.isEmpty && owed == 0), "isSettled is \(machine.isSettled).")
         try require(machine.lookups == lookedUp.count, "\(machine.lookups) lookups are open.")
         try require(machine.unacknowledgedLimit == limit, "The limit is \(machine.unacknowledgedLimit).")
     }

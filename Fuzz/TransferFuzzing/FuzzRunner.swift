@@ -33,6 +33,7 @@ package final class FuzzRunner {
         case .access: try AccessTarget.run(input)
         case .links: try LinkTarget.run(input)
         case .knownServers: try KnownServersTarget.run(input, in: ownDirectory())
+        case .batches: try BatchTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }
     }

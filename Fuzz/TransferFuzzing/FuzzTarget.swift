@@ -24,6 +24,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case links
     /// The client's list of servers that it knows.
     case knownServers = "known-servers"
+    /// Patterns over paths, ignore files, manifests, and the headers of pictures.
+    case batches
     /// TLS, with a peer or somebody between who says anything.
     case tls
 }

@@ -54,9 +54,11 @@ package final class Catalog: Sendable {
 
     /// Records uploads, all of them or none, over what it knew of their ids. When this returns they are as durable as it
     /// is.
-    package func record(_ entries: [CatalogEntry]) throws(CatalogError) {
+    ///
+    /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
+    package func record(_ entries: [CatalogEntry], with receipts: Receipts? = nil) throws(CatalogError) {
         guard !entries.isEmpty else { return }
-        let own = CatalogBatch(entries)
+        let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }
         // What failed waits no longer; the others try for themselves.
         defer { waiting.withLock { $0.removeAll { $0 === own } } }
@@ -113,6 +115,11 @@ package final class Catalog: Sendable {
     package func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
         if let entry = connections.arrivals.find(id) { return entry }
         return try connections.read { (reader) throws(CatalogError) in try reader.entry(for: id) }
+    }
+
+    /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
+    package func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
+        try connections.read { (reader) throws(CatalogError) in try reader.receipts(with: number) }
     }
 
     /// Calls `body` with all that it knows, in the order in which it came to know it. What is recorded meanwhile may or may

@@ -1,3 +1,5 @@
+internal import TransferProtocol
+
 /// Entries that somebody waits for, while others do for theirs.
 final class CatalogBatch: Sendable {
     let entries: [CatalogEntry]
@@ -5,8 +7,14 @@ final class CatalogBatch: Sendable {
     /// As they stand in the table of arrivals.
     let bytes: [UInt8]
 
-    init(_ entries: [CatalogEntry]) {
+    /// Those that the entries name, to be kept with them.
+    let receipts: KeptReceipts?
+
+    init(_ entries: [CatalogEntry], receipts: Receipts? = nil) {
         self.entries = entries
+        self.receipts = receipts.map { frame in
+            KeptReceipts(frame, uploads: entries.lazy.filter { $0.receipt != nil }.map(\.id))
+        }
         bytes = CatalogRecord.encode(entries)
     }
 }

@@ -5,9 +5,9 @@ internal import TransferSystem
 enum CatalogColumns {
     /// For a SELECT, after the row's number.
     static let names =
-        "id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path, sender, run, modified"
+        "id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path, sender, run, modified, receipt"
 
-    private static let count = 15
+    private static let count = 16
 
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
@@ -39,6 +39,7 @@ enum CatalogColumns {
         statement.bind(11, entry.identity?.changed)
         statement.bind(14, entry.run.map { Int64(bitPattern: $0) })
         statement.bind(15, entry.identity?.modified)
+        statement.bind(16, entry.receipt.map { Int64(bitPattern: $0) })
         try entry.id.withBytes { (id) throws(CatalogError) in
             statement.bind(1, blob: id)
             try runLendingDigest(statement, entry)
@@ -71,7 +72,8 @@ enum CatalogColumns {
     /// - Parameter first: the column of the id.
     /// - Returns: nothing for a row that cannot be: its upload counts as not known.
     static func read(_ row: Statement, from first: Int32) -> CatalogEntry? {
-        guard let id = UploadID(row.blob(first)), let state = CatalogEntry.State(rawValue: row.integer(first + 1)),
+        guard let id = row.withBlob(first, UploadID.init),
+            let state = CatalogEntry.State(rawValue: row.integer(first + 1)),
             let size = UInt64(exactly: row.integer(first + 4)), let digest = digest(row, first + 7)
         else { return nil }
         return CatalogEntry(
@@ -80,7 +82,8 @@ enum CatalogColumns {
             digest: digest, isDurable: row.integer(first + 2) != 0, sender: row.text(first + 12),
             begun: row.integer(first + 5), committed: row.optionalInteger(first + 6),
             run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
-            identity: identity(row, first, size: size))
+            identity: identity(row, first, size: size),
+            receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) })
     }
 
     private static func identity(_ row: Statement, _ first: Int32, size: UInt64) -> FileIdentity? {
@@ -107,12 +110,10 @@ extension UploadID {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 
-    fileprivate init?(_ bytes: [UInt8]) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.size else { return nil }
-        self = bytes.withUnsafeBytes { bytes in
-            UploadID(
-                high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-        }
+        self.init(
+            high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 }

@@ -44,10 +44,13 @@ package struct CatalogEntry: Equatable, Sendable {
     /// The stored file's when it was acknowledged.
     package var identity: FileIdentity?
 
+    /// The number of the receipt that its acknowledgement came with, if it did.
+    package var receipt: UInt64?
+
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
         isDurable: Bool = false, sender: String = "", begun: Int64, committed: Int64? = nil, run: UInt64? = nil,
-        identity: FileIdentity? = nil
+        identity: FileIdentity? = nil, receipt: UInt64? = nil
     ) {
         self.id = id
         self.state = state
@@ -61,6 +64,7 @@ package struct CatalogEntry: Equatable, Sendable {
         self.committed = committed
         self.run = run
         self.identity = identity
+        self.receipt = receipt
     }
 }
 

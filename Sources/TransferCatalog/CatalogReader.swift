@@ -7,6 +7,7 @@ final class CatalogReader: @unchecked Sendable {
     let database: Database
     private let select: Statement
     private let page: Statement
+    private let receipts: Statement
     private let sums: Statement
     private let number: Statement
 
@@ -21,6 +22,7 @@ final class CatalogReader: @unchecked Sendable {
         self.database = database
         try database.execute("PRAGMA query_only = ON")
         select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
+        receipts = try Statement(KeptReceipts.select, in: database)
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
             in: database)
@@ -36,6 +38,14 @@ final class CatalogReader: @unchecked Sendable {
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil
         }
+    }
+
+    /// - Returns: nothing for a number that no receipt has, or none that is kept.
+    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
+        receipts.bind(1, Int64(clamping: number))
+        defer { receipts.reset() }
+        guard try receipts.next(), let kept = KeptReceipts(receipts), kept.contain(number) else { return nil }
+        return kept
     }
 
     /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.

@@ -47,8 +47,23 @@ enum CatalogSchema {
             "CREATE TABLE numbers (kept INTEGER NOT NULL)"
         ],
         [
-            // A repeated acknowledgement gets a receipt of its own: keeping them cost more than making them.
+            // Keeping each whole cost more than making it.
             "DROP TABLE receipts"
+        ],
+        [
+            // What makes the receipts of a batch again, one row for each signature: its time, and the ids of its uploads one
+            // behind the other. An upload has the number of its receipt.
+            "ALTER TABLE uploads ADD COLUMN receipt INTEGER",
+            """
+            CREATE TABLE receipts (
+                first INTEGER PRIMARY KEY,
+                version INTEGER NOT NULL,
+                time INTEGER NOT NULL,
+                sender TEXT NOT NULL,
+                signature BLOB NOT NULL,
+                uploads BLOB NOT NULL
+            )
+            """,
         ],
     ]
 

@@ -9,6 +9,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let commit: Statement
     private let arrive: Statement
     private let arrivals: Statement
+    private let sign: Statement
     private let dropArrivals: Statement
     private let upsert: Statement
     private let upsertUnfinished: Statement
@@ -28,6 +29,7 @@ final class CatalogWriter: @unchecked Sendable {
         begin = try Statement("BEGIN IMMEDIATE", in: database)
         commit = try Statement("COMMIT", in: database, kind: .commit)
         arrive = try Statement("INSERT INTO arrivals (entries) VALUES (?1)", in: database)
+        sign = try Statement(KeptReceipts.insert, in: database)
         arrivals = try Statement("SELECT entries FROM arrivals ORDER BY number", in: database)
         dropArrivals = try Statement("DELETE FROM arrivals", in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
@@ -50,6 +52,7 @@ final class CatalogWriter: @unchecked Sendable {
                     arrive.bind(1, blob: bytes)
                     try arrive.run()
                 }
+                try batch.receipts?.write(sign)
             }
         }
     }

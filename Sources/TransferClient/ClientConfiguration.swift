@@ -43,7 +43,8 @@ public struct ClientConfiguration: Sendable {
 
     /// Connections to the server for one push.
     public enum Lanes: Sendable, Equatable {
-        /// As many as pay: four, or one where there is only one core, and no more than there is work for.
+        /// As many as pay: four, or one where there is only one core, and no more than there is work for. Encrypted, one for
+        /// each core in the first seconds.
         case auto
         /// That many at most, 1 to `mostLanes`.
         case fixed(Int)
@@ -61,6 +62,20 @@ public struct ClientConfiguration: Sendable {
     /// Seconds for which a lost connection is tried again before the push gives up; counted from the last sign of
     /// progress. The first connection of a push is tried once.
     public var retryFor = 60.0
+
+    /// How often an upload is sent again, at most, when the server's result says that it may help, such as `busy`.
+    public var retries = 4
+
+    /// Bytes a second that all connections together send, encryption not counted; nothing for as many as there can be. Less
+    /// than `leastBandwidth` counts as that.
+    public var bandwidth: UInt64?
+
+    /// Below this, a server would take one of many connections for dead: 16 of them share 16 KiB, and by default servers
+    /// want 1 KiB a second of each.
+    public static let leastBandwidth: UInt64 = 16 << 10
+
+    /// What is sent of files that are named and of directories.
+    public var selection = Selection()
 
     /// Seconds for connecting and the handshake together.
     public var handshakeTimeout = 10.0
@@ -84,21 +99,6 @@ public struct ClientConfiguration: Sendable {
     /// Lanes that can be asked for. More only cost the server memory.
     public static let mostLanes = 16
 
-    /// Lanes that `auto` uses at most. Two for each core hide each other's waits; more were measured no faster on two
-    /// cores, and on a single one a second lane made small files 4 % slower.
-    private static let mostAutomaticLanes = 4
-
-    /// Lanes in all.
-    var laneLimit: Int {
-        switch lanes {
-        case .auto: Self.cores == 1 ? 1 : Self.mostAutomaticLanes
-        case .fixed(let count): min(max(1, count), Self.mostLanes)
-        }
-    }
-
     /// Cores of this machine.
     static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-
-    /// How often one upload is tried again after a result that says that it may help.
-    static let mostAttempts = 5
 }

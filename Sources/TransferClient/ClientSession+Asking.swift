@@ -1,3 +1,4 @@
+import Synchronization
 import TransferIO
 import TransferProtocol
 
@@ -8,6 +9,7 @@ extension ClientSession {
         split.whole.asked = split
         machine.asked(split.whole.id)
         inFlight.add(split.whole)
+        split.whole.begun.add(1, ordering: .relaxed)
         questions[split.whole.id] = Question(split)
     }
 

@@ -30,7 +30,7 @@ extension ClientSession {
         } else if let failure = held.failure {
             report(upload, of: upload.split) { .failed($0, failure) }
         } else {
-            report(upload, held.result) { _ in receipt }
+            report(upload, held.result, held.digest) { _ in receipt }
             upload.asked = nil
         }
         ended(upload)

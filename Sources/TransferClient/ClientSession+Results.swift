@@ -10,6 +10,9 @@ extension ClientSession {
     /// Milliseconds before a server that is busy and doesn't say for how long is asked again; doubled each time.
     private static let shortestHold: UInt32 = 50
 
+    /// Until it is 25.6 seconds.
+    private static let mostDoublings = 9
+
     func finished(_ result: UploadResult) {
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         settled(result)
@@ -43,17 +46,20 @@ extension ClientSession {
 
     /// - Parameter digest: of the content as it was sent, if all of it was.
     func report(_ upload: PendingUpload, _ result: UploadResult, digest: Digest? = nil) {
-        report(upload, result) { [inspector] in inspector?.inspect(result, for: $0, digest: digest) }
+        report(upload, result, digest) { [inspector] in inspector?.inspect(result, for: $0, digest: digest) }
     }
 
-    /// - Parameter receipt: gives that of an acknowledgement; nothing where none is wanted.
+    /// - Parameters:
+    ///   - digest: of the content as it was sent, if all of it was.
+    ///   - receipt: gives that of an acknowledgement; nothing where none is wanted.
     func report(
-        _ upload: PendingUpload, _ result: UploadResult,
+        _ upload: PendingUpload, _ result: UploadResult, _ digest: Digest?,
         receipt: (UploadReport) -> Result<SignedReceipt, ReceiptFault>?
     ) {
         hasProgressed = true
         report(upload, of: upload.split) { upload in
             var report = UploadReport(upload, result)
+            report.isRead = digest != nil
             if result.isAcknowledgement, let receipt = receipt(report) { report.take(receipt) }
             return report
         }
@@ -81,11 +87,14 @@ extension ClientSession {
             return true
         }
         upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
-        guard upload.attempts < ClientConfiguration.mostAttempts else { return false }
-        let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.shortestHold << upload.attempts : 0)
+        guard upload.attempts <= run.configuration.retries else { return false }
+        let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.pause(attempt: upload.attempts) : 0)
         if milliseconds > 0 { hold(.milliseconds(Int64(milliseconds))) }
         return true
     }
+
+    /// - Parameter attempt: from 1.
+    private static func pause(attempt: Int) -> UInt32 { shortestHold << min(attempt, mostDoublings) }
 
     /// Begins no upload for a while.
     private func hold(_ interval: Interval) {

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TransferIO
 import TransferKeys
 import TransferProtocol
@@ -73,6 +74,8 @@ actor ClientSession {
     private(set) var inspector: ReceiptInspector?
     var isLeaving = false
     var hasSendFailed = false
+    /// What is ready waits only for the rate that is to be held.
+    var isWaitingForTime = false
     var heldUntil = MonotonicTime(nanoseconds: 0)
     var isOver = false
     var ending: Ending?
@@ -235,6 +238,7 @@ extension ClientSession {
         for upload in chunk.begun {
             machine.began(upload.id)
             inFlight.add(upload)
+            upload.begun.add(1, ordering: .relaxed)
             // Should it have to be sent again, it may be known by then.
             upload.isUnknown = false
             run.abandoned.began(upload)

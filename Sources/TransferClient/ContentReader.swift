@@ -98,6 +98,13 @@ final class ContentReader {
         }
     }
 
+    /// The first bytes, as many as there are up to a number; to be asked before anything is read.
+    func front(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { space, filled in
+            filled = peek(into: UnsafeMutableRawBufferPointer(space))
+        }
+    }
+
     /// - Throws: `sourceChanged`.
     func checkUnchanged() throws(LocalFailure) {
         guard case .file(let file) = origin else { return }

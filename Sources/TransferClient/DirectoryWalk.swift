@@ -10,23 +10,27 @@ struct DirectoryWalk {
     enum Found {
         case file(path: String, relative: String)
         /// Neither sent nor entered; the failure says why.
-        case skipped(path: String, LocalFailure)
+        case skipped(path: String, relative: String, LocalFailure)
     }
 
     private struct Level {
         let path: String
         let relative: String
+        let filter: WalkFilter
         var entries: [(name: String?, shown: String, type: FileType)]
     }
 
+    private let selection: Selection
     private var levels: [Level] = []
     private var pending: [Found] = []
 
     /// - Parameters:
     ///   - path: of the directory.
     ///   - relative: put before the names of what is found.
-    init(path: String, relative: String) {
-        enter(path, relative)
+    ///   - selection: what is found at all.
+    init(path: String, relative: String, selection: Selection = Selection()) {
+        self.selection = selection
+        enter(path, relative, WalkFilter(selection))
     }
 
     mutating func next() -> Found? {
@@ -36,36 +40,55 @@ struct DirectoryWalk {
                 levels.removeLast()
                 continue
             }
-            let (path, relative) = (levels[top].path, levels[top].relative)
-            guard let name = entry.name else {
-                let failure = LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it.")
-                return .skipped(path: "\(path)/\(entry.shown)", failure)
-            }
-            switch entry.type {
-            case .regular: return .file(path: "\(path)/\(name)", relative: "\(relative)/\(name)")
-            case .directory:
-                enter("\(path)/\(name)", "\(relative)/\(name)")
-                if let found = pending.popLast() { return found }
-            case let type: return .skipped(path: "\(path)/\(name)", .special(type.description))
-            }
+            if let found = look(at: entry.name, shown: entry.shown, entry.type, in: levels[top]) { return found }
         }
         return nil
     }
 
-    private mutating func enter(_ path: String, _ relative: String) {
+    /// - Returns: nothing when it is not wanted, or a directory that was entered.
+    private mutating func look(at name: String?, shown: String, _ type: FileType, in level: Level) -> Found? {
+        guard let name else {
+            guard level.filter.sends(shown) else { return nil }
+            let failure = LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it.")
+            return .skipped(path: "\(level.path)/\(shown)", relative: "\(level.relative)/\(shown)", failure)
+        }
+        let (path, relative) = ("\(level.path)/\(name)", "\(level.relative)/\(name)")
+        switch type {
+        case .regular:
+            guard level.filter.sends(name), selection.accepts(path) else { return nil }
+            return .file(path: path, relative: relative)
+        case .directory:
+            if let filter = level.filter.entering(name) { enter(path, relative, filter) }
+            return pending.popLast()
+        case let type:
+            guard level.filter.sends(name) else { return nil }
+            return .skipped(path: path, relative: relative, .special(type.description))
+        }
+    }
+
+    private mutating func enter(_ path: String, _ relative: String, _ filter: WalkFilter) {
         guard let stream = opendir(path) else {
-            pending.append(.skipped(path: path, .unreadable(SystemError(errno: errno, call: "opendir"))))
+            pending.append(
+                .skipped(path: path, relative: relative, .unreadable(SystemError(errno: errno, call: "opendir"))))
             return
         }
         defer { closedir(stream) }
-        var level = Level(path: path == "/" ? "" : path, relative: relative, entries: [])
+        var entries: [(name: String?, shown: String, type: FileType)] = []
         while let entry = readdir(stream) {
             let (name, shown) = Self.name(entry)
             guard shown != ".", shown != ".." else { continue }
-            level.entries.append((name, shown, Self.type(entry, in: stream)))
+            entries.append((name, shown, Self.type(entry, in: stream)))
         }
-        level.entries.sort { $0.shown > $1.shown }
-        levels.append(level)
+        do throws(IgnoreFile.Fault) {
+            let hasIgnoreFile = entries.contains { $0.name != nil && $0.name == selection.ignoreFile }
+            let filter = hasIgnoreFile ? try filter.reading(in: path) : filter
+            entries.sort { $0.shown > $1.shown }
+            levels.append(Level(path: path == "/" ? "" : path, relative: relative, filter: filter, entries: entries))
+        } catch {
+            let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(error.message)."
+            let failure = LocalFailure(code: .sourceUnreadable, message: message)
+            pending.append(.skipped(path: path, relative: relative, failure))
+        }
     }
 
     private static func name(_ entry: UnsafeMutablePointer<dirent>) -> (String?, shown: String) {

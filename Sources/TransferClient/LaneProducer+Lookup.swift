@@ -45,6 +45,7 @@ extension LaneProducer {
         else { return nil }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
         pending.identify(ids, file)
+        pending.file = file
         pending.size = file.size
         return file.size
     }

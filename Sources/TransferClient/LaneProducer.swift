@@ -131,6 +131,7 @@ final class LaneProducer: @unchecked Sendable {
         do throws(LocalFailure) {
             let reader = try ContentReader(pending.content)
             pending.size = reader.size
+            pending.file = reader.file
             pending.identify(ids, reader.file)
             if !start(pending, reader, chunk, orders) { held = (pending, reader) }
         } catch {
@@ -148,7 +149,7 @@ final class LaneProducer: @unchecked Sendable {
         else { return nil }
         // What was read of it before a connection was lost need not be read again.
         if let asked = pending.asked.take() as? SplitUpload, asked.file == file { return asked }
-        pending.kind = pending.wantedKind ?? recognise(reader)
+        (pending.kind, pending.picture) = recognise(pending, reader)
         return SplitUpload(
             pending, path: path, followsLinks: followsLinks, file: file, function: configuration.digest)
     }
@@ -233,6 +234,7 @@ extension LaneProducer {
             Message.begin(begin).encode(into: &frame)
         }
         pending.kind = kind
+        if kind == .picture { pending.picture = Picture(content) }
         let digest = ContentDigester.digest(configuration.digest, content)
         pending.digest = digest
         if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
@@ -301,7 +303,7 @@ extension LaneProducer {
 extension LaneProducer {
     private func begin(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) {
         var begin = makeBegin(pending, reader)
-        if pending.wantedKind == nil { begin.kind = recognise(reader) }
+        if pending.split == nil { (begin.kind, pending.picture) = recognise(pending, reader) }
         begin.expectsAccept = asksFirst(pending, reader)
         pending.kind = begin.kind
         var frame: [UInt8] = []
@@ -318,12 +320,14 @@ extension LaneProducer {
         return size >= Self.askFirstSize
     }
 
-    private func recognise(_ reader: ContentReader) -> ContentKind {
-        let sample = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentKind.sampleSize, alignment: 8)
-        defer { sample.deallocate() }
-        let count = reader.peek(into: sample)
-        let content = UnsafeRawBufferPointer(rebasing: sample[..<count])
-        return ContentKind(recognising: content, isWhole: count < sample.count)
+    /// What the content is, from its front.
+    private func recognise(_ pending: PendingUpload, _ reader: ContentReader) -> (ContentKind, Picture?) {
+        let kind =
+            pending.wantedKind
+            ?? reader.front(ContentKind.sampleSize).withUnsafeBytes {
+                ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize)
+            }
+        return (kind, kind == .picture ? Picture(reader) : nil)
     }
 
     /// - Returns: nothing when the upload is over and the next one may start.
@@ -383,7 +387,7 @@ extension LaneProducer {
             isWaiting = true
             feed.putBack([pending])
         case .block(let block):
-            pending.kind = pending.wantedKind ?? recognise(ContentReader(block))
+            (pending.kind, pending.picture) = recognise(pending, ContentReader(block))
             feed.add(StreamUpload(pending, block, stream, function: configuration.digest))
         case .end(let block):
             feed.putBack([pending.holding(block.map { Array($0.bytes) } ?? [])])

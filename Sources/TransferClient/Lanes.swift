@@ -1,4 +1,5 @@
 import TransferIO
+import TransferProtocol
 
 /// The connections of one push beside the first one: how many there may be, and when one is wanted. They only ever help:
 /// one that is lost gives its uploads back and is not missed.
@@ -25,18 +26,19 @@ final class Lanes: @unchecked Sendable {
 
     /// Whether the server has answered on any of them, the first one included.
     private(set) var hasConnected = false
-    private let limit: Int
+    private let allowance: LaneAllowance
+    private var begun: MonotonicTime?
     private var losses = 0
     private let waitsForAnswer: Bool
     private var isPutOff = false
     private var isClosed = true
 
     /// - Parameters:
-    ///   - limit: lanes in all, the first one included.
+    ///   - allowance: the first lane included.
     ///   - waitsForAnswer: whether no other is opened before the server has let the first one in. What is shown to be let
     ///     in may work once only, and costs the server much the first time.
-    init(limit: Int, waitsForAnswer: Bool = false) {
-        self.limit = limit
+    init(_ allowance: LaneAllowance, waitsForAnswer: Bool = false) {
+        self.allowance = allowance
         self.waitsForAnswer = waitsForAnswer
     }
 
@@ -48,11 +50,13 @@ final class Lanes: @unchecked Sendable {
             isPutOff = true
             return false
         }
+        let limit = allowance.lanes(after: begun.map { .now - $0 } ?? LaneAllowance.patience)
         return !isClosed && sessions.count + 1 < limit && losses < Self.mostLosses
     }
 
     /// The first lane is there.
     func open() {
+        begun = begun ?? .now
         isClosed = false
     }
 

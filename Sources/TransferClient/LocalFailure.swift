@@ -11,7 +11,7 @@ struct LocalFailure: Error, Equatable {
         let advice =
             switch error.errno {
             case ENOENT: "There is no such file or directory."
-            case EACCES, EPERM: "Permission denied."
+            case EACCES, EPERM: "Permission denied: this user may not read it."
             case EISDIR: "It is a directory."
             case ELOOP: "It is a symbolic link."
             default: "It could not be read: \(error)."

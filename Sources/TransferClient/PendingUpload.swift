@@ -1,3 +1,4 @@
+import Synchronization
 import TransferProtocol
 
 /// One upload from the moment it is found to the moment it has its report. Tried again, it keeps its id, unless its source
@@ -51,9 +52,16 @@ final class PendingUpload: @unchecked Sendable {
     var kind = ContentKind.file
     var size: UInt64?
     var started: Int64 = 0
+    /// The file when it was last looked at.
+    var file: SourceFile.Identity?
+    var picture: Picture?
     /// Of the content, when all of it is in one chunk.
     var digest: Digest?
+    /// Results that said that trying again may help.
     var attempts = 0
+
+    /// How often it was begun to send it. Of an upload in parts the loop counts while threads of the pool report.
+    let begun = Atomic<Int>(0)
 
     /// What the server has of it is of no more use. Touched on the run's loop only.
     var isGivenUp = false
@@ -106,6 +114,15 @@ final class PendingUpload: @unchecked Sendable {
         case .part(let split, _), .assembly(let split): split
         case .rest(let stream): stream
         case .file, .bytes, .stream, .drop: nil
+        }
+    }
+
+    /// Whether it is, or is made of, a file with a path.
+    var isFile: Bool {
+        switch content {
+        case .file: true
+        case .part(let split, _), .assembly(let split), .drop(let split): split.whole.isFile
+        case .bytes, .stream, .rest: false
         }
     }
 

@@ -6,7 +6,8 @@ public enum PushEvent: Sendable {
     /// The connection was lost; the next attempt follows after that many seconds.
     case reconnecting(reason: String, after: Double)
 
-    /// Files and bytes in all, as far as they can be known; once, when counting was asked for and is done.
+    /// Files and bytes in all, as far as they can be known; once, when counting was asked for and is done. Files are those
+    /// that will have a report, also when they cannot be sent.
     case counted(files: Int, bytes: UInt64)
 
     /// How far the server is with an upload.

@@ -12,6 +12,8 @@ actor PushRun {
     private var session: ClientSession?
     private var address: SocketAddress?
     private var isCancelled = false
+    /// Whether the latest attempt ended with the server's name.
+    private var isNameLost = false
     private var backoff = Backoff()
     /// Runs from the first loss since the last progress: before, there was nothing to be patient about.
     private var patience: MonotonicTime?
@@ -63,14 +65,14 @@ actor PushRun {
             case .unknown(let server):
                 guard await isTrusted(server) else { return await unknown(server, session) }
             case .fault(let fault):
-                let message = "The server broke the protocol: \(fault.message)"
-                return await giveUp(session, PushFailure(reason: .protocolFault, message: message))
+                return await giveUp(session, .broken(context.server.endpoint, fault))
             case .lost(let reason):
                 guard context.lanes.hasConnected else { return .failure(unreachable(reason)) }
-                if let end = await pause(session, reason, orElse: unreachable(reason)) { return end }
+                if let end = await pause(session, reason, orElse: { self.unreachable(reason) }) { return end }
             case .paused(let result):
                 let hold = Interval.milliseconds(Int64(result.retryAfter ?? 0))
-                if let end = await pause(session, result.message, hold, orElse: refusal(result)) { return end }
+                let failure = { PushFailure.refused(result, triedFor: self.triedFor) }
+                if let end = await pause(session, result.message, hold, orElse: failure) { return end }
             }
         }
         return await cancelled(nil)
@@ -84,7 +86,7 @@ actor PushRun {
     /// - Returns: how the push ended; nothing when it goes on.
     private func pause(
         _ session: ClientSession?, _ reason: String, _ hold: Interval = Interval(nanoseconds: 0),
-        orElse failure: PushFailure
+        orElse failure: () -> PushFailure
     ) async -> Result<Void, PushFailure>? {
         guard !isCancelled else { return await cancelled(session) }
         if context.lanes.hasConnected, await !hasMore() { return .success(()) }
@@ -94,7 +96,13 @@ actor PushRun {
         }
         let deadline = patience ?? deadline
         patience = deadline
-        return await wait(reason, hold, until: deadline) ? nil : await giveUp(session, failure)
+        return await wait(reason, hold, until: deadline) ? nil : await giveUp(session, failure())
+    }
+
+    /// Seconds since the first loss after the last progress.
+    private var triedFor: Double {
+        guard let patience else { return 0 }
+        return max(0, context.configuration.retryFor - (patience - .now).seconds)
     }
 
     private var deadline: MonotonicTime { .now + .seconds(context.configuration.retryFor) }
@@ -105,8 +113,10 @@ actor PushRun {
         let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
         guard case .success(let addresses) = resolved else {
             guard case .failure(let error) = resolved else { return (.lost(""), nil) }
+            isNameLost = true
             return (.lost(error.reason), nil)
         }
+        isNameLost = false
         var last: (ClientSession.Ending, ClientSession?) = (.lost("The name has no address."), nil)
         for address in addresses {
             let session = ClientSession(context, isFirst: true)
@@ -152,7 +162,9 @@ actor PushRun {
     }
 
     private func unreachable(_ reason: String) -> PushFailure {
-        PushFailure(reason: .unreachable, message: "Cannot reach \(context.server.endpoint): \(reason)")
+        .unreachable(
+            context.server.endpoint, reason, isName: isNameLost,
+            triedFor: context.lanes.hasConnected ? triedFor : nil)
     }
 }
 
@@ -232,15 +244,9 @@ extension PushRun {
 
 extension PushRun {
     private func refused(_ result: UploadResult, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        let failure = refusal(result)
+        let failure = PushFailure.refused(result)
         guard failure.reason == .refused else { return await giveUp(session, failure) }
         return await giveUp(session, failure, .refused(result.code))
-    }
-
-    private func refusal(_ result: UploadResult) -> PushFailure {
-        let isAccess = result.code.class == .access || result.code == .busy
-        let message = "The server refused: \(result.message) (\(result.code))"
-        return PushFailure(reason: isAccess ? .refused : .protocolFault, message: message)
     }
 
     private func cancelled(_ session: ClientSession?) async -> Result<Void, PushFailure> {

@@ -15,6 +15,9 @@ final class RunContext: Sendable {
     let abandoned = AbandonedUploads()
     let compressors: CompressorPool
 
+    /// Nothing where no rate is to be held.
+    let bandwidth: Bandwidth?
+
     /// TLS; nothing without.
     let security: ClientSecurity?
 
@@ -38,8 +41,9 @@ final class RunContext: Sendable {
         self.pool = pool
         self.buffers = buffers
         self.feed = feed
+        bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
         compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
-        lanes = Lanes(limit: configuration.laneLimit, waitsForAnswer: configuration.token != nil)
+        lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
     }
 
     var timeouts: Liveness.Timeouts {

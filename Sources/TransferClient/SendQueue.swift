@@ -1,4 +1,5 @@
 import TransferIO
+import TransferProtocol
 
 /// What waits for the socket: chunks of content, and frames of control that go between them.
 struct SendQueue {
@@ -24,16 +25,22 @@ struct SendQueue {
         /// Bytes of content that the kernel has taken, chunk by chunk; of compressed chunks as if they were spread evenly
         /// over them.
         var content: [(bytes: Int, epoch: Int)] = []
-        /// Something could be sent if the kernel took it.
+        /// Something could be sent if the kernel took it, or if it were time.
         var isBlocked = false
+        /// When it is time for the next bytes, where that is all that keeps them.
+        var resumesAt: MonotonicTime?
     }
 
-    /// Sends until the kernel takes no more, or nothing is ready.
-    mutating func drain(into socket: StreamSocket) throws(StreamError) -> Sent {
+    /// Sends until the kernel takes no more, nothing is ready, or it is not time for more.
+    ///
+    /// - Parameter bandwidth: holds the rate; frames of control don't wait for it, but count.
+    mutating func drain(into socket: StreamSocket, _ bandwidth: Bandwidth?) throws(StreamError) -> Sent {
         var result = Sent()
         while hasReady {
             // A chunk that has begun must end before anything else: frames are not interleaved.
-            let taken = sent == 0 && !control.isEmpty ? try sendControl(socket) : try sendChunk(socket, &result)
+            let taken =
+                sent == 0 && !control.isEmpty
+                ? try sendControl(socket, bandwidth) : try sendChunk(socket, bandwidth, &result)
             guard taken else {
                 result.isBlocked = true
                 break
@@ -45,21 +52,35 @@ struct SendQueue {
 
     private var hasReady: Bool { !control.isEmpty && sent == 0 || chunks.first?.isReady ?? false }
 
-    private mutating func sendControl(_ socket: StreamSocket) throws(StreamError) -> Bool {
+    private mutating func sendControl(_ socket: StreamSocket, _ bandwidth: Bandwidth?) throws(StreamError) -> Bool {
         let count = try control.span.bytes.withUnsafeBytes { (bytes) throws(StreamError) in try socket.send(bytes) }
         guard let count else { return false }
+        bandwidth?.charge(count)
         control.removeFirst(count)
         return true
     }
 
-    private mutating func sendChunk(_ socket: StreamSocket, _ result: inout Sent) throws(StreamError) -> Bool {
-        let rest = UnsafeRawBufferPointer(rebasing: chunks[0].filled[sent...])
-        guard let count = try socket.send(rest) else { return false }
+    private mutating func sendChunk(
+        _ socket: StreamSocket, _ bandwidth: Bandwidth?, _ result: inout Sent
+    ) throws(StreamError) -> Bool {
+        var rest = UnsafeRawBufferPointer(rebasing: chunks[0].filled[sent...])
+        let unsent = rest.count
+        if let bandwidth {
+            switch bandwidth.take(atMost: unsent) {
+            case .bytes(let count): rest = UnsafeRawBufferPointer(rebasing: rest[..<count])
+            case .waitUntil(let time):
+                result.resumesAt = time
+                return false
+            }
+        }
+        let taken = try socket.send(rest)
+        bandwidth?.giveBack(rest.count - (taken ?? 0))
+        guard let count = taken else { return false }
         let (chunk, before) = (chunks[0], sent)
         sent += count
         let bytes = chunk.contentCount * sent / chunk.count - chunk.contentCount * before / chunk.count
         result.content.append((bytes, chunk.epoch))
-        if count == rest.count {
+        if count == unsent {
             chunks.removeFirst()
             sent = 0
         }

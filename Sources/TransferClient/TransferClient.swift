@@ -15,7 +15,7 @@ public final class TransferClient: Sendable {
 
     private let configuration: ClientConfiguration
     private let loop: EventLoop
-    private let pool: BlockingPool
+    let pool: BlockingPool
     private let buffers: BufferPool
     private let security: ClientSecurity?
 
@@ -43,7 +43,7 @@ public final class TransferClient: Sendable {
         } catch {
             throw PushFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
         }
-        let lanes = configuration.laneLimit
+        let lanes = configuration.laneAllowance().most
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
         buffers = BufferPool(size: OutgoingChunk.capacity, count: lanes * Self.buffersPerLane)
         // It takes longer than to connect, so it begins as early as it can.
@@ -75,7 +75,7 @@ public final class TransferClient: Sendable {
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         let context = RunContext(
             server: server, configuration: configuration, loop: loop, pool: pool, buffers: buffers,
-            feed: UploadFeed(uploads, folder: server.folder), security: security)
+            feed: UploadFeed(uploads, folder: server.folder, selection: configuration.selection), security: security)
         if configuration.countsAhead { count(uploads, context) }
         let run = PushRun(context)
         // The client must outlive the push: its loop is what the push runs on.
@@ -101,12 +101,12 @@ public final class TransferClient: Sendable {
 
     /// Counts files and bytes beside the push.
     private func count(_ uploads: some Sequence<Upload> & Sendable, _ context: RunContext) {
-        let feed = UploadFeed(uploads, folder: server.folder)
+        let feed = UploadFeed(uploads, folder: server.folder, selection: configuration.selection)
         pool.submit {
             var (files, bytes): (Int, UInt64) = (0, 0)
             while let item = feed.next() {
-                guard case .upload(let upload) = item else { continue }
                 files += 1
+                guard case .upload(let upload) = item else { continue }
                 let (sum, overflow) = bytes.addingReportingOverflow(upload.content.sizeNow ?? 0)
                 bytes = overflow ? .max : sum
             }

@@ -41,13 +41,19 @@ final class UploadFeed: Sendable {
     }
 
     private let folder: String
+    private let selection: Selection
+    private let rules: PathRules
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
     private let returned = Locked(Returned())
 
-    /// - Parameter folder: put before every path; may be empty.
-    init(_ uploads: some Sequence<Upload> & Sendable, folder: String) {
+    /// - Parameters:
+    ///   - folder: put before every path; may be empty.
+    ///   - selection: what of the files is handed out.
+    init(_ uploads: some Sequence<Upload> & Sendable, folder: String, selection: Selection = Selection()) {
         self.folder = folder
+        self.selection = selection
+        rules = PathRules(selection.rules)
         nonisolated(unsafe) var iterator = uploads.makeIterator()
         state = Locked(State(next: { iterator.next() }))
     }
@@ -106,21 +112,22 @@ final class UploadFeed: Sendable {
         case .stream(let stream): return named(.stream(BlockStream(stream)), upload, &state)
         case .path(let path):
             var status = stat()
-            guard stat(path, &status) == 0 else {
-                return .report(.failed(path, .unreadable(SystemError(errno: errno, call: "stat"))))
-            }
+            let code = stat(path, &status) == 0 ? 0 : errno
             let name = upload.name ?? Self.lastComponent(path)
+            guard code == 0 else { return refused(path, name, .unreadable(SystemError(errno: code, call: "stat"))) }
             let isRepeated = !state.named.insert((path.absolutePath + "\0" + name).hashValue).inserted
             switch FileType(mode: status.st_mode) {
             case .regular:
+                guard selection.accepts(status), rules.send(Self.lastPart(path)) else { return nil }
                 return pending(
                     .file(path: path, followsLinks: true), path, name, upload.kind, hasOwnID: isRepeated, &state)
             case .directory:
                 state.walkIsRepeated = isRepeated
-                state.walk = DirectoryWalk(path: Self.withoutSlashes(path), relative: name)
+                state.walk = DirectoryWalk(
+                    path: Self.withoutSlashes(path), relative: name, selection: selection)
                 state.walkKind = upload.kind
                 return nil
-            case let type: return .report(.failed(path, .special(type.description)))
+            case let type: return refused(path, name, .special(type.description))
             }
         }
     }
@@ -136,19 +143,31 @@ final class UploadFeed: Sendable {
             pending(
                 .file(path: path, followsLinks: false), path, relative, state.walkKind,
                 hasOwnID: state.walkIsRepeated, &state)
-        case .skipped(let path, let failure): .report(.failed(path, failure))
+        case .skipped(let path, let relative, let failure):
+            .report(.failed(path: path, to: destination(relative), failure))
         }
     }
+
+    /// For what was named and cannot be pushed.
+    private func refused(_ path: String, _ name: String, _ failure: LocalFailure) -> Item {
+        var report = UploadReport.failed(path: path, to: destination(name), failure)
+        report.isNamed = true
+        return .report(report)
+    }
+
+    private func destination(_ name: String) -> String { folder.isEmpty ? name : "\(folder)/\(name)" }
 
     private func pending(
         _ content: PendingUpload.Content, _ label: String, _ name: String, _ kind: ContentKind?,
         hasOwnID: Bool = true, _ state: inout State
     ) -> Item {
-        let destination = folder.isEmpty ? name : "\(folder)/\(name)"
+        let destination = destination(name)
         do throws(RelativePath.Fault) {
             _ = try RelativePath(destination)
         } catch {
-            return .report(.failed(label, LocalFailure(code: .invalidPath, message: error.message)))
+            var report = UploadReport.failed(label, LocalFailure(code: .invalidPath, message: error.message))
+            if case .file = content { (report.isPath, report.destination) = (true, destination) }
+            return .report(report)
         }
         let id = hasOwnID ? UploadID.random(using: &state.random) : .none
         return .upload(
@@ -185,6 +204,21 @@ extension UploadReport {
             source: source, uploadID: .none, result: failure.code, kind: .file, size: 0, message: failure.message)
     }
 
+    /// For a path that is not UTF-8, and so cannot be given on.
+    package static func unusable(_ path: [UInt8]) -> UploadReport {
+        failed(
+            String(decoding: path, as: UTF8.self),
+            LocalFailure(code: .sourceUnreadable, message: "Its name is not UTF-8; rename it."))
+    }
+
+    /// For what was never sent, and has a path here.
+    static func failed(path: String, to destination: String, _ failure: LocalFailure) -> UploadReport {
+        var report = failed(path, failure)
+        report.destination = destination
+        report.isPath = true
+        return report
+    }
+
     /// For what came to an end without an answer of the server.
     static func failed(_ upload: PendingUpload, _ failure: LocalFailure) -> UploadReport {
         var report = failed(upload.label, failure)
@@ -192,6 +226,7 @@ extension UploadReport {
         report.kind = upload.kind
         report.size = upload.size ?? 0
         if upload.started > 0 { report.seconds = Double(monotonicNanoseconds() - upload.started) / 1e9 }
+        report.describe(upload)
         return report
     }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferProtocol
 import TransferReceipts
 import TransferSystem
@@ -10,6 +11,16 @@ extension UploadReport {
             storedPath: result.isAcknowledgement ? result.storedPath ?? upload.destination : nil, kind: upload.kind,
             size: upload.size ?? result.size, digest: result.digest, isDurable: result.isDurable,
             seconds: Double(monotonicNanoseconds() - upload.started) / 1e9, message: result.message)
+        describe(upload)
+    }
+
+    /// Says what only this side knows.
+    mutating func describe(_ upload: PendingUpload) {
+        destination = upload.destination
+        isPath = upload.isFile
+        file = upload.file
+        picture = upload.picture
+        attempts = upload.begun.load(ordering: .relaxed)
     }
 
     /// Takes over the receipt of an acknowledgement, if it is good; otherwise that is how the upload ends.

@@ -31,6 +31,27 @@ public struct UploadReport: Sendable, Equatable {
     /// if it should be and isn't, the result is `badReceipt`.
     public var receipt: SignedReceipt?
 
+    /// What kind of picture it is and how large, where the content was looked at and says so.
+    public var picture: Picture?
+
+    /// How often it was begun to send it; 0 of what the server knew without.
+    public var attempts = 0
+
+    /// The path that was asked for, the server's folder included; nothing when there was none yet.
+    package var destination: String?
+
+    /// Whether `source` is the path of a file or a directory here, so that it can be pushed again by it.
+    package var isPath = false
+
+    /// Whether it was named, and not found in a directory: to skip what was named is to fail.
+    package var isNamed = false
+
+    /// The file that the content was read from, or that stood for it; nothing of what is no file.
+    var file: SourceFile.Identity?
+
+    /// Whether all of the content was read for this push and compared with the acknowledgement.
+    var isRead = false
+
     /// From the start of reading to the result.
     public var seconds = 0.0
 

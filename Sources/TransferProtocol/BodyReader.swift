@@ -4,6 +4,9 @@ package struct BodyReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
+    /// Whether a check was read, which matched.
+    private(set) var hasCheck = false
+
     package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
@@ -74,6 +77,7 @@ package struct BodyReader {
         }
         let value = try integer(UInt32.self)
         guard value == FrameCheck.value(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else { throw .damaged }
+        hasCheck = true
     }
 
     /// Messages without optional fields end where their last field does.

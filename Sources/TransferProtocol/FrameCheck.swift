@@ -43,8 +43,8 @@ enum FrameCheck {
 }
 
 extension FunctionCode {
-    /// Whether this side ends such messages with a check: those that name places or uploads, and promise what stands there.
-    var isChecked: Bool {
+    /// Whether such messages have to end with a check: those that name places or uploads, and promise what stands there.
+    package var isChecked: Bool {
         switch self {
         case .begin, .resume, .result, .lookup, .unknown, .receipts: true
         case .hello, .welcome, .ping, .pong, .goodbye, .accept, .data, .block, .end, .abort, .received, .have: false
@@ -54,7 +54,7 @@ extension FunctionCode {
 
 extension [UInt8] {
     /// Ends a message with a check of its body, which starts at `start`.
-    mutating func appendCheck(from start: Int) {
+    package mutating func appendCheck(from start: Int) {
         let value = withUnsafeBytes { FrameCheck.value(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         append(FieldTag.check.rawValue)
         append(bigEndian: UInt16(FrameCheck.size))
@@ -64,4 +64,7 @@ extension [UInt8] {
 
 extension ProtocolFault {
     static let damaged = ProtocolFault(.damagedFrame, "A frame was damaged on its way.")
+
+    /// Bytes that were lost can make what follows look like fields of the message, and none of them the check.
+    static let unchecked = ProtocolFault(.damagedFrame, "A message has no check, or it was lost on its way.")
 }

@@ -9,6 +9,9 @@ package struct JSONValue: Equatable, Sendable {
 
     package static func integer(_ value: some BinaryInteger) -> JSONValue { JSONValue(text: "\(value)") }
 
+    /// A number as it is written; whoever gives it answers for its form.
+    package static func number(_ digits: String) -> JSONValue { JSONValue(text: digits) }
+
     /// Infinities and what is no number become null: JSON doesn't have them.
     package static func double(_ value: Double) -> JSONValue { value.isFinite ? JSONValue(text: "\(value)") : .null }
 

@@ -75,10 +75,13 @@ package enum Message: Equatable, Sendable {
     }
 
     /// - Parameter function: any code but `data`, whose bodies are not messages.
+    /// - Throws: `damagedFrame` when a check doesn't match or is missing; `malformedFrame` and others.
     package static func decode(_ function: FunctionCode, body: RawSpan) throws(ProtocolFault) -> Message {
         try body.withUnsafeBytes { (bytes) throws(ProtocolFault) -> Message in
             var reader = BodyReader(bytes)
-            return try decode(function, &reader)
+            let message = try decode(function, &reader)
+            guard reader.hasCheck || !function.isChecked else { throw .unchecked }
+            return message
         }
     }
 

@@ -27,6 +27,12 @@ package struct ReceiptBatch {
         SignedReceipt.encode(terms.receipt(uploads[index], at: index), proof(index))
     }
 
+    /// - Returns: nothing for a number that is none of theirs.
+    package func encoded(number: UInt64) -> [UInt8]? {
+        guard number >= terms.firstNumber, number - terms.firstNumber < UInt64(count) else { return nil }
+        return encoded(Int(number - terms.firstNumber))
+    }
+
     /// One receipt with its proof.
     package func signed(_ index: Int) -> SignedReceipt {
         let receipt = terms.receipt(uploads[index], at: index)

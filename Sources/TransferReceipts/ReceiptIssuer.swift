@@ -42,10 +42,31 @@ package final class ReceiptIssuer: Sendable {
     /// - Returns: a receipt for each, in order.
     package func issue(_ uploads: [Acknowledged], sender: String) -> ReceiptBatch {
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
-        let terms = BatchTerms(
-            firstNumber: numbers.take(uploads.count),
-            sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self),
-            time: ReceiptTime(clamping: ReceiptClock.microseconds() / 1_000), server: identity.key)
+        return sign(
+            uploads,
+            BatchTerms(
+                firstNumber: numbers.take(uploads.count),
+                sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self),
+                time: ReceiptTime(clamping: ReceiptClock.microseconds() / 1_000), server: identity.key))
+    }
+
+    /// Makes receipts again that were given before.
+    ///
+    /// - Parameters:
+    ///   - frame: what was said of them then.
+    ///   - uploads: as they were then, in order.
+    /// - Returns: nothing unless they come out the same, which the signature tells: Ed25519 has one for each text (RFC 8032,
+    ///   section 5.1.6).
+    package func issue(again frame: Receipts, for uploads: [Acknowledged]) -> ReceiptBatch? {
+        guard frame.version == Receipts.receiptVersion, uploads.count == frame.count,
+            (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: frame.time)
+        else { return nil }
+        let batch = sign(
+            uploads, BatchTerms(firstNumber: frame.number, sender: frame.sender, time: time, server: identity.key))
+        return batch.signature == frame.signature ? batch : nil
+    }
+
+    private func sign(_ uploads: [Acknowledged], _ terms: BatchTerms) -> ReceiptBatch {
         let hasher = TreeHasher()
         var ending: ReceiptEnding?
         let leaves = uploads.indices.map { hasher.leaf(terms.receipt(uploads[$0], at: $0).text(&ending)) }

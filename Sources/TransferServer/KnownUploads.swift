@@ -69,16 +69,36 @@ final class KnownUploads: Sendable {
     }
 
     /// Remembers uploads that are published, before they are acknowledged.
-    func record(_ entries: [CatalogEntry]) {
+    ///
+    /// - Parameter receipts: that entries have the numbers of.
+    func record(_ entries: [CatalogEntry], with receipts: Receipts? = nil) {
         guard !entries.isEmpty else { return }
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
         unfinished.end(entries.lazy.map(\.id))
         do throws(CatalogError) {
-            try catalog.record(entries)
+            try catalog.record(entries, with: receipts)
             rejoice()
         } catch {
             complain(error, unrecorded: entries.count)
+        }
+    }
+
+    /// What was signed together with one receipt.
+    ///
+    /// - Returns: nothing unless all of it is known still.
+    func signed(with number: UInt64) -> SignedEntries? {
+        do throws(CatalogError) {
+            guard let kept = try catalog.receipts(with: number) else { return nil }
+            var entries: [CatalogEntry] = []
+            for (number, id) in zip(kept.frame.number..., kept.uploads) {
+                guard let entry = entry(for: id), entry.receipt == number else { return nil }
+                entries.append(entry)
+            }
+            return SignedEntries(frame: kept.frame, entries: entries)
+        } catch {
+            complain(error, unrecorded: 0)
+            return nil
         }
     }
 

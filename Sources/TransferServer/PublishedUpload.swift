@@ -12,7 +12,7 @@ struct PublishedUpload {
     let result: UploadResult
 
     /// For the catalog; nothing unless the content is stored.
-    let entry: CatalogEntry?
+    var entry: CatalogEntry?
 
     /// - Parameters:
     ///   - isDurable: whether what the store holds is.

@@ -1,17 +1,35 @@
+import TransferCatalog
 import TransferProtocol
 import TransferReceipts
 import TransferStore
 
 extension ReceiptIssuer {
-    /// Signs for every upload that is stored and durable.
+    /// Signs for every upload that is stored and durable, and gives their entries the numbers.
     ///
     /// - Parameter uploads: in the order in which their results leave; their receipts leave behind them.
     /// - Returns: nothing where there is none.
-    func receipts(for uploads: [PublishedUpload], of client: ClientView) -> Receipts? {
-        let acknowledged = uploads.compactMap { upload in
-            upload.path.flatMap { Acknowledged(upload.result, upload.receiving.begin.kind, at: $0, for: client) }
+    func sign(_ uploads: inout [PublishedUpload], of client: ClientView) -> Receipts? {
+        var signed: [Int] = []
+        let acknowledged = uploads.indices.compactMap { index in
+            guard let path = uploads[index].path,
+                let acknowledged = Acknowledged(
+                    uploads[index].result, uploads[index].receiving.begin.kind, at: path, for: client)
+            else { return nil as Acknowledged? }
+            signed.append(index)
+            return acknowledged
         }
-        return acknowledged.isEmpty ? nil : issue(acknowledged, sender: client.sender).frame
+        guard !acknowledged.isEmpty else { return nil }
+        let frame = issue(acknowledged, sender: client.sender).frame
+        for (offset, index) in signed.enumerated() { uploads[index].entry?.receipt = frame.number &+ UInt64(offset) }
+        return frame
+    }
+
+    /// Makes the receipts again that were given with acknowledgements.
+    ///
+    /// - Returns: nothing when not all of these uploads are as they were.
+    func issue(again receipts: SignedEntries, for client: ClientView) -> ReceiptBatch? {
+        let uploads = receipts.entries.compactMap { Acknowledged($0, for: client) }
+        return issue(again: receipts.frame, for: uploads)
     }
 
     /// Puts a receipt into every such result, which says itself what it is about; all of them share one signature.
@@ -53,5 +71,15 @@ extension ReceiptIssuer.Acknowledged {
         self.init(
             uploadID: client.outer(result.id), path: path, kind: kind, size: result.size, digest: digest,
             result: result.code)
+    }
+
+    /// As it was acknowledged.
+    fileprivate init?(_ entry: CatalogEntry, for client: ClientView) {
+        guard let digest = entry.digest, let path = (try? RelativePath(entry.path)).flatMap(client.shown) else {
+            return nil
+        }
+        self.init(
+            uploadID: client.outer(entry.id), path: path, kind: entry.kind, size: entry.size, digest: digest,
+            result: entry.state == .committed ? .committed : .alreadyStored)
     }
 }

@@ -22,6 +22,7 @@ extension UploadLane {
                     receiving, publication, outcome, isDurable: context.store.durability == .commit,
                     sender: client.sender,
                     begun: utc - (now - receiving.started), at: utc))
+            unsignedBytes += min(publication.size, Self.mostUnsigned.bytes)
         }
         ready.removeAll(keepingCapacity: true)
         hasCompleted = true
@@ -35,17 +36,16 @@ extension UploadLane {
             && hasMore.load(ordering: .acquiring) && unsignedBytes < Self.mostUnsigned.bytes
     }
 
-    private var unsignedBytes: UInt64 { published.reduce(0) { $0 + min($1.result.size, Self.mostUnsigned.bytes) } }
-
     /// Signs for what is published, records it in one transaction, and then answers.
     func acknowledge(unless shouldWait: Bool = false) {
         guard !published.isEmpty, !shouldWait else { return }
-        let receipts = issuer?.receipts(for: published, of: client)
-        context.known.record(published.compactMap(\.entry))
+        let receipts = issuer?.sign(&published, of: client)
+        context.known.record(published.compactMap(\.entry), with: receipts)
         for upload in published { settle(upload.receiving, upload.result) }
         if let receipts { Message.receipts(receipts).encode(into: &outcome.frames) }
         for upload in published { if let assembly = upload.receiving.assembly { context.assemblies.remove(assembly) } }
         published.removeAll(keepingCapacity: true)
+        unsignedBytes = 0
     }
 
     /// Enters an upload whose content an earlier server has published and not recorded.

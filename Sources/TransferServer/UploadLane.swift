@@ -41,6 +41,8 @@ final class UploadLane: @unchecked Sendable {
     var ready: [(receiving: Receiving, publication: Publication)] = []
     /// Published, and without a result so far.
     var published: [PublishedUpload] = []
+    /// Bytes of content in them, each counted up to a limit.
+    var unsignedBytes: UInt64 = 0
     /// Whether a publication ended since it was last asked for.
     var hasCompleted = false
     /// Whether the session has more for this lane already; set on its loop.
@@ -52,6 +54,8 @@ final class UploadLane: @unchecked Sendable {
     private var lastReport: Int64 = 0
     /// There where the client wants receipts and the server gives them.
     private(set) var issuer: ReceiptIssuer?
+    /// Receipts that were made again last: who repeats one upload repeats others of its batch.
+    var repeated: ReceiptBatch?
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
@@ -179,13 +183,6 @@ final class UploadLane: @unchecked Sendable {
         receiving.discard()
         state = .rejected
         settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
-    }
-
-    /// For an acknowledgement that the upload has already: a receipt of now.
-    func withReceipt(_ result: UploadResult, _ receiving: Receiving) -> UploadResult {
-        var result = result
-        issuer?.addReceipt(to: &result, path: receiving.begin.path, kind: receiving.begin.kind, for: client)
-        return result
     }
 
     func settle(_ receiving: Receiving, _ result: UploadResult) {

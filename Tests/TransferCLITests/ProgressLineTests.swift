@@ -31,12 +31,12 @@ import Testing
         (many, 10, "12 of…31 %"),
         (changed(many) { $0.failed = 2 }, 40, "12 of 400 files, 31 %, 2 failed"),
         (changed(one) { $0.failed = 1 }, 80, "photo.png  45 %  12.3 of 27.1 MB  110 MB/s  0:03 | 1 failed"),
-        (changed(one) { $0.phase = .checking }, 80, "photo.png  checking  45 %  12.3 of 27.1 MB  110 MB/s  0:03"),
+        (changed(one) { $0.phase = .resuming }, 80, "photo.png  resuming  45 %  12.3 of 27.1 MB  110 MB/s  0:03"),
         (
             changed(one) {
-                $0.phase = .storing
+                $0.phase = .committing
                 $0.currentBytes = 27_100_000
-            }, 80, "photo.png  storing  99 %  27.1 of 27.1 MB  110 MB/s  0:03"
+            }, 80, "photo.png  committing  99 %  27.1 of 27.1 MB  110 MB/s  0:03"
         ),
         (
             changed(one) { $0.currentFile = "a\u{1B}[2J\nb" }, 80,

@@ -63,6 +63,22 @@ extension CatalogEntry {
             digest: Digest(.xxh128, Array(repeating: UInt8(truncatingIfNeeded: number), count: 16)), isDurable: true,
             sender: "127.0.0.1:5000", begun: 1_700_000_000_123_456_789, committed: 1_700_000_001_000_000_001,
             run: .max - UInt64(number),
-            identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(number)))
+            identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(number)),
+            receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil)
+    }
+
+    /// Uploads that were signed for together, with one between them that was not.
+    static func signed(_ count: Int, from number: UInt64) -> (receipts: Receipts, entries: [CatalogEntry]) {
+        var entries = (0..<count).map { index in
+            var entry = sample(index)
+            entry.receipt = number + UInt64(index)
+            return entry
+        }
+        let receipts = Receipts(
+            number: number, time: 1_700_000_000_123, count: count, signature: Array(0..<64), sender: "ü:5000")
+        var other = sample(count)
+        other.receipt = nil
+        entries.insert(other, at: count / 2)
+        return (receipts, entries)
     }
 }

@@ -28,18 +28,22 @@ import TransferProtocol
         let before = CatalogEntry.sample(1)
         try catalog.record([before])
         for number in 0... {
-            let batch = (0..<3).map { CatalogEntry.sample($0) }
+            let (receipts, batch) = CatalogEntry.signed(3, from: 100)
             calls.fail(number, times: times, as: code)
-            guard let error = error({ () throws(CatalogError) in try catalog.record(batch) }) else { break }
+            guard let error = error({ () throws(CatalogError) in try catalog.record(batch, with: receipts) }) else {
+                break
+            }
             calls.pass()
             #expect(error.reason == reason, "call \(number)")
             #expect(error.message.hasSuffix("."))
+            #expect(try catalog.receipts(with: 100) == nil, "call \(number)")
             for entry in batch { #expect(try catalog.entry(for: entry.id) == nil, "call \(number)") }
             try catalog.record([before])
             #expect(try catalog.count() == 1, "call \(number)")
         }
         calls.pass()
-        #expect(try catalog.count() == 4)
+        #expect(try catalog.count() == 5)
+        #expect(try catalog.receipts(with: 102)?.uploads.count == 3)
         #expect(fixture.damages.isEmpty)
     }
 

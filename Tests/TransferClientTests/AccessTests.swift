@@ -65,7 +65,7 @@ import TransferSystem
         }
         let outcome = try await fake.address.outcome(one)
         #expect(outcome.failure?.reason == .refused)
-        #expect(outcome.failure?.message == "The server refused: Too many attempts. (busy)")
+        #expect(outcome.failure?.message == "The server refused: Too many attempts. (busy). It was not tried again.")
         #expect(outcome.sources == ["a"] && fake.connections == 1)
     }
 

@@ -18,7 +18,7 @@ import Testing
         #expect(body[Self.flags] == presence)
         let optional = [1: 8, 2: 12, 4: 2].filter { presence & $0.key != 0 }.values.reduce(0, +)
         #expect(body.count == 20 + optional + 2 + 3)
-        #expect(try Message.decode(.begin, body: body) == .begin(begin))
+        #expect(try Message.decode(.begin, unchecked: body) == .begin(begin))
     }
 
     @Test(arguments: [0x10, 0x20, 0x40, 0x80] as [UInt8]) func unknownFlagsAreRefused(_ flag: UInt8) {
@@ -27,7 +27,9 @@ import Testing
 
     @Test func idZeroIsRefused() {
         let body = [UInt8](repeating: 0, count: 16) + Message.begin(Sample.begin).body.dropFirst(16)
-        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, unchecked: body) } == .malformedFrame
+        )
     }
 
     @Test(arguments: [5, 0xFF] as [UInt8]) func unknownKindIsAFile(_ number: UInt8) throws {
@@ -46,7 +48,7 @@ import Testing
     func everyKindAndPolicy(_ kind: ContentKind, conflict: ConflictPolicy) throws {
         for digest in DigestFunction.allCases {
             let begin = Begin(id: Sample.id, path: "a", size: 0, kind: kind, digest: digest, conflict: conflict)
-            #expect(try Message.decode(.begin, body: Message.begin(begin).body) == .begin(begin))
+            #expect(try Message.decode(.begin, unchecked: Message.begin(begin).body) == .begin(begin))
         }
     }
 
@@ -58,7 +60,7 @@ import Testing
         let begin = Begin(
             id: Sample.id, path: "a", size: nil, modified: .init(seconds: 0, nanoseconds: nanoseconds))
         let body = Message.begin(begin).body
-        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == expected)
+        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, unchecked: body) } == expected)
     }
 
     @Test(
@@ -68,7 +70,7 @@ import Testing
     {
         var body = Array(Message.begin(Begin(id: Sample.id, path: "", size: nil)).body.dropLast(2))
         body.append(bigEndian: UInt16(path.count))
-        guard case .begin(let begin) = try Message.decode(.begin, body: body + path) else { return }
+        guard case .begin(let begin) = try Message.decode(.begin, unchecked: body + path) else { return }
         #expect(begin.path == Begin.undecodablePath)
         #expect(throws: RelativePath.Fault.self) { try RelativePath(begin.path) }
     }
@@ -77,7 +79,7 @@ import Testing
         // Equal as Swift strings, but two names on disk.
         for path in ["e\u{301}", "\u{E9}", "a/\u{301}b", "\u{FEFF}x", ""] {
             let body = Message.begin(Begin(id: Sample.id, path: path, size: nil)).body
-            guard case .begin(let begin) = try Message.decode(.begin, body: body) else { return }
+            guard case .begin(let begin) = try Message.decode(.begin, unchecked: body) else { return }
             #expect(Array(begin.path.utf8) == Array(path.utf8))
         }
     }
@@ -87,7 +89,8 @@ import Testing
             var body = Array(Message.begin(Begin(id: Sample.id, path: "", size: nil)).body.dropLast(2))
             body.append(bigEndian: length)
             #expect(
-                faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+                faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, unchecked: body) }
+                    == .malformedFrame)
         }
     }
 
@@ -98,7 +101,7 @@ import Testing
         ] as [(UInt64, UInt64, UInt64)]) func partsAreWholeBlocks(offset: UInt64, size: UInt64, total: UInt64) throws
     {
         let begin = Self.part(offset, size, total)
-        #expect(try Message.decode(.begin, body: Message.begin(begin).body) == .begin(begin))
+        #expect(try Message.decode(.begin, unchecked: Message.begin(begin).body) == .begin(begin))
     }
 
     @Test(
@@ -108,16 +111,20 @@ import Testing
         ] as [(UInt64, UInt64?, UInt64)]) func otherPartsAreRefused(offset: UInt64, size: UInt64?, total: UInt64)
     {
         let body = Message.begin(Self.part(offset, size, total)).body
-        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, unchecked: body) } == .malformedFrame
+        )
     }
 
     @Test func anAssemblyDeclaresItsSize() throws {
         var begin = Begin(id: Sample.id, path: "a", size: 9 << 20)
         begin.scope = .assembly
-        #expect(try Message.decode(.begin, body: Message.begin(begin).body) == .begin(begin))
+        #expect(try Message.decode(.begin, unchecked: Message.begin(begin).body) == .begin(begin))
         begin.size = nil
         let body = Message.begin(begin).body
-        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, unchecked: body) } == .malformedFrame
+        )
     }
 
     @Test(
@@ -128,7 +135,9 @@ import Testing
         ] as [[UInt8]]) func brokenScopesAreRefused(_ fields: [UInt8])
     {
         let body = Message.begin(Begin(id: Sample.id, path: "a", size: 5)).body + fields
-        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, body: body) } == .malformedFrame)
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try Message.decode(.begin, unchecked: body) } == .malformedFrame
+        )
     }
 
     /// Of all 5 bytes of an upload.
@@ -137,7 +146,7 @@ import Testing
 
     @Test func aPartOfAnUploadInOnePiece() throws {
         let body = Message.begin(Begin(id: Sample.id, path: "a", size: 5)).body + Self.partField
-        guard case .begin(let begin) = try Message.decode(.begin, body: body) else { return }
+        guard case .begin(let begin) = try Message.decode(.begin, unchecked: body) else { return }
         let upload = UploadID(high: 0x0707_0707_0707_0707, low: 0x0707_0707_0707_0707)
         #expect(begin.scope == .part(.init(of: upload, offset: 0, total: 5)))
     }
@@ -151,7 +160,7 @@ import Testing
     private func decode(changing offset: Int, to value: UInt8) throws(ProtocolFault) -> Begin {
         var body = Message.begin(Sample.begin).body
         body[offset] = value
-        guard case .begin(let begin) = try Message.decode(.begin, body: body) else {
+        guard case .begin(let begin) = try Message.decode(.begin, unchecked: body) else {
             preconditionFailure("a begin body decodes to begin")
         }
         return begin

@@ -66,10 +66,20 @@ import Testing
         #expect(fault(.begin, Array(body)) == .malformedFrame)
     }
 
-    @Test func whoSendsNoneIsUnderstood() {
+    @Test func whatHasNoneIsNotTaken() {
         for message in Self.checked {
-            #expect(decoded(message.function, message.body) == message)
+            #expect(throws: ProtocolFault.unchecked) { try Message.decode(message.function, body: message.body) }
         }
+    }
+
+    /// Most of the message is lost, and the zeros of the frames behind it make empty fields.
+    @Test func aCheckThatIsLostIsMissed() {
+        let result = UploadResult(
+            id: Sample.id, code: .alreadyStored, size: 1, digest: Sample.xxh128, storedPath: "abcdefgh")
+        let body = Message.result(result).checkedBody
+        let kept = body.prefix { $0 != UInt8(ascii: "a") }.dropLast()
+        let damaged = kept + [UInt8](repeating: 0, count: body.count - kept.count - (body.count - kept.count - 1) % 3)
+        #expect(throws: ProtocolFault.unchecked) { try Message.decode(.result, body: Array(damaged)) }
     }
 
     /// Every message with optional fields may have one.

@@ -41,6 +41,6 @@ import Testing
     }
 
     private func fault(_ function: FunctionCode, _ body: [UInt8]) -> ResultCode? {
-        faultCode { () throws(ProtocolFault) in _ = try Message.decode(function, body: body) }
+        faultCode { () throws(ProtocolFault) in _ = try Message.decode(function, unchecked: body) }
     }
 }

@@ -63,6 +63,6 @@ import Testing
     }
 
     private func fault(_ body: [UInt8]) -> ResultCode? {
-        faultCode { () throws(ProtocolFault) in _ = try Message.decode(.receipts, body: body) }
+        faultCode { () throws(ProtocolFault) in _ = try Message.decode(.receipts, unchecked: body) }
     }
 }

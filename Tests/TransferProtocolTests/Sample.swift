@@ -86,6 +86,13 @@ extension Message {
     static func decode(_ function: FunctionCode, body: [UInt8]) throws(ProtocolFault) -> Message {
         try decode(function, body: body.span.bytes)
     }
+
+    /// - Parameter body: without the field that checks it, which is added where the function wants one.
+    static func decode(_ function: FunctionCode, unchecked body: [UInt8]) throws(ProtocolFault) -> Message {
+        var body = body
+        if function.isChecked { body.appendCheck(from: 0) }
+        return try decode(function, body: body)
+    }
 }
 
 extension FrameHeader {

@@ -69,7 +69,7 @@ import Testing
     }
 
     private func decode(_ body: [UInt8]) throws(ProtocolFault) -> UploadResult {
-        guard case .result(let result) = try Message.decode(.result, body: body) else {
+        guard case .result(let result) = try Message.decode(.result, unchecked: body) else {
             preconditionFailure("a result body decodes to result")
         }
         return result

@@ -5,7 +5,9 @@ import TransferProtocol
 enum Frames {
     static let hello = encoded(.hello(Hello(agent: "test")))
 
-    static func hello(features: Features) -> [UInt8] { encoded(.hello(Hello(agent: "test", features: features))) }
+    static func hello(features: Features, run: UInt64? = nil) -> [UInt8] {
+        encoded(.hello(Hello(agent: "test", features: features, run: run)))
+    }
 
     static func encoded(_ messages: Message...) -> [UInt8] {
         messages.reduce(into: []) { $1.encode(into: &$0) }

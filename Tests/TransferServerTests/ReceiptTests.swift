@@ -77,8 +77,8 @@ extension ServerTests {
             }
         }
 
-        /// It is the same acknowledgement, with a receipt of its own.
-        @Test(arguments: [false, true]) func aReplayHasAReceipt(expectsAccept: Bool) async throws {
+        /// It is the same acknowledgement, with the same receipt.
+        @Test(arguments: [false, true]) func aReplayHasItsReceipt(expectsAccept: Bool) async throws {
             try await serving { server in
                 let id = UploadID.random()
                 let (first, key) = try Self.client(of: server)
@@ -91,16 +91,66 @@ extension ServerTests {
                     second.send(Frames.upload("x", [1], id: id))
                 }
                 var again = try second.result()
-                let signed = try SignedReceipt(decoding: #require(again.receipt))
-                try ReceiptVerifier().verify(signed)
+                #expect(again.receipt == acknowledged.signed.encoded)
                 again.receipt = nil
                 #expect(again == acknowledged.result)
-                let (old, new) = (acknowledged.signed.receipt, signed.receipt)
-                #expect(new.number > old.number && new.uploadID == id && new.path == old.path && new.kind == old.kind)
-                #expect(new.digest == old.digest && new.size == old.size && new.result == old.result)
                 let silent = try server.greetedClient()
                 silent.send(Frames.upload("x", [1], id: id))
                 #expect(try silent.result().receipt == nil)
+            }
+        }
+
+        /// Also from a server that was started again, and of each upload of a batch.
+        @Test func receiptsOutliveTheServer() async throws {
+            let directory = try TemporaryDirectory()
+            let ids = (0..<40).map { UploadID(high: 4, low: $0) }
+            let uploads = ids.map { Frames.upload("\($0.low)", [UInt8($0.low)], id: $0) }
+            let given = Locked([[UInt8]]())
+            try await serving(in: directory) { server in
+                let (client, key) = try Self.client(of: server)
+                client.send(uploads.flatMap(\.self))
+                let receipts = try client.receipted(ids.count, by: key) { "\($0.low)" }.map(\.signed.encoded)
+                given.withLock { $0 = receipts }
+            }
+            try await serving(in: directory) { server in
+                let (client, _) = try Self.client(of: server)
+                for (upload, receipt) in zip(uploads, given.withLock { $0 }) {
+                    client.send(upload)
+                    #expect(try client.result().receipt == receipt)
+                }
+            }
+        }
+
+        /// What is signed is the whole batch: without one of its uploads the others get receipts of now.
+        @Test func anUploadThatIsNoMoreWhatItWas() async throws {
+            try await serving { server in
+                let ids = (0..<3).map { UploadID(high: 5, low: $0) }
+                let (client, key) = try Self.client(of: server)
+                client.send(ids.flatMap { Frames.upload("\($0.low)", [7], id: $0) })
+                let old = try client.receipted(3, by: key) { "\($0.low)" }.map(\.signed.receipt)
+                #expect(unlink(server.directory.path("store/1")) == 0)
+                client.send(Frames.upload("1", [7], id: ids[1]))
+                let second = try client.receipted(1, by: key) { "\($0.low)" }[0].signed.receipt
+                #expect(second.number > old[1].number && second.result == .committed)
+                client.send(Frames.upload("2", [7], id: ids[2]))
+                let third = try client.receipted(1, by: key) { _ in "2" }[0].signed.receipt
+                #expect(third.number > second.number && third.path == old[2].path && third.digest == old[2].digest)
+            }
+        }
+
+        /// Another push learns that it is there already, as of now.
+        @Test func anotherPushGetsAReceiptOfItsOwn() async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let (first, key) = try Self.client(of: server)
+                first.send(Frames.upload("x", [1], id: id))
+                let old = try #require(first.receipted(by: key) { _ in "x" }.first).signed.receipt
+                let (second, _) = try Self.client(of: server, run: 7)
+                second.send(Frames.upload("x", [1], id: id))
+                let new = try #require(second.receipted(by: key) { _ in "x" }.first).signed.receipt
+                #expect(new.number > old.number && new.uploadID == id && new.path == old.path && new.kind == old.kind)
+                #expect(new.digest == old.digest && new.size == old.size)
+                #expect(old.result == .committed && new.result == .alreadyStored)
             }
         }
 
@@ -207,9 +257,9 @@ extension ServerTests {
             await #expect(throws: (any Error).self) { try await serving(in: directory) { _ in } }
         }
 
-        static func client(of server: TestServer) throws -> (RawClient, ServerKey) {
+        static func client(of server: TestServer, run: UInt64? = nil) throws -> (RawClient, ServerKey) {
             let client = try server.client()
-            client.send(Frames.hello(features: .receipts))
+            client.send(Frames.hello(features: .receipts, run: run))
             guard case .message(.welcome(let welcome)) = try client.next(),
                 let key = welcome.serverKey.flatMap({ ServerKey($0) })
             else { throw RawClient.Failure(description: "the server did not welcome with a key") }

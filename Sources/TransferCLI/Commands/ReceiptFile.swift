@@ -7,8 +7,10 @@ internal import TransferSystem
 ///
 /// `@unchecked Sendable`: made by the command, then used by its reporter alone.
 final class ReceiptFile: @unchecked Sendable {
+    /// Of the file.
+    let path: String
+
     private let descriptor: Descriptor
-    private let path: String
     private var isNew = false
     private var failure: SystemError?
     /// Those that are not written yet.
@@ -40,6 +42,9 @@ final class ReceiptFile: @unchecked Sendable {
         guard lines.count > 0 else { return }
         lines.take { write($0) }
     }
+
+    /// Whether all that was to be written is.
+    var isWell: Bool { failure == nil && lines.count == 0 }
 
     /// Makes what was appended durable.
     ///

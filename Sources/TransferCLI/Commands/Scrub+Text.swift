@@ -14,7 +14,8 @@ extension ScrubFinding {
     /// The object of `--json`; every key is always there.
     var json: JSONLine {
         [
-            "finding": .string(kind.rawValue), "path": .string(path), "size": .integer(size),
+            "schema": .string(JSONSchema.finding), "finding": .string(kind.rawValue), "path": .string(path),
+            "size": .integer(size),
             "acknowledged": recorded.map { .string($0.description) } ?? .null,
             "digest": found.map { .string($0.description) } ?? .null, "message": .string(reason),
         ]
@@ -55,7 +56,9 @@ extension ScrubSummary {
 
     /// The last object of `--json`.
     var json: JSONLine {
-        var line: JSONLine = ["finding": .string("summary"), "intact": .integer(intact.files)]
+        var line: JSONLine = [
+            "schema": .string(JSONSchema.scrub), "finding": .string("summary"), "intact": .integer(intact.files),
+        ]
         line.append("intactBytes", .integer(intact.bytes))
         for kind in ScrubFinding.Kind.allCases {
             let count = findings[kind] ?? Count()

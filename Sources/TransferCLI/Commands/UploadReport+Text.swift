@@ -3,24 +3,66 @@ import TransferProtocol
 
 extension UploadReport {
     /// One line for people.
-    var line: String {
+    var line: String { line(colours: false) }
+
+    /// One line for people.
+    func line(colours: Bool) -> String {
         let path = storedPath.map { $0 == source ? $0 : "\(source) -> \($0)" } ?? source
-        var text = "\(result)  \(path.escapedForDisplay)"
+        var text = "\(colour.paint("\(result)", colours))  \(path.escapedForDisplay)"
         if let digest, result.isSuccess {
-            text += "  \(ByteFormat.size(size))  \(digest)"
-        } else if !message.isEmpty {
-            text += ": \(message.escapedForDisplay)"
+            text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")  \(digest)"
+        } else {
+            if !message.isEmpty { text += ": \(message.escapedForDisplay)" }
+            if attempts > 1 { text += " It was tried \(attempts) times." }
+            if let advice { text += " \(advice)" }
         }
         return text
     }
 
+    /// What to do, where the message doesn't say it.
+    private var advice: String? {
+        switch result {
+        case .insufficientStorage: "Push it again when there is room on the server's disk."
+        case .quotaExceeded: "Whoever runs the server can raise the quota; then push it again."
+        case .storageFailed: "The server's log says more."
+        case .uploadTooLarge: "Whoever runs the server can raise the limit."
+        case .invalidPath: "Rename it, and push it again."
+        case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
+        case .busy, .timedOut: "Push it again later."
+        default: nil
+        }
+    }
+
+    private var colour: Colour { result.isSuccess ? (result == .skipped ? .yellow : .green) : .red }
+
     /// The object of `--json`; every key is always there.
-    var json: JSONLine {
+    ///
+    /// - Parameter removal: what became of the source; nothing when it was to be left.
+    func json(_ removal: SourceRemoval? = nil) -> JSONLine {
         [
-            "source": .string(source), "uploadID": .string(uploadID.description), "result": .string(result.name),
+            "schema": .string(JSONSchema.upload), "source": .string(source),
+            "uploadID": .string(uploadID.description), "result": .string(result.name),
             "storedPath": storedPath.map { .string($0) } ?? .null, "kind": .string(kind.name),
             "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
-            "durable": .bool(isDurable), "seconds": .double(seconds), "message": .string(message),
+            "durable": .bool(isDurable), "seconds": .double(seconds), "attempts": .integer(attempts),
+            "format": picture.map { .string($0.format.rawValue) } ?? .null,
+            "width": picture.map { .integer($0.width) } ?? .null,
+            "height": picture.map { .integer($0.height) } ?? .null,
+            "sourceDeleted": .bool(removal == .removed), "message": .string(message),
         ]
+    }
+}
+
+extension Picture {
+    /// As people write it, such as `PNG 640x480`.
+    var line: String {
+        let name =
+            switch format {
+            case .png: "PNG"
+            case .jpeg: "JPEG"
+            case .gif: "GIF"
+            case .webp: "WebP"
+            }
+        return "\(name) \(width)x\(height)"
     }
 }

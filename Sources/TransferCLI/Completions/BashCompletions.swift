@@ -46,7 +46,7 @@ enum BashCompletions {
                 remotes)
                     # A folder may follow the name.
                     compopt -o nospace 2>/dev/null
-                    mapfile -t COMPREPLY < <(compgen -W "$(transfer remote list --names 2>/dev/null)" -- "$value")
+                    mapfile -t COMPREPLY < <(compgen -W "$(transfer remote list --names --no-json 2>/dev/null)" -- "$value")
                     ;;
                 words*) mapfile -t COMPREPLY < <(compgen -W "${kind#words}" -- "$value") ;;
             esac

@@ -67,7 +67,7 @@ enum FishCompletions {
         let at = condition("__transfer_at", command.name)
         let flags = command.flags.map { flag in
             let short = flag.short.map { " -s \($0)" } ?? ""
-            let value = flag.isSwitch ? "" : " -x" + (arguments(for: flag.completion) ?? "")
+            let value = flag.isSwitch ? "" : arguments(for: flag.completion) ?? " -x"
             return "complete -c transfer -n \(at)\(short) -l \(flag.name)\(value) -d \(quoted(flag.help))"
         }
         let operands = command.operands.flatMap { _ in arguments(for: command.operandValue) }
@@ -81,10 +81,11 @@ enum FishCompletions {
     private static func arguments(for value: FlagValue) -> String? {
         switch value {
         case .text, .size, .duration, .command: nil
-        case .file: " -a '(__fish_complete_path (commandline -ct))'"
-        case .folder: " -a '(__fish_complete_directories (commandline -ct) \"\")'"
-        case .server, .remote: " -a '(transfer remote list --names 2>/dev/null)'"
-        case .oneOf(let choices): " -a \(quoted(choices.joined(separator: " ")))"
+        case .file: " -r -F"
+        case .folder:
+            " -x -a '(__fish_complete_directories (string replace -r -- \"^-[^=]*=\" \"\" (commandline -ct)) \"\")'"
+        case .server, .remote: " -x -a '(transfer remote list --names --no-json 2>/dev/null)'"
+        case .oneOf(let choices): " -x -a \(quoted(choices.joined(separator: " ")))"
         }
     }
 }

@@ -8,7 +8,7 @@ enum ZshCompletions {
         # A folder may follow the name.
         _transfer_remotes() {
             local -a names
-            names=(${(f)"$(transfer remote list --names 2>/dev/null)"})
+            names=(${(f)"$(transfer remote list --names --no-json 2>/dev/null)"})
             compadd -S '' -a names
         }
 

@@ -4,11 +4,13 @@ private import TransferSystem
 
 /// Changes the user's configuration file. What a change is not about stays as it is, byte for byte.
 struct ConfigurationEditor {
-    /// The file itself: who keeps it elsewhere and has put a link in its place wants the link to stay.
     private let path: String
 
+    /// The file itself: who keeps it elsewhere and has put a link in its place wants the link to stay.
+    private var target: String { CanonicalPath(path).string }
+
     init(_ path: String) {
-        self.path = CanonicalPath(path).string
+        self.path = path
     }
 
     /// What is there; empty where there is no file.
@@ -44,11 +46,12 @@ struct ConfigurationEditor {
     func change(_ change: ([UInt8]) throws(ConfigurationFault) -> [UInt8]?) throws(ConfigurationFault) {
         let outcome: Result<Void, ConfigurationFault>
         do throws(SystemError) {
-            let folder = OwnFile.folder(of: path)
+            let target = target
+            let folder = OwnFile.folder(of: target)
             try OwnFile.makeFolder(folder)
             outcome = try OwnFile.withLock(on: folder) { () throws(SystemError) in
                 let changed = Result { () throws(ConfigurationFault) in try change(content()) }
-                if case .success(let bytes?) = changed { _ = try OwnFile.write(bytes, to: path, replaces: true) }
+                if case .success(let bytes?) = changed { _ = try OwnFile.write(bytes, to: target, replaces: true) }
                 return changed.map { _ in }
             }
         } catch {

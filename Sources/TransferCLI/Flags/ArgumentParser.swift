@@ -7,6 +7,7 @@ struct ArgumentParser {
     private let command: Command
     private var remaining: ArraySlice<String>
     private var values: [String: [String]] = [:]
+    private var order: [(flag: String, value: String)] = []
     private var operands: [String] = []
 
     /// Reads the arguments that follow the command's name, and finds out what the flags are set to that they don't give.
@@ -24,7 +25,8 @@ struct ArgumentParser {
         var resolver = SettingResolver(command, given, wantsHelp ? .none : sources)
         let remote = try resolver.resolve()
         return ParsedArguments(
-            command: command, operands: parser.operands, settings: resolver.settings, remote: remote)
+            command: command, operands: parser.operands, settings: resolver.settings, order: parser.order,
+            remote: remote)
     }
 
     /// The same without a configuration file.
@@ -79,6 +81,7 @@ struct ArgumentParser {
         else { throw unknown("--\(name)") }
         guard !hasValue else { throw error("'--\(name)' takes no value") }
         values[flag.name] = []
+        order.removeAll { $0.flag == flag.name }
     }
 
     private mutating func take(shorts text: Substring) throws(UsageError) {
@@ -100,6 +103,7 @@ struct ArgumentParser {
     private mutating func add(_ value: String, to flag: Flag) throws(UsageError) {
         if let fault = flag.fault(of: value, from: flag.spelling) { throw error(fault) }
         values[flag.name] = flag.isRepeatable ? values[flag.name, default: []] + [value] : [value]
+        order.append((flag.name, value))
     }
 
     private func unknown(_ spelling: String) -> UsageError {

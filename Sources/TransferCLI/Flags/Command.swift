@@ -70,11 +70,13 @@ package struct Command: Equatable, Sendable {
             && flags.contains { $0.reach == .environmentAndFiles }
     }
 
+    /// What its settings stand below in a configuration file.
+    var tableHeader: String { "[\(name.split(separator: " ").joined(separator: "."))]" }
+
     /// Where else its flags may be given; nothing for a command that nobody sets up.
     var settingsNote: String? {
         guard hasSettings else { return nil }
-        let table = "[\(name.split(separator: " ").joined(separator: "."))]"
-        return "Every flag can also be given by its variable in the environment, or below \(table) in "
+        return "Every flag can also be given by its variable in the environment, or below \(tableHeader) in "
             + "~/.config/transfer/config.toml; the command line wins over the environment, that over the file, and --no-FLAG "
             + "takes either back. 'transfer config show \(name)' says what is set where."
     }

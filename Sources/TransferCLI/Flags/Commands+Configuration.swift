@@ -8,7 +8,7 @@ extension Commands {
             "Flags behind COMMAND count as if COMMAND was run with them.",
         ],
         flags: [
-            Flag(name: "json", help: "Print one JSON object a line for every setting.", reach: .nowhere), .help,
+            Flag(name: "json", help: "Print one JSON object a line for every setting.", reach: .environment), .help,
         ],
         examples: [
             .init(caption: "See what a push would do", line: "transfer config show push"),

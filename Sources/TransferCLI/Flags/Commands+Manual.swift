@@ -6,7 +6,7 @@ extension Commands {
                 + "where man(1) finds them, under names such as transfer-push."
         ],
         flags: [
-            Flag(name: "names", help: "Print the names of all pages.", reach: .nowhere), .help,
+            Flag(name: "names", help: "Print the names of all pages.", reach: .environment), .help,
         ],
         examples: [
             .init(caption: "Read about pushing", line: "transfer man push | man -l -"),

@@ -17,7 +17,7 @@ extension Commands {
             "Files that were pushed before and have the same path, size and time of modification are not sent again, as "
                 + "long as the server has them.",
         ],
-        flags: pushSources + pushSecurity + pushHandling + pushOutput + [.help],
+        flags: pushSources + pushBatch + pushSelection + pushSecurity + pushHandling + pushOutput + [.help],
         examples: pushExamples,
         outcomes: [.init(.success, "all uploads were committed")] + ExitCode.allCases.dropFirst().map { .init($0) },
         operandValue: .file)
@@ -87,6 +87,14 @@ extension Commands {
             name: "retry-for", placeholder: "DURATION",
             help: "How long to try again after a lost connection before giving up.", details: durationNotation,
             defaultValue: "60s", value: .duration),
+        Flag(
+            name: "retry", placeholder: "N",
+            help: "How often to send an upload again when the server says that it may help.",
+            details: "After results such as busy or digestMismatch, 0 to 1000.", defaultValue: "4"),
+        Flag(
+            name: "bandwidth", placeholder: "RATE",
+            help: "Send no more than RATE bytes a second, all connections together.",
+            details: "16K at least. \(sizeNotation)", value: .size),
     ]
 
     private static let pushOutput = [
@@ -97,6 +105,16 @@ extension Commands {
                 "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
                 + "anything is sent if the server gives no receipts.", value: .file),
         Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."),
+        Flag(
+            name: "progress", placeholder: "STYLE", help: "How to show progress on standard error.",
+            details:
+                "bar draws it on a terminal, plain prints a line now and then, json prints objects for programs, none "
+                + "nothing. auto is bar on a terminal and none elsewhere.",
+            defaultValue: ProgressStyle.auto.flagValue, choices: ProgressStyle.flagValues),
+        Flag(
+            name: "color", placeholder: "WHEN", help: "Whether results have colours.",
+            details: "auto is on a terminal, unless NO_COLOR is set or TERM is dumb.",
+            defaultValue: ColourChoice.auto.flagValue, choices: ColourChoice.flagValues),
     ]
 
     private static let pushExamples: [Command.Example] = [

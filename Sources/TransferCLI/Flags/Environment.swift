@@ -16,13 +16,16 @@ enum Environment {
         SettingSources(variable: value(of:), userFile: configurationFile, content: content(of:))
     }
 
-    /// The content of a configuration file.
+    /// The content of a configuration file; nothing where there is none, or where this user cannot look: a home can belong to
+    /// somebody else, or be no folder.
     static func content(of path: String) throws(ConfigurationFault) -> [UInt8]? {
         do throws(SystemError) {
             let file = try OwnFile(reading: path, atMost: ConfigurationFile.longest, followsLink: true)
             guard file?.isLonger != true else { throw SystemError(errno: EFBIG, call: "read") }
             return file?.content
         } catch {
+            let isHidden = error.errno == EACCES && access(OwnFile.folder(of: path), X_OK) != 0
+            guard error.errno != ENOTDIR, !isHidden else { return nil }
             throw ConfigurationFault(path, "cannot be read: \(error.reason)")
         }
     }

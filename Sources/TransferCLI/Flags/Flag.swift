@@ -1,6 +1,11 @@
 /// One flag of a command. Parser, configuration, help, completions and manual pages read the same definition, so they cannot
 /// disagree.
 package struct Flag: Equatable, Sendable {
+    /// Where a flag may be given beside the command line.
+    enum Reach: Sendable {
+        case environmentAndFiles, environment, nowhere
+    }
+
     /// The long name without its dashes.
     package let name: String
 
@@ -16,7 +21,7 @@ package struct Flag: Equatable, Sendable {
     /// What else there is to know; may be empty.
     var details = ""
 
-    /// The value when neither the command line nor the environment gives one.
+    /// The value when nothing gives one.
     var defaultValue: String?
 
     /// A variable of the environment that several commands share, beside the one that every flag has; see
@@ -28,11 +33,6 @@ package struct Flag: Equatable, Sendable {
 
     /// The only values allowed, when they can be listed.
     var choices: [String]?
-
-    /// Where it may be given beside the command line.
-    enum Reach: Sendable {
-        case environmentAndFiles, environment, nowhere
-    }
 
     /// What the value is.
     var value = FlagValue.text

@@ -15,9 +15,15 @@ package struct ParsedArguments: Sendable {
     package let remote: Remote?
 
     private let settings: [String: Setting]
+    /// What the command line gives, in order.
+    private let order: [(flag: String, value: String)]
 
-    init(command: Command, operands: [String], settings: [String: Setting], remote: Remote?) {
+    init(
+        command: Command, operands: [String], settings: [String: Setting], order: [(flag: String, value: String)],
+        remote: Remote?
+    ) {
         (self.command, self.operands, self.settings, self.remote) = (command, operands, settings, remote)
+        self.order = order
     }
 
     /// What a flag was set to; nothing when nobody has set it.
@@ -36,6 +42,14 @@ package struct ParsedArguments: Sendable {
     package func strings(_ name: String) -> [String] {
         if let values = setting(name)?.values, !values.isEmpty { return values }
         return flag(name).defaultValue.map { [$0] } ?? []
+    }
+
+    /// The values of several flags: those of the command line in the order in which they stand there, then those of the
+    /// flags that it doesn't have, one flag after the other.
+    func inOrder(_ names: [String]) -> [(flag: String, value: String)] {
+        let given = order.filter { names.contains($0.flag) }
+        let others = names.filter { name in !given.contains { $0.flag == name } }
+        return given + others.flatMap { name in strings(name).map { (name, $0) } }
     }
 
     /// The value of a flag that has to have one.

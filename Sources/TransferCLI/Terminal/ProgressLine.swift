@@ -63,9 +63,9 @@ struct ProgressLine {
         switch snapshot.phase {
         case .scanning: "looking for files"
         case .connecting: "connecting"
-        case .checking: "checking"
+        case .resuming: "resuming"
         case .sending: nil
-        case .storing: "storing"
+        case .committing: "committing"
         case .reconnecting: "connection lost, trying again"
         case .finished: "done"
         }

@@ -6,10 +6,10 @@ struct ProgressSnapshot: Equatable, Sendable {
         case scanning
         case connecting
         /// Reading what was sent before, to go on from there.
-        case checking
+        case resuming
         case sending
         /// Everything is sent; the server has yet to acknowledge.
-        case storing
+        case committing
         /// The connection was lost and is tried again.
         case reconnecting
         /// Everything has its result.
@@ -17,6 +17,9 @@ struct ProgressSnapshot: Equatable, Sendable {
     }
 
     var phase: Phase = .sending
+
+    /// Files that are under way and have some bytes acknowledged, the one that began first at the front.
+    var files: [FileProgress] = []
 
     /// The file that is being sent; any text, it is escaped when shown.
     var currentFile: String?

@@ -96,7 +96,7 @@ struct CompletionShell: CustomTestStringConvertible {
         cat > $INNER <<'END'
         PROMPT=
         autoload -Uz compinit
-        compinit -u -D
+        compinit -u -C -d $INNER.dump
         . $COMPLETIONS
         compadd() {
             if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi

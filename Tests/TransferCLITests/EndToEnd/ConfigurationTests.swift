@@ -104,6 +104,12 @@ import TransferTestSupport
         #expect(serve.end == .exited(2) && serve.errors.contains("is in the directory that clients write to; move it"))
     }
 
+    /// As services have it that want none.
+    @Test func aHomeMayBeNoFolder() throws {
+        let finished = try Finished(["config", "show", "push"], Surroundings(environment: ["HOME": "/dev/null"]))
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+    }
+
     @Test func aFileMustBeAFile() throws {
         try makeDirectory(file)
         let push = try Finished(["push", "x"], surroundings)

@@ -45,14 +45,14 @@ import TransferTestSupport
         peer.close()
         let push = try Finished(["push", photo, "--to", peer.address])
         #expect(push.end == .exited(3) && push.output == "")
-        #expect(push.errors == "transfer: Cannot reach \(peer.address): Connection refused\n")
+        #expect(push.errors.hasPrefix("transfer: Cannot reach \(peer.address): Connection refused. "), "\(push.errors)")
     }
 
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-OpenSSH_9.9\r\n"])
     func whateverListensSpeaksAnotherLanguage(_ words: String) throws {
         let finished = try push(toServerThatSays: Array(words.utf8))
         #expect(finished.end == .exited(5) && finished.output == "")
-        #expect(finished.errors.contains("transfer: The server broke the protocol: "), "\(finished.errors)")
+        #expect(finished.errors.contains(" is no server of this version: "), "\(finished.errors)")
     }
 
     @Test func accessIsRefused() throws {

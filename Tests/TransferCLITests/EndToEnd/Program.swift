@@ -99,6 +99,11 @@ final class Program: Sendable {
         guard errors.write(Array("\(line)\n".utf8)) else { throw failure("nothing can be typed: errno \(errno)") }
     }
 
+    /// Gives the terminal that standard error is another width.
+    func resize(columns: UInt16) throws {
+        guard errors.resize(columns: columns) else { throw failure("the terminal keeps its width: errno \(errno)") }
+    }
+
     /// Ends standard input.
     func closeInput() {
         input.withLock { number in

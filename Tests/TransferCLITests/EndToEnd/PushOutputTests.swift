@@ -7,7 +7,7 @@ import TransferTestSupport
         let server = try RunningServer()
         let push = try server.push([photo, "--digest", "sha256"])
         let digest = try server.push([photo, "--digest", "sha256", "--json"]).object()["digest"] ?? ""
-        #expect(push.output == "committed  \(photo) -> demo.png  51.5 KB  \(digest)\n")
+        #expect(push.output == "committed  \(photo) -> demo.png  51.5 KB  PNG 640x400  \(digest)\n")
         #expect(push.errors.hasPrefix("1 stored, 51.5 KB in ") && push.errors.hasSuffix("/s)\n"))
         #expect(push.errors.split(separator: "\n").count == 1)
     }

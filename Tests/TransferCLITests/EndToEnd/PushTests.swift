@@ -4,7 +4,8 @@ import TransferTestSupport
 
 @Suite(.ownThreads) struct PushTests {
     static let keys = [
-        "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "durable", "seconds", "message",
+        "schema", "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "durable", "seconds",
+        "attempts", "format", "width", "height", "sourceDeleted", "message",
     ]
 
     @Test func aPhoto() throws {

@@ -90,6 +90,16 @@ import TransferTestSupport
         #expect(missing.end == .exited(1) && missing.errors == "transfer: There is no remote 'a'.\n")
     }
 
+    /// Nobody's change is lost.
+    @Test func manyAreAddedAtOnce() throws {
+        let home = try TemporaryDirectory()
+        let surroundings = Surroundings(environment: ["XDG_CONFIG_HOME": home.path("config")])
+        let programs = try (0..<8).map { try Program(["remote", "add", "r\($0)", "h"], surroundings) }
+        for program in programs { #expect(try program.wait() == .exited(0), "\(program.errorText)") }
+        let list = try Finished(["remote", "list", "--names"], surroundings)
+        #expect(list.lines.sorted() == (0..<8).map { "r\($0)" })
+    }
+
     @Test(arguments: [
         (["add", "a"], "give NAME HOST[:PORT][/FOLDER]|LINK"), (["add", "a.b", "h"], "'a.b' cannot be a name"),
         (["add", "-", "h"], "'-' cannot be a name"), (["add", "a", "h:x"], "'h:x' is not a server"),

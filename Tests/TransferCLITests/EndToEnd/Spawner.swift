@@ -35,10 +35,11 @@ struct Spawner {
         // A process that ends while a test writes to it must not take the tests with it.
         Glibc.signal(SIGPIPE, SIG_IGN)
         let input = try Channel(surroundings.input, isInput: true)
-        let output = try Channel(surroundings.output, isInput: false)
         let errors = try Channel(surroundings.errors, isInput: false)
+        let isJoined = surroundings.output == .joined
+        let output = isJoined ? errors : try Channel(surroundings.output, isInput: false)
         let life = try Channel(.pipe, isInput: false)
-        defer { for channel in [input, output, errors, life] { channel.closeTheirs() } }
+        defer { for channel in [input, errors, life] + (isJoined ? [] : [output]) { channel.closeTheirs() } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -51,8 +52,8 @@ struct Spawner {
         }
         let process = try start(command(arguments), &actions)
         return Spawned(
-            process: process, input: input.ours, output: try output.toRead(), errors: try errors.toRead(),
-            life: try life.toRead())
+            process: process, input: input.ours, output: try isJoined ? Channel.nothing() : output.toRead(),
+            errors: try errors.toRead(), life: try life.toRead())
     }
 
     /// A shell sets what posix_spawn(3) cannot.
@@ -111,7 +112,7 @@ private final class Channel {
 
     init(_ stream: Surroundings.Stream, isInput: Bool) throws {
         switch stream {
-        case .closed: (theirs, ours) = (nil, nil)
+        case .closed, .joined: (theirs, ours) = (nil, nil)
         case .file(let path):
             theirs = try Self.check("open \(path)", Glibc.open(path, (isInput ? O_RDONLY : O_WRONLY) | O_CLOEXEC))
             ours = nil
@@ -141,7 +142,12 @@ private final class Channel {
 
     /// Our end, or an empty stream where the process leaves none.
     func toRead() throws -> Int32 {
-        try ours ?? Self.check("open /dev/null", open("/dev/null", O_RDONLY | O_CLOEXEC))
+        try ours ?? Self.nothing()
+    }
+
+    /// An empty stream.
+    static func nothing() throws -> Int32 {
+        try check("open /dev/null", open("/dev/null", O_RDONLY | O_CLOEXEC))
     }
 
     func closeTheirs() {

@@ -38,6 +38,12 @@ final class StreamReader: @unchecked Sendable {
     /// Writes to the other side of a terminal.
     func write(_ bytes: [UInt8]) -> Bool { Glibc.write(number, bytes, bytes.count) == bytes.count }
 
+    /// Gives the terminal another width.
+    func resize(columns: UInt16) -> Bool {
+        var size: [UInt16] = [24, columns, 0, 0]
+        return ioctl(number, UInt(TIOCSWINSZ), &size) == 0
+    }
+
     var bytes: [UInt8] {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }

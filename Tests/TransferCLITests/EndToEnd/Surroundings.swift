@@ -10,6 +10,8 @@ struct Surroundings {
         /// A terminal of that many columns that the test holds the other end of.
         case terminal(columns: UInt16)
         case file(String)
+        /// Of standard output: wherever standard error leads.
+        case joined
         /// A pipe that nobody reads.
         case brokenPipe
         case closed

@@ -35,6 +35,12 @@ import TransferTestSupport
         if end - first >= Self.perServer { #expect(tally.kinds == WireFault.kinds) }
     }
 
+    /// Sessions that have shown something: bytes that were lost in the middle of an acknowledgement of a shorter path.
+    @Test(arguments: [501_959, 510_407, 514_747] as [UInt64]) func whatHasGoneWrongBefore(_ seed: UInt64) async throws {
+        let sources = try TemporaryDirectory()
+        try await play(seed..<seed + 1, WireSet.LongFile(in: sources), sources, FaultTally())
+    }
+
     private static let sessions = setting("TRANSFER_WIRE_SESSIONS")
 
     private static func setting(_ name: String) -> UInt64? {
@@ -71,7 +77,7 @@ import TransferTestSupport
             configuration.access = .everyone
             configuration.durability = durability
             // TLS takes longer, and without optimisation much longer.
-            configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 900)
+            configuration.timeouts.handshake = .milliseconds(security.isPlaintext ? 300 : 3000)
             configuration.timeouts.heartbeat = .milliseconds(100)
             configuration.timeouts.silence = .milliseconds(400)
             configuration.timeouts.idle = .milliseconds(600)

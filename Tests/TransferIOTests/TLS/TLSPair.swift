@@ -16,9 +16,9 @@ struct TLSPair {
     /// Trusts every server.
     static let trusting: TLSJudge = { _, _ in true }
 
-    init(_ client: TLSContext? = nil, judge: TLSJudge? = nil) throws {
+    init(_ client: TLSContext? = nil, server: TLSContext? = nil, judge: TLSJudge? = nil) throws {
         self.client = try TLSSide(client ?? .client(), judge: judge ?? Self.trusting)
-        server = try TLSSide(Self.serverContext.get())
+        self.server = try TLSSide(server ?? Self.serverContext.get())
     }
 
     var isEstablished: Bool { client.isEstablished && server.isEstablished }

@@ -2,6 +2,9 @@ private import TransferProtocol
 
 /// `transfer config show`: prints what flags are set to, and where.
 struct ConfigShowCommand {
+    /// Columns that the origins of a table stand behind at most.
+    private static let widestSetting = 40
+
     private let shown: [ParsedArguments]
     private let sources: SettingSources
     private let isJSON: Bool
@@ -34,12 +37,11 @@ struct ConfigShowCommand {
     }
 
     private static func table(_ arguments: ParsedArguments) -> String {
-        let header = "[\(arguments.command.name.split(separator: " ").joined(separator: "."))]"
         let rows = arguments.shownFlags.map { (arguments.text(of: $0), arguments.origin(of: $0)) }
-        let width = rows.map(\.0.displayColumns).filter { $0 <= 40 }.max() ?? 0
+        let width = rows.map(\.0.displayColumns).filter { $0 <= widestSetting }.max() ?? 0
         let lines = rows.map { text, origin in
             text + String(repeating: " ", count: max(0, width - text.displayColumns)) + "  # \(origin)"
         }
-        return ([header] + lines).map { $0 + "\n" }.joined()
+        return ([arguments.command.tableHeader] + lines).map { $0 + "\n" }.joined()
     }
 }

@@ -18,7 +18,7 @@ extension ParsedArguments {
         return strings(flag.name).map { ArgumentSecrets.isSecret(in: $0) ? "(secret)" : $0 }
     }
 
-    /// The line of a flag as it stands in a file; a comment where there is no value.
+    /// The line of a flag as it stands in a file; a comment where there is no value, or none of a file.
     func text(of flag: Flag) -> String {
         let values = shown(flag)
         guard let last = values.last else { return "# \(flag.name)" }
@@ -26,7 +26,7 @@ extension ParsedArguments {
             if flag.isSwitch { .boolean(last == Setting.on) } else if flag.isRepeatable { .strings(values) } else {
                 .string(last)
             }
-        return "\(flag.name) = \(value.text)"
+        return (flag.reach == .environmentAndFiles ? "" : "# ") + "\(flag.name) = \(value.text)"
     }
 
     /// Where a flag was set, for people.

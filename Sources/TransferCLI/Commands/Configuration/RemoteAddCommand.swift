@@ -43,10 +43,16 @@ struct RemoteAddCommand {
         do throws(ConfigurationFault) {
             // Before anything is done that cannot be done again.
             _ = try editor.adding(draft, to: editor.content())
-            if let code = await enrolment?.run(), code != .success { return code }
-            try editor.change { (content) throws(ConfigurationFault) in try editor.adding(draft, to: content) }
         } catch {
             return AccessOutput.fail(error.message)
+        }
+        if let code = await enrolment?.run(), code != .success { return code }
+        do throws(ConfigurationFault) {
+            try editor.change { (content) throws(ConfigurationFault) in try editor.adding(draft, to: content) }
+        } catch {
+            let hint =
+                enrolment == nil ? "" : "; the server lets this user in already: add \(draft.address) without the link"
+            return AccessOutput.fail(error.message + hint.escapedForDisplay)
         }
         StandardStream.error.write(
             "Added '\(draft.name)', \(draft.address.escapedForDisplay). Push to it with --to \(draft.name)\n")

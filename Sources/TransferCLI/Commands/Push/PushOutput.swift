@@ -8,13 +8,24 @@ struct PushOutput: Sendable {
     /// No lines for uploads that went well, no progress, no summary.
     let isQuiet: Bool
 
-    /// Whether standard error is a terminal that a live line can be drawn on.
-    let showsProgress: Bool
+    /// How progress is shown on standard error.
+    let progress: ProgressStyle
+
+    /// Whether lines on standard output, or on standard error, have colours.
+    private let colours: (output: Bool, error: Bool)
 
     init(_ arguments: ParsedArguments) {
+        let takesProgress = arguments.command.flag(named: "progress") != nil
         isJSON = arguments.isSet("json")
         isQuiet = arguments.isSet("quiet")
-        let isDumb = getenv("TERM").map { String(cString: $0) == "dumb" } ?? true
-        showsProgress = !isQuiet && isatty(STDERR_FILENO) == 1 && !isDumb
+        let wanted = takesProgress ? arguments.choice("progress", as: ProgressStyle.self) : nil
+        progress = (wanted ?? .auto).resolved(isQuiet: isQuiet)
+        let colour = takesProgress ? arguments.choice("color", as: ColourChoice.self) : nil
+        colours = ((colour ?? .auto).isOn(for: .output), (colour ?? .auto).isOn(for: .error))
     }
+
+    /// Whether a line is drawn on standard error and drawn again.
+    var showsProgress: Bool { progress == .bar }
+
+    func hasColours(_ stream: StandardStream) -> Bool { stream == .output ? colours.output : colours.error }
 }

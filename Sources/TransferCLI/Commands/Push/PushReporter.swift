@@ -1,4 +1,3 @@
-private import Glibc
 import TransferClient
 private import TransferProtocol
 private import TransferSystem
@@ -6,100 +5,107 @@ private import TransferSystem
 /// Turns the events of a push into what people and scripts read: results on standard output, talk on standard error.
 actor PushReporter {
     private let output: PushOutput
-    private let started = monotonicNanoseconds()
-    private var line: LiveLine?
-    private var pausedLine: LiveLine?
-    private var committed = (files: 0, bytes: UInt64(0))
-    private var failed: [ResultCode: Int] = [:]
-    private var skipped = 0
+    private var progress: (any PushProgress)?
+    private var pausedProgress: (any PushProgress)?
+    private var tally = PushTally()
     private var lostOutput: SystemError?
     private var isConnected = false
-
-    /// What the command line names: to skip it, unlike something inside a directory, is to fail.
-    private let operands: Set<String>
-
+    private let canGoOn: Bool
     private let receipts: ReceiptFile?
+    private let failedList: FailedList?
 
-    /// - Parameter receipts: where to keep those that come with the reports.
-    init(_ output: PushOutput, operands: Set<String>, receipts: ReceiptFile? = nil) {
+    /// Whether anything has failed.
+    var hasFailures: Bool { tally.failures > 0 }
+
+    /// - Parameters:
+    ///   - canGoOn: whether the same command would go on with what is not acknowledged: nobody can read a stream twice.
+    ///   - receipts: where to keep those that come with the reports.
+    ///   - failedList: where to keep what fails.
+    init(
+        _ output: PushOutput, canGoOn: Bool, receipts: ReceiptFile? = nil,
+        failedList: FailedList? = nil
+    ) {
         self.output = output
-        self.operands = operands
+        self.canGoOn = canGoOn
         self.receipts = receipts
-        line = output.showsProgress ? LiveLine() : nil
+        self.failedList = failedList
+        progress = output.progress.makeProgress()
     }
 
-    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
-    func show(_ event: PushEvent, isLast: Bool) {
+    /// - Parameters:
+    ///   - isLast: whether no other event waits, so that what was collected has to be written.
+    ///   - removal: what became of the source of an upload that ended.
+    func show(_ event: PushEvent, isLast: Bool, _ removal: SourceRemoval? = nil) {
         defer { if isLast { receipts?.flush() } }
         switch event {
-        case .finished(let report): show(report)
+        case .finished(let report): show(report, removal)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
             talk("\(what): \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
         case .connected: isConnected = true
         case .counted, .progress: break
         }
-        line?.update(event)
+        progress?.update(event)
     }
 
-    /// Draws the live line anew: rate and time left change also when nothing happens.
+    /// Keeps the receipt of an upload whose source is about to go.
+    ///
+    /// - Returns: whether it is written.
+    func keep(_ report: UploadReport) -> Bool {
+        guard let receipts, let receipt = report.receipt else { return false }
+        receipts.append(receipt)
+        receipts.flush()
+        return receipts.isWell
+    }
+
+    /// Shows the paths of a list that nothing can be opened by.
+    func show(unusable paths: [[UInt8]]) {
+        for path in paths {
+            failedList?.append(path)
+            show(.unusable(path), nil)
+        }
+    }
+
+    /// Lists what has no result, because the push ended before, with what failed.
+    func list(rest plan: UploadPlan) {
+        failedList?.append(rest: plan)
+    }
+
+    /// Draws progress anew: rate and time left change also when nothing happens.
     func refresh() {
-        line?.refresh()
+        progress?.refresh()
     }
 
     /// Puts a question; nothing is drawn before it is answered.
     func ask(_ question: String) {
-        line?.clear()
-        pausedLine = line
-        line = nil
+        progress?.clear()
+        pausedProgress = progress
+        progress = nil
         StandardStream.error.write(question)
     }
 
     /// The question was answered.
     func answered() {
-        line = pausedLine
-        pausedLine = nil
+        progress = pausedProgress
+        pausedProgress = nil
     }
 
-    /// Prints the summary.
-    ///
-    /// - Parameter failure: what ended the push early.
-    func finish(_ failure: PushFailure?) -> ExitCode {
-        line?.clear()
-        line = nil
-        if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
-        if committed.files + failed.count + skipped > 0 {
-            talk(summary)
-        } else if failure == nil {
-            talk("there was no file to push")
-        }
-        if let lostReceipts = receipts?.close() {
-            StandardStream.error.write("transfer: cannot keep the receipts: \(lostReceipts.reason)\n")
-            return .uploadsFailed
-        }
-        guard let lostOutput else { return exitCode(failure) }
-        StandardStream.error.write("transfer: cannot write the results to standard output: \(lostOutput.reason)\n")
-        return .uploadsFailed
-    }
-
-    private func show(_ report: UploadReport) {
-        if let receipt = report.receipt { receipts?.append(receipt) }
-        switch report.result {
-        case .skipped: skipped += 1
-        case .sourceSkipped where !operands.contains(report.source): skipped += 1
-        case let code where code.isSuccess:
-            committed.files += 1
-            committed.bytes = committed.bytes.addingClamped(report.size)
-        case let code: failed[code, default: 0] += 1
-        }
+    private func show(_ report: UploadReport, _ removal: SourceRemoval?) {
+        // That of a source that was to be removed is kept already.
+        if removal == nil, let receipt = report.receipt { receipts?.append(receipt) }
+        let hasFailed = tally.add(report, removal)
+        failedList?.settle(report, hasFailed: hasFailed)
         // Kept before it is shown: who reads of an upload finds its receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
         if output.isJSON {
-            print(report.json.text + "\n", to: .output)
+            print(report.json(removal).text + "\n", to: .output)
         } else if !report.result.isSuccess {
-            print("\(report.line)\n", to: .error)
+            print("\(report.line(colours: output.hasColours(.error)))\n", to: .error)
         } else if !output.isQuiet {
-            print("\(report.line)\n", to: .output)
+            print("\(report.line(colours: output.hasColours(.output)))\n", to: .output)
+        }
+        if case .kept(let reason) = removal {
+            print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
         }
     }
 
@@ -108,39 +114,69 @@ actor PushReporter {
         print("\(text)\n", to: .error)
     }
 
+    /// - Parameter text: with the end of its line.
     private func print(_ text: String, to stream: StandardStream) {
-        line?.clear()
-        let loss = stream.write(text)
+        progress?.clear()
+        let isMessage = stream == .error && output.progress == .json
+        let loss = stream.write(isMessage ? JSONProgress.message(text) : text)
         if stream == .output { lostOutput = lostOutput ?? loss }
-    }
-
-    private var summary: String {
-        let seconds = Double(monotonicNanoseconds() - started) / 1e9
-        let rate = ByteFormat.rate(Double(committed.bytes) / max(seconds, 1e-9))
-        var text = "\(committed.files) stored, \(ByteFormat.size(committed.bytes)) in \(seconds.shown) s (\(rate))"
-        if skipped > 0 { text += ", \(skipped) skipped" }
-        let failures = failed.sorted { $0.key.rawValue < $1.key.rawValue }
-        if !failures.isEmpty {
-            let count = failures.reduce(0) { $0 + $1.value }
-            text += ", \(count) failed (" + failures.map { "\($0.value) \($0.key)" }.joined(separator: ", ") + ")"
-        }
-        return text
-    }
-
-    private func exitCode(_ failure: PushFailure?) -> ExitCode {
-        if let failure { return failure.reason.exitCode }
-        guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
-        // Nothing was stored, and all for one reason that the exit code can tell.
-        let codes = Set(failed.keys.map(\.exitCode))
-        guard let code = codes.first else { return .success }
-        return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed
     }
 }
 
-extension Double {
-    /// Seconds with two digits behind the point.
-    fileprivate var shown: String {
-        let hundredths = Int64((self * 100).rounded())
-        return "\(hundredths / 100)." + (hundredths % 100 < 10 ? "0" : "") + "\(hundredths % 100)"
+// MARK: The end
+
+extension PushReporter {
+    /// Prints the summary.
+    ///
+    /// - Parameters:
+    ///   - failure: what ended the push early.
+    ///   - stopsAtFailure: whether that was the first failure.
+    func finish(_ failure: PushFailure?, stopsAtFailure: Bool = false) -> ExitCode {
+        progress?.finish()
+        progress = nil
+        if let failure { complain(sentence(failure, stopsAtFailure)) }
+        if !tally.isEmpty {
+            talk(tally.summary)
+            for line in tally.repeatedFailures { talk(line) }
+        } else if failure == nil {
+            talk("there was no file to push")
+        }
+        let isFailedListLost = losesFailedList()
+        if let receipts, let loss = receipts.close() {
+            let path = receipts.path.escapedForDisplay
+            complain(
+                "cannot keep the receipts in '\(path)': \(loss.reason). What is stored stays so; make room and push again "
+                    + "for new receipts.")
+            return .uploadsFailed
+        }
+        if let lostOutput { complain("cannot write the results to standard output: \(lostOutput.reason)") }
+        return lostOutput == nil && !isFailedListLost ? tally.exitCode(failure) : .uploadsFailed
+    }
+
+    /// Whoever stops a push wants to know what it has come to.
+    private func sentence(_ failure: PushFailure, _ stopsAtFailure: Bool) -> String {
+        guard failure.reason == .cancelled else { return failure.message.escapedForDisplay }
+        let files = tally.committed.files
+        let what = files == 0 ? "Nothing is" : files == 1 ? "1 file is" : "\(files) files are"
+        let start = stopsAtFailure && hasFailures ? "The push was stopped at the first failure." : failure.message
+        return "\(start) \(what) acknowledged" + (canGoOn ? "; the same command goes on from there." : ".")
+    }
+
+    /// - Returns: whether it could not be written.
+    private func losesFailedList() -> Bool {
+        guard let failedList else { return false }
+        let path = failedList.path.escapedForDisplay
+        do throws(SystemError) {
+            try failedList.write()
+        } catch {
+            complain("cannot write what failed to '\(path)': \(error.reason)")
+            return true
+        }
+        if !failedList.isEmpty { talk("what failed is listed in '\(path)'") }
+        return false
+    }
+
+    private func complain(_ text: String) {
+        print("transfer: \(text)\n", to: .error)
     }
 }

@@ -1,5 +1,5 @@
 /// A JSON value as it was read (RFC 8259).
-indirect enum JSONNode: Equatable {
+package indirect enum JSONNode: Equatable {
     case null
     case bool(Bool)
     /// As it is written.
@@ -9,7 +9,7 @@ indirect enum JSONNode: Equatable {
     /// In its order; no key is there twice.
     case object([(key: String, value: JSONNode)])
 
-    static func == (a: JSONNode, b: JSONNode) -> Bool {
+    package static func == (a: JSONNode, b: JSONNode) -> Bool {
         switch (a, b) {
         case (.null, .null): true
         case (.bool(let a), .bool(let b)): a == b
@@ -21,15 +21,15 @@ indirect enum JSONNode: Equatable {
     }
 
     /// The value of a member; nothing when there is none, or this is no object.
-    subscript(key: String) -> JSONNode? {
+    package subscript(key: String) -> JSONNode? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
     }
 }
 
 /// Why a text is no JSON; a phrase.
-struct JSONFault: Error, Equatable {
-    let message: String
+package struct JSONFault: Error, Equatable {
+    package let message: String
 
     init(_ message: String) {
         self.message = message

@@ -1,14 +1,14 @@
 /// Reads one JSON value (RFC 8259) that somebody else wrote.
-struct JSONReader {
+package struct JSONReader {
     /// Arrays and objects within each other; RFC 8259 lets a reader choose.
-    static let deepest = 32
+    package static let deepest = 32
 
     private let bytes: [UInt8]
     private var offset = 0
     private var depth = 0
 
     /// Reads all of a text.
-    static func read(_ bytes: [UInt8]) throws(JSONFault) -> JSONNode {
+    package static func read(_ bytes: [UInt8]) throws(JSONFault) -> JSONNode {
         var reader = JSONReader(bytes: bytes)
         reader.skipBlanks()
         let node = try reader.value()

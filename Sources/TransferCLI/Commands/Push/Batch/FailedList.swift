@@ -1,0 +1,125 @@
+private import CLinux
+private import Glibc
+internal import TransferClient
+internal import TransferProtocol
+internal import TransferSystem
+
+/// What failed, written so that another push can take it. Written when the push ends: its file may be the very list that the
+/// push works on.
+///
+/// `@unchecked Sendable`: made by the command, then used by its reporter alone.
+final class FailedList: @unchecked Sendable {
+    /// What takes the list.
+    enum Form {
+        /// `--files-from`.
+        case paths(end: UInt8)
+        /// `--manifest`, with the kinds that the manifest of this push gave.
+        case manifest([String: ContentKind])
+    }
+
+    /// Of its file.
+    let path: String
+
+    private let descriptor: Descriptor
+    private let form: Form
+    /// The server's folder, which the other push is given as well; with a slash at its end unless it is empty.
+    private let folder: String
+    private var content: [UInt8] = []
+    /// Hashes of what is stored or in the list; kept because a push that ends early has more to list than failed.
+    private var settled: Set<Int> = []
+
+    /// Opens the file, making it where it is missing; what it holds stays for now.
+    init(_ path: String, _ form: Form, folder: String) throws(SystemError) {
+        descriptor = Descriptor(
+            try system("open") { clinux_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) })
+        self.path = path
+        self.form = form
+        self.folder = folder.isEmpty ? "" : folder + "/"
+    }
+
+    var isEmpty: Bool { content.isEmpty }
+
+    /// Takes note of what came of an upload.
+    func settle(_ report: UploadReport, hasFailed: Bool) {
+        guard report.isPath else { return }
+        let isNew = settled.insert(Self.hash(report.source, report.destination)).inserted
+        if hasFailed, isNew { append(report.source, report.destination) }
+    }
+
+    /// Adds what has no result, because the push ended before.
+    func append(rest plan: UploadPlan) {
+        for step in plan {
+            switch step {
+            case .upload(let source, let destination, _, isFile: true):
+                guard settled.insert(Self.hash(source, destination)).inserted else { continue }
+                append(source, destination)
+            case .upload: break
+            case .failure(let report):
+                settle(report, hasFailed: report.result != .sourceSkipped || report.isNamed)
+            }
+        }
+    }
+
+    private static func hash(_ source: String, _ destination: String?) -> Int {
+        var hasher = Hasher()
+        hasher.combine(source)
+        hasher.combine(destination)
+        return hasher.finalize()
+    }
+
+    private func append(_ source: String, _ destination: String?) {
+        let name = destination.map { $0.hasPrefix(folder) ? String($0.dropFirst(folder.count)) : $0 }
+        switch form {
+        case .paths: append(Array((name.flatMap { Self.entry(source, $0) } ?? source).utf8))
+        case .manifest(let kinds):
+            var line: JSONLine = ["path": .string(source)]
+            if let name {
+                line.append("name", .string(name))
+                if let kind = Self.kind(of: name, kinds) { line.append("kind", .string(kind.name)) }
+            }
+            append(Array(line.text.utf8))
+        }
+    }
+
+    /// Adds a line as it is.
+    func append(_ line: [UInt8]) {
+        content += line
+        if case .paths(let end) = form { content.append(end) } else { content.append(UInt8(ascii: "\n")) }
+    }
+
+    /// Writes the list in place of what the file held.
+    func write() throws(SystemError) {
+        let number = descriptor.number
+        // What is no file, such as a pipe, has nothing to cut off.
+        if ftruncate(number, 0) != 0, errno != EINVAL { throw SystemError(errno: errno, call: "ftruncate") }
+        let content = content
+        var written = 0
+        while written < content.count {
+            written += try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                return try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
+            }
+        }
+    }
+
+    /// How a path is listed so that it is stored in the same place again. Where links or `..` hide that the path ends so, the
+    /// file system tells.
+    private static func entry(_ path: String, _ name: String) -> String? {
+        if let entry = PathList.entry(for: path, storedAs: name) { return entry }
+        if let entry = PathList.entry(for: path.absolutePath, storedAs: name) { return entry }
+        guard let resolved = realpath(OwnFile.folder(of: path), nil) else { return nil }
+        defer { free(resolved) }
+        let file = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+        return PathList.entry(for: "\(String(cString: resolved))/\(file)", storedAs: name)
+    }
+
+    /// Of a directory, all that is in it has the kind.
+    private static func kind(of name: String, _ kinds: [String: ContentKind]) -> ContentKind? {
+        var name = name
+        while true {
+            if let kind = kinds[name] { return kind }
+            guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+            name = String(name[..<slash])
+        }
+    }
+}

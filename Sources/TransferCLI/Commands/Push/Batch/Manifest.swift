@@ -1,0 +1,101 @@
+internal import TransferProtocol
+
+/// The uploads that a manifest describes, one JSON object on each line.
+struct Manifest {
+    /// One line.
+    struct Entry: Equatable {
+        let path: String
+        var name: String?
+        var folder: String?
+        var kind: ContentKind?
+
+        /// The path to store under, without the server's folder; nothing means what the path is called.
+        var destination: String? {
+            guard let folder else { return name }
+            return (name ?? PathList.lastName(of: path)).map { "\(folder)/\($0)" }
+        }
+    }
+
+    /// What is wrong with a line.
+    struct Fault: Error, Equatable {
+        let message: String
+    }
+
+    let entries: [Entry]
+
+    /// - Throws: `UsageError` that names the first line that is wrong.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        let input = try BatchInput("manifest", arguments)
+        var entries: [Entry] = []
+        var faults: [(line: Int, fault: Fault)] = []
+        var number = 0
+        for line in input.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            guard line.contains(where: { $0 > 0x20 }) else { continue }
+            do throws(Fault) {
+                entries.append(try Self.entry(Array(line)))
+            } catch {
+                faults.append((number, error))
+            }
+        }
+        if let (line, fault) = faults.first {
+            let others = ["", "; 1 more line is wrong"]
+            let end = faults.count <= 2 ? others[faults.count - 1] : "; \(faults.count - 1) more lines are wrong"
+            throw arguments.error("\(input.name), line \(line): \(fault.message)\(end)")
+        }
+        self.entries = entries
+    }
+
+    /// The kinds that lines give, by the path to store under.
+    var kinds: [String: ContentKind] {
+        var kinds: [String: ContentKind] = [:]
+        for entry in entries {
+            if let kind = entry.kind, let name = entry.destination ?? PathList.lastName(of: entry.path) {
+                kinds[name] = kind
+            }
+        }
+        return kinds
+    }
+
+    /// Reads one line.
+    static func entry(_ line: [UInt8]) throws(Fault) -> Entry {
+        let members: [(key: String, value: JSONNode)]
+        do throws(JSONFault) {
+            guard case .object(let object) = try JSONReader.read(line) else { throw JSONFault("it is no object") }
+            members = object
+        } catch {
+            throw Fault(message: error.message)
+        }
+        var values: [String: String] = [:]
+        for (key, value) in members {
+            guard keys.contains(key) else {
+                let suggestion = Suggestion.phrase(for: key, among: keys)
+                throw Fault(message: "unknown member '\(key.escapedForDisplay)'\(suggestion)")
+            }
+            guard case .string(let text) = value, !text.isEmpty else {
+                throw Fault(message: "'\(key)' has to be a text that is not empty")
+            }
+            values[key] = text
+        }
+        guard let path = values["path"] else { throw Fault(message: "'path' is missing") }
+        return Entry(path: path, name: values["name"], folder: values["folder"], kind: try kind(values["kind"]))
+    }
+
+    private static let keys = ["path", "name", "folder", "kind"]
+
+    private static func kind(_ name: String?) throws(Fault) -> ContentKind? {
+        guard let name else { return nil }
+        guard let kind = ContentKind(name: name) else {
+            let choices = ContentKind.flagValues.joined(separator: ", ")
+            throw Fault(message: "unknown kind '\(name.escapedForDisplay)'; choose \(choices)")
+        }
+        return kind
+    }
+}
+
+extension PathList {
+    /// What a path is called, as far as it says so itself.
+    static func lastName(of path: String) -> String? {
+        name(of: path)?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+    }
+}

@@ -1,0 +1,47 @@
+private import Glibc
+private import TransferAccess
+private import TransferSystem
+
+/// What `--newer` means: a duration before now, a date, or the time of modification of a file.
+struct ModificationBound: Equatable {
+    /// Since 1970.
+    let seconds: Int64
+
+    /// 0 to 999,999,999.
+    let nanoseconds: UInt32
+
+    /// - Parameter now: nanoseconds since 1970.
+    /// - Throws: why it is none of them; a phrase.
+    init(_ text: String, now: Int64) throws(Fault) {
+        if let time = Self.duration(text).map({ now - Int64($0 * 1e9) }) {
+            let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+            self.init(
+                seconds: seconds - (nanoseconds < 0 ? 1 : 0), nanoseconds: (nanoseconds + 1_000_000_000) % 1_000_000_000
+            )
+        } else if let seconds = CalendarTime(text)?.seconds {
+            self.init(seconds: seconds, nanoseconds: 0)
+        } else {
+            var status = stat()
+            guard stat(text, &status) == 0 else {
+                throw Fault(message: "is no duration, no date, and no file: \(String(cString: strerror(errno)))")
+            }
+            self.init(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
+        }
+    }
+
+    private init(seconds: Int64, nanoseconds: Int64) {
+        self.seconds = seconds
+        self.nanoseconds = UInt32(min(max(0, nanoseconds), 999_999_999))
+    }
+
+    /// Continues the value.
+    struct Fault: Error {
+        let message: String
+    }
+
+    /// A duration needs its unit here: a plain number is as likely a year, or the name of a file.
+    private static func duration(_ text: String) -> Double? {
+        guard let last = text.utf8.last, last > UInt8(ascii: "9") else { return nil }
+        return try? DurationNotation.seconds(text)
+    }
+}

@@ -1,0 +1,78 @@
+internal import TransferClient
+internal import TransferProtocol
+
+/// All that a push sends: what the arguments name, then what a manifest describes, then what a list has.
+struct PushUploads: Sequence, Sendable {
+    private let named: [Upload]
+    private let listed: PathList
+    private let kind: ContentKind?
+
+    /// Listed paths that nothing can be opened by, as they stand there.
+    let unusable: [[UInt8]]
+
+    /// The kinds that a manifest gives, by the path to store under.
+    let kinds: [String: ContentKind]
+
+    /// - Throws: `UsageError` for what cannot be pushed as it stands.
+    init(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) {
+        kind = arguments.choice("kind", as: ContentKind.self)
+        try Self.check(arguments)
+        var named = try Self.named(arguments, input, kind)
+        let manifest = arguments.isSet("manifest") ? try Manifest(arguments) : nil
+        for entry in manifest?.entries ?? [] {
+            named.append(.path(entry.path, name: entry.destination, kind: entry.kind ?? kind))
+        }
+        self.named = named
+        kinds = manifest?.kinds ?? [:]
+        let list = arguments.isSet("files-from") ? try BatchInput("files-from", arguments).bytes : []
+        listed = PathList(list, isNullSeparated: arguments.isSet("null"))
+        unusable = listed.lazy.filter { String(validating: $0, as: UTF8.self) == nil }.map { Array($0) }
+    }
+
+    func makeIterator() -> AnyIterator<Upload> {
+        var named = named.makeIterator()
+        var listed = listed.makeIterator()
+        return AnyIterator {
+            if let upload = named.next() { return upload }
+            while let bytes = listed.next() {
+                guard let path = String(validating: bytes, as: UTF8.self) else { continue }
+                return .path(path, name: PathList.name(of: path), kind: kind)
+            }
+            return nil
+        }
+    }
+
+    private static func check(_ arguments: ParsedArguments) throws(UsageError) {
+        let isBatch = arguments.isSet("files-from") || arguments.isSet("manifest")
+        let count = arguments.operands.count + (arguments.isSet("text") ? 1 : 0)
+        guard count > 0 || isBatch else {
+            throw arguments.error("nothing to push; name files or directories, or use --text or -")
+        }
+        guard !arguments.isSet("name") || count == 1 && !isBatch else {
+            throw arguments.error("--name is for a single upload")
+        }
+        let inputs =
+            ["files-from", "manifest"].filter { arguments.string($0) == "-" } + arguments.operands.filter { $0 == "-" }
+        guard inputs.count <= 1 else { throw arguments.error("standard input can be read only once") }
+        guard !arguments.isSet("name") || !arguments.isSet("failed-to") else {
+            throw arguments.error("--failed-to cannot keep --name; use --manifest")
+        }
+    }
+
+    private static func named(
+        _ arguments: ParsedArguments, _ input: StandardInput, _ kind: ContentKind?
+    ) throws(UsageError) -> [Upload] {
+        let name = arguments.string("name")
+        var uploads: [Upload] = []
+        for path in arguments.operands {
+            guard path == "-" else {
+                uploads.append(.path(path, name: name, kind: kind))
+                continue
+            }
+            guard let name else { throw arguments.error("standard input needs a name; use --name") }
+            uploads.append(.stream(input, name: name, kind: kind))
+        }
+        guard let text = arguments.string("text") else { return uploads }
+        return uploads + [.bytes(Array(text.utf8), name: name ?? "text.txt", kind: kind ?? .text)]
+    }
+}

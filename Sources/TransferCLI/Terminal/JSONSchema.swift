@@ -1,0 +1,9 @@
+/// What the objects that the program prints are called, each with its version: a reader knows what it has, and whether it
+/// understands it. Members may be added without another version; docs/JSON.md says what they mean.
+enum JSONSchema {
+    static let upload = "transfer.upload/1"
+    static let plan = "transfer.plan/1"
+    static let progress = "transfer.progress/1"
+    static let finding = "transfer.finding/1"
+    static let scrub = "transfer.scrub/1"
+}

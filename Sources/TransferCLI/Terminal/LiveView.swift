@@ -1,0 +1,52 @@
+private import CLinux
+private import Glibc
+internal import TransferClient
+private import TransferProtocol
+
+/// The lines at the bottom of a terminal that show how far a push is. Drawn at most ten times a second, and each time as
+/// wide as the terminal is then.
+struct LiveView: PushProgress {
+    private var tracker = ProgressTracker(at: .now)
+    private var lastDrawn = MonotonicTime(nanoseconds: 0)
+    private var canvas = TerminalCanvas()
+
+    /// Between two drawings.
+    private static let interval = Interval.milliseconds(100)
+
+    /// When the terminal doesn't tell.
+    private static let fallbackSize = (columns: 80, rows: 24)
+
+    mutating func update(_ event: PushEvent) {
+        tracker.update(event, at: .now)
+        draw(isUrgent: canvas.isEmpty)
+    }
+
+    /// Draws what has changed since the last drawing, the rate at least.
+    mutating func refresh() {
+        draw(isUrgent: false)
+    }
+
+    mutating func clear() {
+        guard !canvas.isEmpty else { return }
+        StandardStream.error.write(canvas.clear(columns: Self.size.columns))
+    }
+
+    mutating func finish() {
+        clear()
+    }
+
+    private mutating func draw(isUrgent: Bool) {
+        let now = MonotonicTime.now
+        guard isUrgent || now >= lastDrawn + Self.interval else { return }
+        lastDrawn = now
+        let size = Self.size
+        let lines = ProgressScreen.lines(for: tracker.snapshot(at: now), columns: size.columns, rows: size.rows - 1)
+        StandardStream.error.write(canvas.draw(lines, columns: size.columns))
+    }
+
+    private static var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard clinux_terminal_size(STDERR_FILENO, &size) == 0, size.ws_col > 0 else { return fallbackSize }
+        return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : fallbackSize.rows)
+    }
+}

@@ -1,0 +1,46 @@
+internal import TransferClient
+internal import TransferProtocol
+
+/// A line now and then, for logs: at once when something else is being done, otherwise seldom.
+struct PlainProgress: PushProgress {
+    private var tracker = ProgressTracker(at: .now)
+    private var pace = ProgressPace(interval: .seconds(10))
+    private var last = ""
+
+    /// Columns: enough for everything, and still one line in most logs.
+    private static let columns = 100
+
+    mutating func update(_ event: PushEvent) {
+        let isNew = tracker.update(event, at: .now)
+        if case .connected(let server) = event { write("connected to \(server.escapedForDisplay)") }
+        if case .reconnecting = event { return }
+        if pace.isDue(at: .now) || isNew && event.isPhase { writeProgress() }
+    }
+
+    mutating func refresh() {
+        if pace.isDue(at: .now) { writeProgress() }
+    }
+
+    mutating func clear() {}
+
+    mutating func finish() {}
+
+    private mutating func writeProgress() {
+        let line = ProgressLine.text(for: tracker.snapshot(at: .now), columns: Self.columns)
+        guard !line.isEmpty, line != last else { return }
+        last = line
+        write(line)
+    }
+
+    private func write(_ line: String) {
+        StandardStream.error.write(line + "\n")
+    }
+}
+
+extension PushEvent {
+    /// Whether it tells that a file is gone on with, or is all sent.
+    fileprivate var isPhase: Bool {
+        guard case .progress = self else { return false }
+        return true
+    }
+}

@@ -1,0 +1,46 @@
+private import Glibc
+
+/// How the progress of a push is shown.
+enum ProgressStyle: String, FlagChoice {
+    /// A bar on a terminal, nothing elsewhere.
+    case auto
+    /// Lines at the bottom of a terminal that are drawn again and again.
+    case bar
+    /// A line now and then.
+    case plain
+    /// JSON objects.
+    case json
+    case none
+
+    var flagValue: String { rawValue }
+
+    /// What `auto` means here.
+    func resolved(isQuiet: Bool) -> ProgressStyle {
+        guard self == .auto else { return self }
+        return !isQuiet && isatty(STDERR_FILENO) == 1 && !Terminal.isDumb ? .bar : .none
+    }
+}
+
+/// Whether results have colours.
+enum ColourChoice: String, FlagChoice {
+    /// On a terminal that can, unless `NO_COLOR` is set (no-color.org).
+    case auto
+    case always
+    case never
+
+    var flagValue: String { rawValue }
+
+    func isOn(for stream: StandardStream) -> Bool {
+        switch self {
+        case .always: true
+        case .never: false
+        case .auto: isatty(stream.rawValue) == 1 && !Terminal.isDumb && Environment.value(of: "NO_COLOR") == nil
+        }
+    }
+}
+
+/// What the environment says of the terminal.
+enum Terminal {
+    /// Whether it can do nothing but take lines.
+    static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? true }
+}

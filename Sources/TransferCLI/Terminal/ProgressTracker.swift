@@ -1,0 +1,90 @@
+internal import TransferClient
+internal import TransferProtocol
+private import TransferSystem
+
+/// Makes of the events of a push how far it is at any moment.
+struct ProgressTracker {
+    private var snapshot = ProgressSnapshot(phase: .connecting)
+    private var meter: RateMeter
+    private var finishedBytes: UInt64 = 0
+
+    init(at time: MonotonicTime) {
+        meter = RateMeter(at: time)
+    }
+
+    /// - Returns: whether what is being done has changed, and not only how far it is.
+    @discardableResult
+    mutating func update(_ event: PushEvent, at time: MonotonicTime) -> Bool {
+        let before = snapshot.phase
+        switch event {
+        case .connected: snapshot.phase = .sending
+        case .reconnecting: snapshot.phase = .reconnecting
+        case .counted(let files, let bytes): (snapshot.filesTotal, snapshot.totalSize) = (files, bytes)
+        case .progress(let progress): update(progress, at: time)
+        case .finished(let report): finish(report)
+        }
+        return snapshot.phase != before
+    }
+
+    /// Nothing more will happen.
+    mutating func end() {
+        snapshot.phase = .finished
+    }
+
+    /// How far the push is. To be asked regularly: that is how the rate is measured.
+    mutating func snapshot(at time: MonotonicTime) -> ProgressSnapshot {
+        snapshot.totalBytes = snapshot.files.reduce(finishedBytes) { $0.addingClamped($1.bytes) }
+        meter.record(bytes: snapshot.totalBytes, at: time)
+        snapshot.bytesPerSecond = meter.bytesPerSecond
+        snapshot.secondsLeft = snapshot.totalSize.flatMap {
+            meter.secondsLeft(forBytes: $0 - min($0, snapshot.totalBytes))
+        }
+        return snapshot
+    }
+
+    private mutating func update(_ progress: UploadProgress, at time: MonotonicTime) {
+        let index = snapshot.files.firstIndex { $0.source == progress.source } ?? snapshot.files.endIndex
+        if index == snapshot.files.endIndex { snapshot.files.append(FileProgress(source: progress.source)) }
+        let wasResuming = snapshot.files[index].phase == .resuming
+        snapshot.files[index].bytes = progress.bytes
+        snapshot.files[index].size = progress.size
+        snapshot.files[index].phase =
+            switch progress.phase {
+            case .resuming: .resuming
+            case .sending: progress.bytes == progress.size ? .committing : .sending
+            }
+        // What was compared is no speed to go on with.
+        if wasResuming, progress.phase == .sending {
+            _ = snapshot(at: time)
+            meter = RateMeter(bytes: snapshot.totalBytes, at: time)
+        }
+        snapshot.show(snapshot.files[index])
+    }
+
+    private mutating func finish(_ report: UploadReport) {
+        snapshot.filesDone += 1
+        if report.result.isSuccess {
+            finishedBytes = finishedBytes.addingClamped(report.size)
+        } else if report.result != .sourceSkipped {
+            snapshot.failed += 1
+        }
+        snapshot.files.removeAll { $0.source == report.source }
+        if let next = snapshot.files.first {
+            snapshot.show(next)
+        } else {
+            snapshot.show(FileProgress(source: report.source, bytes: report.size, size: report.size))
+        }
+    }
+}
+
+extension ProgressSnapshot {
+    /// Takes a file for the one that is shown where there is room for one only.
+    fileprivate mutating func show(_ file: FileProgress) {
+        (currentFile, currentBytes, currentSize) = (file.source, file.bytes, file.size)
+        switch file.phase {
+        case .resuming: phase = .resuming
+        case .sending: phase = .sending
+        case .committing: phase = .committing
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import TransferIO
+import TransferProtocol
+
+/// What happened, whether it was tried again, and what to do.
+extension PushFailure {
+    /// - Parameters:
+    ///   - isName: whether it was the name that led nowhere.
+    ///   - seconds: for which it was tried again; nothing when it was tried once, before anything was connected.
+    static func unreachable(
+        _ endpoint: Endpoint, _ reason: String, isName: Bool, triedFor seconds: Double?
+    ) -> PushFailure {
+        let tries =
+            seconds.map { "\(retries($0)); the same command goes on from what is acknowledged." }
+            ?? "It was tried once, and nothing was sent."
+        let advice =
+            isName
+            ? "Look whether the name is spelt right, and whether this machine is in a network."
+            : "Look whether 'transfer serve' runs there, and on that port."
+        return PushFailure(
+            reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries) \(advice)")
+    }
+
+    /// - Parameter seconds: for which it was tried again; nothing where that would change nothing.
+    static func refused(_ result: UploadResult, triedFor seconds: Double? = nil) -> PushFailure {
+        let isAccess = result.code.class == .access || result.code == .busy
+        let tries = seconds.map(retries) ?? retries(0)
+        let advice = result.code == .unsupportedVersion ? " Whichever side is older has to be updated." : ""
+        return PushFailure(
+            reason: isAccess ? .refused : .protocolFault,
+            message: "The server refused: \(result.message) (\(result.code)). \(tries).\(advice)")
+    }
+
+    static func broken(_ endpoint: Endpoint, _ fault: ProtocolFault) -> PushFailure {
+        let message =
+            fault.code == .unsupportedVersion
+            ? "What answers at \(endpoint) is no server of this version: \(sentence(fault.message)) It was not tried again. "
+                + "Look whether the port is right; if it is, whichever side is older has to be updated."
+            : "The server broke the protocol: \(sentence(fault.message)) It was not tried again."
+        return PushFailure(reason: .protocolFault, message: message)
+    }
+
+    private static func sentence(_ text: String) -> String { text.utf8.last == UInt8(ascii: ".") ? text : text + "." }
+
+    private static func retries(_ seconds: Double) -> String {
+        let whole = Int(min(max(0, seconds.rounded()), 1e9))
+        guard whole > 0 else { return "It was not tried again" }
+        return "It was tried again for \(whole == 1 ? "1 second" : "\(whole) seconds")"
+    }
+}

@@ -1,0 +1,84 @@
+/// Takes a pattern apart. Every text is a pattern: a bracket that is not closed stands for itself.
+struct GlobScanner {
+    private let text: [Unicode.Scalar]
+    private var position = 0
+
+    init(_ text: some StringProtocol) {
+        self.text = Array(text.unicodeScalars)
+    }
+
+    /// Characters.
+    var length: Int { text.count }
+
+    /// The tokens of what comes next, or nothing at the end.
+    mutating func next() -> [GlobToken]? {
+        guard position < text.count else { return nil }
+        if let directories = takeStars() { return directories }
+        let character = text[position]
+        position += 1
+        switch character {
+        case "?": return [.any]
+        case "[": return [takeSet().map { .oneOf($0) } ?? .character("[")]
+        case "\\" where position < text.count:
+            position += 1
+            return [.character(text[position - 1])]
+        default: return [.character(character)]
+        }
+    }
+
+    /// Several stars are one, unless two of them are a whole component.
+    private mutating func takeStars() -> [GlobToken]? {
+        let stars = text[position...].prefix { $0 == "*" }.count
+        guard stars > 0 else { return nil }
+        let isFirst = position == 0 || text[position - 1] == "/"
+        position += stars
+        guard stars == 2, isFirst else { return [.run] }
+        guard position < text.count else { return [.rest] }
+        guard text[position] == "/" else { return [.run] }
+        position += 1
+        return [.boundary, .component]
+    }
+
+    /// What is between brackets. The first one of a set stands for itself, as does a dash at either end.
+    ///
+    /// - Returns: nothing when no bracket ends it; then nothing is taken.
+    private mutating func takeSet() -> GlobSet? {
+        var set = GlobSet()
+        var end = position
+        if end < text.count, text[end] == "!" || text[end] == "^" {
+            set.isInverted = true
+            end += 1
+        }
+        let start = end
+        while let first = character(at: &end) {
+            if first.isEnd, end - 1 > start {
+                position = end
+                return set
+            }
+            guard let range = range(from: first.scalar, at: &end) else { return nil }
+            set.ranges += range
+        }
+        return nil
+    }
+
+    /// A character of a set, and whether it could be its end.
+    private func character(at position: inout Int) -> (scalar: Unicode.Scalar, isEnd: Bool)? {
+        guard position < text.count else { return nil }
+        if text[position] == "\\", position + 1 < text.count {
+            position += 2
+            return (text[position - 1], false)
+        }
+        position += 1
+        return (text[position - 1], text[position - 1] == "]")
+    }
+
+    /// - Returns: no range when its ends are the wrong way round, which matches nothing; nothing when the text ends.
+    private func range(from first: Unicode.Scalar, at position: inout Int) -> [ClosedRange<Unicode.Scalar>]? {
+        guard position + 1 < text.count, text[position] == "-", text[position + 1] != "]" else {
+            return [first...first]
+        }
+        position += 1
+        guard let last = character(at: &position) else { return nil }
+        return first <= last.scalar ? [first...last.scalar] : []
+    }
+}

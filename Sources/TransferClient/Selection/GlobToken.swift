@@ -1,0 +1,28 @@
+/// One step of a pattern.
+enum GlobToken: Sendable, Equatable {
+    case character(Unicode.Scalar)
+    /// One character that is no slash.
+    case any
+    /// One of several characters, none of them a slash.
+    case oneOf(GlobSet)
+    /// Any number of characters without a slash.
+    case run
+    /// Before a component of the path. Directories, any or none, take this and the next token.
+    case boundary
+    /// Within one of these directories.
+    case component
+    /// Whatever is left.
+    case rest
+}
+
+/// The characters between two brackets.
+struct GlobSet: Sendable, Equatable {
+    var ranges: [ClosedRange<Unicode.Scalar>] = []
+
+    /// Whether it is all characters but these.
+    var isInverted = false
+
+    func contains(_ character: Unicode.Scalar) -> Bool {
+        ranges.contains { $0.contains(character) } != isInverted
+    }
+}

@@ -1,0 +1,31 @@
+/// One line of an ignore file.
+struct IgnoreLine: Sendable {
+    let pattern: GlobPattern
+
+    /// Whether only directories match.
+    let isForDirectories: Bool
+
+    /// Whether what matches is not ignored after all.
+    let isNegated: Bool
+
+    /// - Returns: nothing for a line that says nothing.
+    init?(_ line: Substring) {
+        var text = Substring(line).unicodeScalars
+        if text.last == "\r" { text.removeLast() }
+        while text.last == " ", !Self.isEscaped(text.dropLast()) { text.removeLast() }
+        guard let first = text.first, first != "#" else { return nil }
+        isNegated = first == "!"
+        if isNegated { text.removeFirst() }
+        isForDirectories = text.last == "/"
+        if isForDirectories { text.removeLast() }
+        let isAnchored = text.contains("/")
+        if text.first == "/" { text.removeFirst() }
+        guard let pattern = GlobPattern(Substring(text), isAnchored: isAnchored) else { return nil }
+        self.pattern = pattern
+    }
+
+    /// Whether the next character stands for itself.
+    private static func isEscaped(_ text: Substring.UnicodeScalarView) -> Bool {
+        text.reversed().prefix { $0 == "\\" }.count % 2 == 1
+    }
+}

@@ -1,0 +1,42 @@
+/// Rules in their order. The first that matches a file decides; one that excludes a directory holds for all that is in it,
+/// unless an earlier one includes the file. What no rule matches is sent, unless there are rules and all of them include.
+struct PathRules: Sendable {
+    private let rules: [PathRule]
+    private let firstInclusion: Int
+    private let sendsOthers: Bool
+
+    init(_ rules: [PathRule]) {
+        self.rules = rules
+        firstInclusion = rules.firstIndex { $0.action == .include } ?? .max
+        sendsOthers = rules.isEmpty || rules.contains { $0.action == .exclude }
+    }
+
+    var isEmpty: Bool { rules.isEmpty }
+
+    /// The rules above a file, as far as they matter for it: the first one that excludes a directory it is in.
+    struct Inherited: Sendable {
+        fileprivate var exclusion = Int.max
+    }
+
+    /// What holds in a directory.
+    ///
+    /// - Parameter path: from the directory that is pushed.
+    /// - Returns: nothing when nothing in it can be sent.
+    func enter(_ path: some StringProtocol, _ above: Inherited) -> Inherited? {
+        var inherited = above
+        let match = rules.indices.prefix { $0 < above.exclusion }.first {
+            rules[$0].action == .exclude && rules[$0].matches(path, isDirectory: true)
+        }
+        inherited.exclusion = match ?? above.exclusion
+        return inherited.exclusion < firstInclusion ? nil : inherited
+    }
+
+    /// Whether a file is sent.
+    ///
+    /// - Parameter path: from the directory that is pushed.
+    func send(_ path: some StringProtocol, _ above: Inherited = Inherited()) -> Bool {
+        let match = rules.indices.prefix { $0 < above.exclusion }.first { rules[$0].matches(path, isDirectory: false) }
+        if let match { return rules[match].action == .include }
+        return above.exclusion == .max && sendsOthers
+    }
+}

@@ -1,0 +1,47 @@
+internal import Glibc
+private import TransferProtocol
+
+/// Which files are sent of those that are named or found. What is no file, such as a stream, always is.
+public struct Selection: Sendable {
+    /// The first rule that matches decides; one that excludes a directory holds for all that is in it, unless an earlier one
+    /// includes the file. What no rule matches is sent, unless all rules include. They see paths from the directory that
+    /// is pushed, and of a file that is named itself, its name.
+    public var rules: [PathRule] = []
+
+    /// The name of the files that say what of their directory is not sent (gitignore(5)); nothing for no such files.
+    public var ignoreFile: String?
+
+    /// Bytes that a file has at least.
+    public var minimumSize: UInt64?
+
+    /// Bytes that a file has at most.
+    public var maximumSize: UInt64?
+
+    /// What a file was modified after, since 1970; nanoseconds from 0 to 999,999,999.
+    public var modifiedAfter: (seconds: Int64, nanoseconds: UInt32)?
+
+    /// What `.transferignore` is called.
+    public static let defaultIgnoreFile = ".transferignore"
+
+    /// Everything.
+    public init() {}
+
+    /// Whether it takes a look at the file itself to know.
+    private var needsStatus: Bool { minimumSize != nil || maximumSize != nil || modifiedAfter != nil }
+
+    /// Whether a file that was found is right for it, whatever its path. One that is gone is: whoever wants to read it says
+    /// so.
+    func accepts(_ path: String) -> Bool {
+        var status = stat()
+        return !needsStatus || lstat(path, &status) != 0 || accepts(status)
+    }
+
+    /// Whether a file is right for it, whatever its path.
+    func accepts(_ status: stat) -> Bool {
+        let file = SourceFile.Identity(status)
+        if let minimumSize, file.size < minimumSize { return false }
+        if let maximumSize, file.size > maximumSize { return false }
+        guard let bound = modifiedAfter else { return true }
+        return (file.modified.seconds, file.modified.nanoseconds) > bound
+    }
+}

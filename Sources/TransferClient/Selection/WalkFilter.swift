@@ -1,0 +1,53 @@
+/// What a directory walk leaves out in one directory: by the rules of the push, and by the ignore files of the directory and
+/// of those above it.
+struct WalkFilter: Sendable {
+    private let rules: PathRules
+    private let ignoreFileName: String?
+    private var inherited = PathRules.Inherited()
+    /// From the directory that is pushed; empty for that, and with a slash at its end otherwise.
+    private var path = ""
+    /// With the length of the path of each one's directory in code points, from the top down.
+    private var ignoreFiles: [(file: IgnoreFile, depth: Int)] = []
+
+    /// For the directory that is pushed.
+    init(_ selection: Selection) {
+        rules = PathRules(selection.rules)
+        ignoreFileName = selection.ignoreFile
+    }
+
+    /// Whether a file in the directory is sent.
+    func sends(_ name: String) -> Bool {
+        guard !rules.isEmpty || !ignoreFiles.isEmpty else { return true }
+        let path = path + name
+        return rules.send(path, inherited) && !isIgnored(path, isDirectory: false)
+    }
+
+    /// What holds in a directory of the directory; nothing when nothing in it is sent.
+    func entering(_ name: String) -> WalkFilter? {
+        let path = path + name
+        guard let inherited = rules.enter(path, inherited), !isIgnored(path, isDirectory: true) else { return nil }
+        var filter = self
+        filter.inherited = inherited
+        filter.path = path + "/"
+        return filter
+    }
+
+    /// The same with the ignore file of the directory.
+    func reading(in directory: String) throws(IgnoreFile.Fault) -> WalkFilter {
+        guard let ignoreFileName else { return self }
+        var filter = self
+        let file = try IgnoreFile(path: "\(directory)/\(ignoreFileName)")
+        filter.ignoreFiles.append((file, path.unicodeScalars.count))
+        return filter
+    }
+
+    /// The nearest file that says something decides.
+    private func isIgnored(_ path: String, isDirectory: Bool) -> Bool {
+        guard !ignoreFiles.isEmpty else { return false }
+        for (file, depth) in ignoreFiles.reversed() {
+            let inner = Substring(path.unicodeScalars.dropFirst(depth))
+            if let verdict = file.ignores(inner, isDirectory: isDirectory) { return verdict }
+        }
+        return false
+    }
+}

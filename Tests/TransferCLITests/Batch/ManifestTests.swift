@@ -1,0 +1,29 @@
+import Testing
+import TransferProtocol
+
+@testable import TransferCLI
+
+@Suite struct ManifestTests {
+    @Test func entries() throws {
+        let line = #" {"path": "in\/a.jpg", "name": "b.jpg", "folder": "c/d", "kind": "picture"} "#
+        let entry = try Manifest.entry(Array(line.utf8))
+        #expect(entry == Manifest.Entry(path: "in/a.jpg", name: "b.jpg", folder: "c/d", kind: .picture))
+        #expect(entry.destination == "c/d/b.jpg")
+        #expect(try Manifest.entry(Array(#"{"path":"in/a"}"#.utf8)).destination == nil)
+        #expect(try Manifest.entry(Array(#"{"path":"in/a","folder":"f"}"#.utf8)).destination == "f/a")
+        #expect(try Manifest.entry(Array(#"{"path":"in/a","name":"x/y"}"#.utf8)).destination == "x/y")
+    }
+
+    @Test(arguments: [
+        ("a.jpg", "it is no JSON at character 1"), (#"{"path":"a""#, "it is no JSON: it ends too early"),
+        ("[]", "it is no object"), ("{}", "'path' is missing"),
+        (#"{"path":""}"#, "'path' has to be a text that is not empty"),
+        (#"{"path":1}"#, "'path' has to be a text that is not empty"),
+        (#"{"pth":"a"}"#, "unknown member 'pth'; did you mean 'path'?"),
+        (#"{"path":"a","kind":"photo"}"#, "unknown kind 'photo'; choose file, text, picture, audio, location"),
+        (#"{"path":"a","path":"b"}"#, "a member is there twice"),
+    ])
+    func faults(_ line: String, _ message: String) {
+        #expect(throws: Manifest.Fault(message: message)) { try Manifest.entry(Array(line.utf8)) }
+    }
+}

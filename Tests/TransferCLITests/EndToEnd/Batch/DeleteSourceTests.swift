@@ -1,0 +1,52 @@
+import Testing
+import TransferTestSupport
+
+@Suite(.ownThreads) struct DeleteSourceTests {
+    @Test func whatIsStoredGoes() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["in/a", "in/deep/b"])
+        let push = try files.push(server, "in", "--delete-source", "--json")
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(push.errors.contains(", 2 removed here"), "\(push.errors)")
+        #expect(try push.objects().map { $0["sourceDeleted"] } == ["true", "true"])
+        #expect(isDirectory(files.home.path("in/deep")))
+        #expect(TransferCLITests.files(below: files.home.path) == [])
+        #expect(server.visibleFiles == ["in/a", "in/deep/b"])
+    }
+
+    @Test func whatWasStoredBeforeGoesToo() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["a", "b"])
+        #expect(try files.push(server, "a", "b").end == .exited(0))
+        let push = try files.push(server, "a", "b", "--delete-source")
+        #expect(push.end == .exited(0) && push.output.hasPrefix("alreadyStored  "), "\(push.errors)")
+        #expect(TransferCLITests.files(below: files.home.path) == [])
+    }
+
+    @Test func nothingGoesWithoutDurability() throws {
+        let server = try RunningServer(["--durability", "none"])
+        let files = try BatchFiles(["a"])
+        for _ in 0..<2 {
+            let push = try files.push(server, "a", "--delete-source")
+            #expect(push.end == .exited(1))
+            let sentence = "not removed  a: The server has not said that it is durable.\n1 stored, "
+            #expect(push.errors.hasPrefix(sentence), "\(push.errors)")
+            #expect(push.errors.contains(", 1 not removed here"))
+        }
+        #expect(try files.text("a") == "a")
+    }
+
+    /// The receipt is on its way to the disk before the file goes.
+    @Test func notWithoutTheReceipt() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["a"])
+        let push = try files.push(server, "a", "--delete-source", "--receipts", "/dev/full")
+        #expect(push.end == .exited(1))
+        #expect(push.errors.hasPrefix("not removed  a: Its receipt could not be kept.\n"), "\(push.errors)")
+        #expect(try files.text("a") == "a")
+        let kept = try files.push(server, "a", "--delete-source", "--receipts", "receipts")
+        #expect(kept.end == .exited(0), "\(kept.errors)")
+        #expect(try files.text("receipts").split(separator: "\n").count == 1)
+        #expect(TransferCLITests.files(below: files.home.path) == ["receipts"])
+    }
+}

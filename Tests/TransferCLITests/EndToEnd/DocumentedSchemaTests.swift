@@ -1,0 +1,113 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferCLI
+
+/// What real commands print is what docs/transfer.schema.json says.
+@Suite(.ownThreads) struct DocumentedSchemaTests {
+    private let schema: DocumentedSchema
+
+    init() throws {
+        schema = try DocumentedSchema()
+    }
+
+    @Test func uploadsAndReceipts() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["a", "b", "c \"odd\"\n\u{1B}"])
+        try writeFile(files.home.path("long"), randomBytes(9 << 20, seed: 1))
+        try writeFile(files.home.path("photo"), readFile(photo))
+        let operands = ["a", "b", "c \"odd\"\n\u{1B}", "long", "photo", "/nonexistent", "--text", "x"]
+        let flags = ["--json", "--receipts", "receipts"]
+        let push = try server.push(operands + flags, files.here)
+        try expect(push.lines, are: "upload", count: 7)
+        try expect(try server.push(operands + flags + ["--delete-source"], files.here).lines, are: "upload", count: 7)
+        let sha = try server.push([photo, "--text", "x", "--digest", "sha256", "--on-conflict", "skip", "--json"])
+        try expect(sha.lines, are: "upload", count: 2)
+        let receipts = try Finished(["receipt", "show", "--json", files.home.path("receipts")])
+        try expect(receipts.lines, are: "receipt", count: 12)
+    }
+
+    @Test func plans() throws {
+        let files = try BatchFiles(["a"])
+        let run = try Finished(["push", "a", "--text", "x", "-n", "--json"], files.here)
+        try expect(run.lines, are: "plan", count: 2)
+        let stream = try Finished(["push", "-", "--name", "s", "-n", "--json"])
+        try expect(stream.lines, are: "plan", count: 1)
+    }
+
+    @Test func progress() throws {
+        let peer = try FakeServer()
+        let push = try Program(
+            ["push", photo, "--text", "x", "--plaintext", "--to", peer.address, "--progress", "json", "--lanes", "1"])
+        let first = try peer.accept()
+        try first.send(.welcome(Welcome()))
+        let (id, end) = try first.uploads(1)[0]
+        try first.send(.received(Received(id: id, bytes: end.size / 2)))
+        try push.waitForError("\"phase\":\"sending\",\"bytes\"")
+        first.close()
+        let second = try peer.accept()
+        try second.send(.welcome(Welcome()))
+        for (id, end) in try second.uploads(2) {
+            try second.send(.result(UploadResult(id: id, code: .committed, size: end.size, digest: end.digest)))
+        }
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        var events: Set<String> = []
+        for line in finished.errors.split(separator: "\n") {
+            let names = try schema.matches(JSONReader.read(Array(line.utf8)))
+            #expect(names.count == 1, "\(names): \(line)")
+            events.formUnion(names)
+        }
+        #expect(events == ["connected", "reconnecting", "progress", "message"])
+    }
+
+    @Test func findings() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["gone", "rotten", "changed", "well"])
+        #expect(try files.push(server, "gone", "rotten", "changed", "well").end == .exited(0))
+        server.program.signal(SIGTERM)
+        _ = try server.program.wait()
+        unlink("\(server.directory)/gone")
+        let rotten = "\(server.directory)/rotten"
+        var status = stat()
+        #expect(stat(rotten, &status) == 0)
+        try writeFile(rotten, "ROTTEN".utf8)
+        #expect(utimensat(AT_FDCWD, rotten, [status.st_mtim, status.st_mtim], 0) == 0)
+        let old = timespec(tv_sec: 1_000, tv_nsec: 0)
+        for name in ["changed", "stranger"] {
+            try writeFile("\(server.directory)/\(name)", "other".utf8)
+            #expect(utimensat(AT_FDCWD, "\(server.directory)/\(name)", [old, old], 0) == 0)
+        }
+        for flags in [[], ["--repair-catalog"]] {
+            let run = try Finished(["verify", "--dir", server.directory, "--json"] + flags)
+            #expect(run.lines.count >= 3, "\(run.output) \(run.errors)")
+            try expect(Array(run.lines.dropLast()), are: "finding", count: run.lines.count - 1)
+            try expect(Array(run.lines.suffix(1)), are: "scrub", count: 1)
+        }
+    }
+
+    /// A schema that accepts everything would prove nothing.
+    @Test(arguments: [
+        #"{"schema":"transfer.plan/2","source":"a","destination":"a","size":1}"#,
+        #"{"schema":"transfer.plan/1","source":"a","destination":"a","size":1.5}"#,
+        #"{"schema":"transfer.plan/1","source":"a","destination":"a","size":-1}"#,
+        #"{"schema":"transfer.plan/1","source":"a","destination":"a"}"#,
+        #"{"schema":"transfer.plan/1","source":"a","destination":"a","size":1,"more":1}"#,
+        #"{"schema":"transfer.plan/1","source":null,"destination":"a","size":1}"#, "{}", "[]", "null",
+    ])
+    func whatItRefuses(_ text: String) throws {
+        #expect(try schema.matches(JSONReader.read(Array(text.utf8))) == [])
+        let good = #"{"schema":"transfer.plan/1","source":"a","destination":"a","size":null}"#
+        #expect(try schema.matches(JSONReader.read(Array(good.utf8))) == ["plan"])
+    }
+
+    private func expect(_ lines: [Substring], are name: String, count: Int) throws {
+        #expect(lines.count == count)
+        for line in lines {
+            let names = try schema.matches(JSONReader.read(Array(line.utf8)))
+            #expect(names == [name], "\(names): \(line)")
+        }
+    }
+}

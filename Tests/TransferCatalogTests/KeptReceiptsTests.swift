@@ -1,0 +1,55 @@
+import Testing
+import TransferProtocol
+
+@testable import TransferCatalog
+
+@Suite struct KeptReceiptsTests {
+    private let fixture: CatalogFixture
+
+    init() throws {
+        fixture = try CatalogFixture()
+    }
+
+    /// By each of their numbers and no other, before they are settled as well as from a catalog that was opened again.
+    @Test func areFoundByTheirNumbers() throws {
+        let batches = [
+            CatalogEntry.signed(3, from: 100), CatalogEntry.signed(1, from: 103), CatalogEntry.signed(5, from: 200),
+        ]
+        func check(_ catalog: Catalog) throws {
+            for (receipts, entries) in batches {
+                let signed = entries.filter { $0.receipt != nil }
+                for entry in signed {
+                    let kept = try catalog.receipts(with: #require(entry.receipt))
+                    #expect(kept == KeptReceipts(receipts, uploads: signed.map(\.id)))
+                    #expect(try catalog.entry(for: entry.id) == entry)
+                }
+            }
+            for number: UInt64 in [0, 99, 104, 199, 205, .max] { #expect(try catalog.receipts(with: number) == nil) }
+        }
+        do {
+            let catalog = fixture.open()
+            for (receipts, entries) in batches { try catalog.record(entries, with: receipts) }
+            try check(catalog)
+        }
+        try check(fixture.open())
+    }
+
+    /// The one of a catalog that was lost may have given the same.
+    @Test func aNumberThatComesAgainIsTheLastOnes() throws {
+        let catalog = fixture.open()
+        let (receipts, entries) = CatalogEntry.signed(2, from: 100)
+        try catalog.record(CatalogEntry.signed(2, from: 100).entries, with: receipts)
+        try catalog.record(entries, with: receipts)
+        #expect(try catalog.receipts(with: 101)?.uploads == entries.filter { $0.receipt != nil }.map(\.id))
+    }
+
+    @Test(arguments: ["time = -1", "version = 300", "version = -1", "uploads = x''", "uploads = x'00'"])
+    func rowsThatCannotBeAreNotKnown(_ change: String) throws {
+        let catalog = fixture.open()
+        let (receipts, entries) = CatalogEntry.signed(2, from: 100)
+        try catalog.record(entries, with: receipts)
+        try fixture.database().execute("UPDATE receipts SET \(change)")
+        #expect(try catalog.receipts(with: 100) == nil)
+        #expect(fixture.damages.isEmpty)
+    }
+}

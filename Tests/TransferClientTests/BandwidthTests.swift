@@ -1,0 +1,27 @@
+import Testing
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct BandwidthTests {
+    /// Less than asked for is a busy machine; more would be a lie.
+    @Test(arguments: [ClientConfiguration.Lanes.fixed(1), .fixed(4)])
+    func isHeldByAllLanesTogether(_ lanes: ClientConfiguration.Lanes) async throws {
+        let directory = try TemporaryDirectory()
+        let rate: UInt64 = 10_000_000
+        var generator = SplitMix64(seed: 5)
+        for name in ["a", "b", "c", "d"] { try Files.write(directory.path("in/\(name)"), generator.bytes(1_500_000)) }
+        try await withServer { server in
+            let start = monotonicNanoseconds()
+            let outcome = try await server.address.outcome([.path(directory.path("in"))]) { configuration in
+                configuration.lanes = lanes
+                configuration.bandwidth = rate
+            }
+            let seconds = Double(monotonicNanoseconds() - start) / 1e9
+            #expect(outcome.codes == [ResultCode](repeating: .committed, count: 4))
+            #expect(6_000_000 / seconds < 1.02 * Double(rate))
+        }
+    }
+}

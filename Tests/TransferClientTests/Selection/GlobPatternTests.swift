@@ -1,0 +1,52 @@
+import Testing
+
+@testable import TransferClient
+
+@Suite struct GlobPatternTests {
+    @Test(arguments: [
+        ("a.txt", "a.txt", true), ("a.txt", "b.txt", false), ("a.txt", "a.txt2", false), ("a.txt", "xa.txt", false),
+        ("*.jpg", "a.jpg", true), ("*.jpg", ".jpg", true), ("*.jpg", "d/a.jpg", false), ("*.jpg", "a.JPG", false),
+        ("a*", "a", true), ("a*b*c", "axxbyyc", true), ("a*b*c", "axxbyy", false), ("***", "abc", true),
+        ("?.txt", "a.txt", true), ("?.txt", ".txt", false), ("?.txt", "ab.txt", false), ("a?b", "a/b", false),
+        ("d/*", "d/a", true), ("d/*", "d/a/b", false), ("d/**", "d/a/b", true), ("d/**", "d", false),
+        ("**", "a/b/c", true), ("**/c", "a/b/c", true), ("**/c", "c", true), ("**/c", "a/xc", false),
+        ("a/**/c", "a/c", true), ("a/**/c", "a/b/c", true), ("a/**/c", "a/b/b/c", true), ("a/**/c", "a/bc", false),
+        ("a/**/**/c", "a/c", true), ("a**c", "abbc", true), ("a**c", "a/c", false), ("**a", "x/a", false),
+        ("[abc].txt", "b.txt", true), ("[abc].txt", "d.txt", false), ("[!abc].txt", "d.txt", true),
+        ("[^abc].txt", "a.txt", false), ("[a-c0-9]", "7", true), ("[a-c0-9]", "d", false), ("[]]", "]", true),
+        ("[!]]", "a", true), ("[a-]", "-", true), ("[-a]", "-", true), ("[c-a]", "b", false), ("a[/]b", "a/b", false),
+        ("a[!x]b", "a/b", false), ("[a", "[a", true), ("[", "[", true), ("[]", "[]", true), ("[\\]]", "]", true),
+        ("[a-\\z]", "q", true), ("[a-", "[a-", true), ("\\*", "*", true), ("\\*", "a", false), ("\\[a]", "[a]", true),
+        ("a\\", "a\\", true), ("照?", "照片", true), ("[ä-ü]", "ö", true), ("é", "e\u{301}", false), ("?", "🎉", true),
+    ])
+    func patterns(_ pattern: String, _ path: String, _ isMatch: Bool) throws {
+        let compiled = try #require(GlobPattern(pattern, isAnchored: true))
+        #expect(compiled.matches(path) == isMatch, "\(pattern) on \(path)")
+    }
+
+    @Test(arguments: [
+        ("*.jpg", "a/b/c.jpg", true), ("b/c", "a/b/c", true), ("b/c", "b/c", true), ("b/c", "xb/c", false),
+        ("b/c", "b/c/d", false), ("**/c", "a/c", true), ("a", "b/xa", false),
+    ])
+    func fromAnyComponentOn(_ pattern: String, _ path: String, _ isMatch: Bool) throws {
+        let compiled = try #require(GlobPattern(pattern, isAnchored: false))
+        #expect(compiled.matches(path) == isMatch, "\(pattern) on \(path)")
+    }
+
+    @Test func lengths() {
+        #expect(GlobPattern("", isAnchored: true) == nil)
+        #expect(GlobPattern(String(repeating: "a", count: GlobPattern.longest), isAnchored: true) != nil)
+        #expect(GlobPattern(String(repeating: "a", count: GlobPattern.longest + 1), isAnchored: true) == nil)
+    }
+
+    /// A matcher that tries one way after the other would need longer than the universe is old.
+    @Test(arguments: ["*a", "**/a", "[a-b]*a", "?*a", "**/*a"])
+    func noPatternTakesForEver(_ piece: String) throws {
+        let separator = piece.hasPrefix("**/") ? "/" : ""
+        let pattern = Array(repeating: piece, count: 150).joined(separator: separator) + "b"
+        let path = Array(repeating: "a", count: 1_000).joined(separator: separator)
+        let compiled = try #require(GlobPattern(pattern, isAnchored: true))
+        let matches = (compiled.matches(path), compiled.matches(path + "b"))
+        #expect(matches == (false, true))
+    }
+}

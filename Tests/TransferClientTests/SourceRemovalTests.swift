@@ -1,0 +1,111 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct SourceRemovalTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path("in/a.bin")
+    }
+
+    @Test(arguments: [0, 100, 70_000, 9 << 20]) func whatIsStored(_ size: Int) async throws {
+        try await withServer { server in
+            try Files.write(path, SplitMix64.bytes(seed: 3, size))
+            let report = try await push(server)
+            #expect(report.result == .committed && report.isRead)
+            try await client(server).removeSource(of: report)
+            #expect(Files.read(path) == nil)
+            #expect(server.stored("a.bin")?.count == size)
+            #expect(isDirectory(directory.path("in")))
+        }
+    }
+
+    /// The server knew it and nothing was read; so it is read now.
+    @Test(arguments: [100, 9 << 20]) func whatWasStoredBefore(_ size: Int) async throws {
+        try await withServer { server in
+            let bytes = SplitMix64.bytes(seed: 3, size)
+            try Files.write(path, bytes)
+            _ = try await push(server)
+            let report = try await push(server)
+            #expect(report.result == .alreadyStored)
+            // Another content of the same size and time, which nobody could see.
+            var status = stat()
+            try Files.check(stat(path, &status), "stat")
+            try Files.write(path, bytes.map { ~$0 })
+            try Files.check(utimensat(AT_FDCWD, path, [status.st_mtim, status.st_mtim], 0), "utimensat")
+            if !report.isRead {
+                await expectKept("It has changed since it was pushed.", report, server)
+                try Files.write(path, bytes)
+                try Files.check(utimensat(AT_FDCWD, path, [status.st_mtim, status.st_mtim], 0), "utimensat")
+            }
+            try await client(server).removeSource(of: report)
+            #expect(Files.read(path) == nil)
+        }
+    }
+
+    @Test func notWhatChangedMeanwhile() async throws {
+        try await withServer { server in
+            try Files.write(path, "before")
+            let report = try await push(server)
+            try Files.append(path, "!")
+            await expectKept("It has changed since it was pushed.", report, server)
+            // Another file in its place, with the same size and time.
+            try Files.write(path, "before")
+            let other = try await push(server)
+            try Files.check(rename(path, path + ".old"), "rename")
+            try Files.write(path, "before")
+            await expectKept("It has changed since it was pushed.", other, server)
+            try Files.check(unlink(path), "unlink")
+            await expectKept("There is no such file or directory.", other, server)
+        }
+    }
+
+    @Test func notThroughALink() async throws {
+        try await withServer { server in
+            try Files.write(directory.path("target"), "x")
+            try Files.makeDirectory(directory.path("in"))
+            try Files.check(symlink("../target", path), "symlink")
+            let report = try await push(server)
+            #expect(report.result == .committed)
+            await expectKept("It is a symbolic link.", report, server)
+        }
+    }
+
+    @Test func notWithoutAPromise() async throws {
+        try await withServer { server in
+            try Files.write(path, "x")
+            let report = try await push(server)
+            let unsure = "The server has not said that it is durable."
+            var other = report
+            other.isDurable = false
+            await expectKept(unsure, other, server)
+            for code in [ResultCode.skipped, .badReceipt, .staged, .busy] {
+                other = report
+                other.result = code
+                await expectKept(unsure, other, server)
+            }
+            other = report
+            other.file = nil
+            await expectKept("It is no file.", other, server)
+        }
+    }
+
+    private func expectKept(_ reason: String, _ report: UploadReport, _ server: RunningServer) async {
+        await #expect(throws: SourceKept(reason: reason)) { try await client(server).removeSource(of: report) }
+    }
+
+    private func client(_ server: RunningServer) throws -> TransferClient {
+        try TransferClient(server: server.address, configuration: .patient)
+    }
+
+    private func push(_ server: RunningServer) async throws -> UploadReport {
+        let reports = try await client(server).push(.path(path))
+        return try #require(reports.first)
+    }
+}
