@@ -11,7 +11,7 @@ extension Commands {
             Flag(
                 name: "dir", placeholder: "DIR", help: "The directory that the server stores in.",
                 defaultValue: "storage", value: .folder),
-            Flag(name: "json", help: "Print the server's answer as one JSON object; docs/SERVER.md describes it."),
+            Flag(name: "json", help: "Print the server's answer as one JSON object; docs/JSON.md describes it."),
             .help,
         ],
         examples: [
