@@ -16,7 +16,10 @@ extension ServerContext {
             for case .unix(let path) in configuration.endpoints {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
-            for file in rereadFiles { try confinement.allowReading(file.path, isReplaceable: file.isReplaceable) }
+            for file in rereadFiles {
+                // What cannot be allowed cannot be read again. That is no reason to leave the rest unconfined.
+                try? confinement.allowReading(file.path, isReplaceable: file.isReplaceable)
+            }
             switch try confinement.enforce() {
             case .confined(let version): log.write([.confined(version: version, to: configuration.directory)])
             case .unprivileged(let reason): log.write([.notConfined(reason)])

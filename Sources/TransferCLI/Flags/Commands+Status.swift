@@ -17,8 +17,8 @@ extension Commands {
         examples: [
             .init(caption: "Look what arrives", line: "transfer status --dir /srv/in"),
             .init(
-                caption: "Count the connections of the installed service",
-                line: "sudo transfer status --dir /var/lib/transfer --json | jq .connections.count"),
+                caption: "Count the connections, for a script",
+                line: "transfer status --dir /srv/in --json | jq .connections.count"),
         ],
         outcomes: [
             .init(.success, "the server has answered"), .init(.usage),

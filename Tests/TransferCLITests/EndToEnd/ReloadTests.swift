@@ -102,7 +102,20 @@ import TransferTestSupport
         #expect(try manager.next() == ready)
     }
 
-    /// A client that waits for a line sends SIGHUP's default to others: they end.
+    /// The kernel sends it when whoever leads the terminal's session ends.
+    @Test func aTerminalThatHangsUpEndsTheServer() throws {
+        var surroundings = Surroundings(errors: .terminal(columns: 80), ownsTerminal: true)
+        surroundings.executable = "/bin/sh"
+        let script = "\"$0\" serve --dir '\(home.path("in"))' --listen 127.0.0.1:0 --plaintext 2>&1 & wait"
+        let shell = try Program(["-c", script, try Spawner.executable()], surroundings)
+        try shell.waitForOutput(" listening on ")
+        shell.signal(SIGKILL)
+        // Its streams are the server's too, so this waits for that.
+        #expect(try shell.wait() == .killed(by: SIGKILL))
+        #expect(shell.outputText.hasSuffix(" info stopped\n") && !shell.outputText.contains("reloaded"))
+    }
+
+    /// Only servers read anything again.
     @Test func otherCommandsEnd() throws {
         let server = try RunningServer()
         let push = try server.startPush(["-", "--name", "a"], Surroundings(input: .pipe))
