@@ -40,12 +40,16 @@ actor ServerSession {
     private let number: Int
     let origin: PeerOrigin
     let lane: UploadLane
+    let requestLane: RequestLane
     private let early = EarlyFrames()
     let wake = Signal()
+    /// Fired when the client has taken some of what waits for it.
+    let roomForAnswers = Signal()
+    var waiting = WaitingRequests()
     var socket: StreamSocket?
-    private var machine = ServerConnection()
+    var machine = ServerConnection()
     private var parser = FrameParser()
-    private var liveness: Liveness
+    var liveness: Liveness
     private var timer: EventLoop.Timer?
     var outbound = Outbound()
     /// Of its bytes, those that `ServerContext.unsent` counts.
@@ -59,7 +63,7 @@ actor ServerSession {
     /// Bytes received since this session last gave way to others.
     private var turn = 0
     private var isWorking = false
-    private var isDraining = false
+    private(set) var isDraining = false
     var isOver = false
     private(set) var ending: Ending?
     /// What the client has said first, as long as nobody has decided about it.
@@ -80,6 +84,7 @@ actor ServerSession {
         self.loop = loop
         self.context = context
         lane = UploadLane(context: context, connection: number, peer: origin.name, early: early)
+        requestLane = RequestLane(context: context, peer: origin.name)
         liveness = Liveness(context.configuration.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
     }
@@ -134,8 +139,8 @@ actor ServerSession {
         wake.fire()
     }
 
-    private func endIfDrained() {
-        if isDraining, machine.isSettled, !isWorking, queue.isEmpty { end(.shutdown) }
+    func endIfDrained() {
+        if isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty { end(.shutdown) }
     }
 
     func close() {
@@ -279,6 +284,8 @@ extension ServerSession {
         case .block(let block): batch.operations.append(.block(block))
         case .end(let end): batch.operations.append(.end(end))
         case .abort: batch.operations.append(.abort)
+        case .request(let request): admit(request)
+        case .cancel(let id): cancel(id)
         case .reply(let reply):
             // Sent when all that was received is parsed: thousands of pings must not cost a call each.
             reply.encode(into: &replies)
@@ -304,7 +311,7 @@ extension ServerSession {
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
                     keeps: UInt32(clamping: context.configuration.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: context.serverKey)))
+                    serverKey: context.serverKey, features: .files)))
     }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
@@ -420,12 +427,13 @@ extension ServerSession {
         counted = count
     }
 
-    private func flush() {
+    func flush() {
         guard !isOver, !outbound.isEmpty, let socket else { return }
         defer { countUnsent() }
         do throws(StreamError) {
             try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
             liveness.sent(now: .now)
+            roomForAnswers.fire()
         } catch {
             end(.lost(error.reason))
             close()
@@ -473,6 +481,7 @@ extension ServerSession {
         submit(unless: false)
         filling = nil
         while isWorking { await wake.wait() }
+        await endRequests()
         await context.pool.run { [lane] in lane.cancel() }
         if let timer { loop.cancel(timer) }
         sayGoodbye()

@@ -182,3 +182,5 @@ extension PushReporter {
         print("transfer: \(text)\n", to: .error)
     }
 }
+
+extension PushReporter: Asker {}
