@@ -36,7 +36,7 @@ public struct ClientConfiguration: Sendable {
     package var key: KeyPair?
 
     /// What this client shows to be let in, a token or a pairing code; sent inside TLS only.
-    package var token: String?
+    public var token: String?
 
     /// What servers may call this client, when it is new to them.
     package var machineName = ""
