@@ -17,6 +17,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help bootstrap build run test test-tsan torture attack fuzz bench bench-micro install install-service uninstall
+.PHONY: deb test-deb
 .PHONY: format lint clean
 
 help: ## list these targets
@@ -41,6 +42,7 @@ test: bootstrap ## run all tests
 	else \
 		echo "python3 is not there; the tests of the benchmarks and the short torture were not run."; \
 	fi
+	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
@@ -83,18 +85,29 @@ $(binary):
 
 units = $(DESTDIR)$(PREFIX)/lib/systemd/system
 users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
+settings = $(DESTDIR)/etc/transfer/config.toml
 
 install-service: install ## install a systemd unit and the user that it runs as too
 	install -D -m 0644 packaging/transfer.sysusers "$(users)/transfer.conf"
 	install -D -m 0644 packaging/transfer.service "$(units)/transfer.service"
+	if [ ! -e "$(settings)" ]; then install -D -m 0644 packaging/config.toml "$(settings)"; fi
 	sed -i 's|=/usr/local/bin/|=$(PREFIX)/bin/|' "$(units)/transfer.service"
 
-uninstall: ## remove what install and install-service put there
+# What somebody has written into the configuration stays.
+uninstall: ## remove what install and install-service put there, but for a configuration that was changed
 	if [ -x "$(installed)" ]; then \
 		for page in $$("$(installed)" man --names); do rm -f "$(pages)/$$page.1"; done; \
 	fi
 	rm -f "$(bash)/transfer" "$(zsh)/_transfer" "$(fish)/transfer.fish"
 	rm -f "$(installed)" "$(units)/transfer.service" "$(users)/transfer.conf"
+	if cmp -s packaging/config.toml "$(settings)"; then rm -f "$(settings)"; fi
+
+# Two runs on the same binary give the same file. SOURCE_DATE_EPOCH is when everything in it was last changed.
+deb: build ## make a Debian package, .build/transfer_VERSION_ARCHITECTURE.deb
+	scripts/make-deb.sh $(binary) ".build/transfer_$$(scripts/version.sh)_$$(dpkg --print-architecture).deb"
+
+test-deb: deb ## install the package beside this system, use it, purge it
+	scripts/test-deb.sh $(binary)
 
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
@@ -102,7 +115,7 @@ format: ## format the Swift sources in place
 lint: ## check the format of the Swift sources, and the scripts where shellcheck is there
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	@if command -v shellcheck >/dev/null; then \
-		echo "shellcheck scripts/*.sh .ci/run"; shellcheck scripts/*.sh .ci/run; \
+		echo "shellcheck scripts/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh .ci/run packaging/deb/p*; \
 	else \
 		echo "shellcheck is not there; the scripts were not checked."; \
 	fi

@@ -8,7 +8,8 @@ struct Transfer {
     /// on it, and the commands rely on those that they have blocked.
     static func main() {
         StandardStream.occupyClosed()
-        ExitSignals.block()
+        // A server reads its files again at SIGHUP; other commands end, as everybody expects.
+        ExitSignals.block(hangUp: CommandLine.arguments.dropFirst().first == Commands.serve.name)
         // Not exit(3): OpenSSL would free its tables while other threads still give back what they have of it. Nothing is
         // left to be flushed.
         Task.detached { _exit(await execute().rawValue) }
@@ -66,6 +67,7 @@ struct Transfer {
         case Commands.configShow.name: return try ConfigShowCommand(arguments, Environment.sources).run()
         case Commands.man.name: return try ManCommand(arguments).run()
         case Commands.completions.name: return try CompletionsCommand(arguments).run()
+        case Commands.status.name: return try StatusCommand(arguments).run()
         case Commands.verify.name: return try await VerifyCommand(arguments).run()
         default: throw arguments.error("'\(arguments.command.name)' cannot be run")
         }

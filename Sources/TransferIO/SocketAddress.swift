@@ -39,17 +39,29 @@ package struct SocketAddress: Sendable {
     ///
     /// - Precondition: shorter than `Endpoint.longestUnixPath`.
     package init(unixPath path: String) {
+        self.init(socketName: path.utf8, length: MemoryLayout<sockaddr_un>.size)
+    }
+
+    /// A Unix-domain name that no file stands for (unix(7)).
+    ///
+    /// - Precondition: shorter than `Endpoint.longestUnixPath`, less the byte in front of it.
+    package init(abstractName name: String) {
+        let bytes = [0] + Array(name.utf8)
+        self.init(socketName: bytes, length: MemoryLayout<sa_family_t>.size + bytes.count)
+    }
+
+    private init(socketName name: some Collection<UInt8>, length: Int) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { bytes in
-            precondition(path.utf8.count < bytes.count, "a Unix-domain path that no Endpoint lets pass")
-            bytes.copyBytes(from: path.utf8)
+            precondition(name.count < bytes.count, "a Unix-domain path that no Endpoint lets pass")
+            bytes.copyBytes(from: name)
         }
         var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { target in
             withUnsafeBytes(of: address) { target.copyMemory(from: $0) }
         }
-        self.init(storage: storage, length: socklen_t(MemoryLayout<sockaddr_un>.size))
+        self.init(storage: storage, length: socklen_t(length))
     }
 
     /// The port of an internet address, or nothing.

@@ -26,7 +26,7 @@ struct Admission {
         case refused(isTold: Bool)
     }
 
-    private let limits: Limits
+    private var limits: Limits
     /// Every connection that holds a place, with its network.
     private var networks: [Int: PeerNetwork?] = [:]
     private var counts: [PeerNetwork: Int] = [:]
@@ -41,6 +41,11 @@ struct Admission {
 
     /// Connections that hold a place.
     var count: Int { networks.count }
+
+    /// Lets so many come from one network from now on; nobody who is there has to go.
+    mutating func change(perNetwork limit: Int) {
+        limits.perNetwork = limit
+    }
 
     /// Somebody has come.
     ///

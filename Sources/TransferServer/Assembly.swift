@@ -107,6 +107,9 @@ final class Assembly: Sendable {
     /// Whether it holds nothing worth keeping in memory.
     var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
 
+    /// Bytes that are there and verified.
+    var verified: UInt64 { state.withLock { $0.parts.size } }
+
     /// Takes the whole upload over from all older connections: whoever comes later knows that they are lost, however long
     /// they still seem to live here.
     ///

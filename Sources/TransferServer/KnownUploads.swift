@@ -159,6 +159,9 @@ final class KnownUploads: Sendable {
     /// - Returns: how many the catalog knows.
     func count() throws(CatalogError) -> Int { try catalog.count() }
 
+    /// What the catalog knows, in each state; nothing when it cannot be read.
+    func totals() -> [CatalogEntry.State: CatalogTotals]? { try? catalog.totals() }
+
     /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
     var receiptNumber: UInt64 {
         do throws(CatalogError) {

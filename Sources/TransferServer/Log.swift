@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TransferSystem
 import TransferProtocol
 
@@ -10,20 +11,28 @@ package final class Log: Sendable {
     }
 
     private let descriptor: Int32
-    private let format: Format
-    private let level: LogEvent.Level
+    private let isJSON: Atomic<Bool>
+    /// The least that is written, as its raw value.
+    private let level: Atomic<Int>
     private let clock = Locked(SecondCache())
     private let throttle = Locked(LogThrottle(now: .now))
 
     /// - Parameter descriptor: stays the caller's; 2 for standard error.
     package init(descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info) {
         self.descriptor = descriptor
-        self.format = format
-        self.level = level
+        isJSON = Atomic(format == .json)
+        self.level = Atomic(level.rawValue)
+    }
+
+    /// Writes other lines from now on.
+    package func change(format: Format, level: LogEvent.Level) {
+        isJSON.store(format == .json, ordering: .relaxed)
+        self.level.store(level.rawValue, ordering: .relaxed)
     }
 
     func write(_ events: [LogEvent]) {
-        let wanted = throttled(events.filter { $0.level >= level })
+        let least = level.load(ordering: .relaxed)
+        let wanted = throttled(events.filter { $0.level.rawValue >= least })
         guard !wanted.isEmpty else { return }
         let time = clock.withLock { $0.now() }
         var lines = wanted.map { line($0, time) }.joined()
@@ -55,16 +64,13 @@ package final class Log: Sendable {
     }
 
     private func line(_ event: LogEvent, _ time: String) -> String {
-        switch format {
-        case .text: return "\(time) \(event.level.name) \(event.text())\n"
-        case .json:
-            var line = JSONLine()
-            line.append("time", .string(time))
-            line.append("level", .string(event.level.name))
-            line.append("event", .string(event.name))
-            for (key, value) in event.fields() { line.append(key, value.json) }
-            return line.text + "\n"
-        }
+        guard isJSON.load(ordering: .relaxed) else { return "\(time) \(event.level.name) \(event.text())\n" }
+        var line = JSONLine()
+        line.append("time", .string(time))
+        line.append("level", .string(event.level.name))
+        line.append("event", .string(event.name))
+        for (key, value) in event.fields() { line.append(key, value.json) }
+        return line.text + "\n"
     }
 }
 

@@ -83,7 +83,7 @@ final class Receiving {
         if case .part(let part) = begin.scope { part.offset == 0 } else { isLong }
     }
 
-    private var limit: UInt64 { client.maximumUpload(of: context.configuration.maximumUpload) }
+    private var limit: UInt64 { client.maximumUpload(of: context.settings.maximumUpload) }
 
     /// Checks what can be known before the content.
     ///

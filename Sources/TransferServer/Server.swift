@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 package import TransferIO
 import TransferKeys
 import TransferProtocol
@@ -14,6 +15,8 @@ package actor Server {
     nonisolated let context: ServerContext
     private let loops: [EventLoop]
     private let permits: Permits
+    /// Tells programs of the same user what the server does.
+    var statusSocket: ControlSocket?
     /// What to say of it when the server starts to listen.
     private let identity: [LogEvent]
     private var listeners: [ListeningSocket] = []
@@ -52,6 +55,7 @@ package actor Server {
     deinit {
         for loop in loops { loop.stop() }
         context.pool.close()
+        statusSocket?.close()
     }
 
     /// Listens on every endpoint and accepts from now on.
@@ -67,12 +71,15 @@ package actor Server {
             closeListeners()
             throw error
         }
+        context.endpoints.withLock { [bound] in $0 = bound.map(\.description) }
+        bindStatusSocket()
         let announcements = await context.pool.run { [context, bound] in context.announce(bound) }
         if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
         context.log.write(identity + announcements)
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
+        tellStatus()
         // Who was faster waits in the kernel's queue.
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         return bound
@@ -83,10 +90,11 @@ package actor Server {
     package func shutDown() async {
         guard !isStopping else { return stopSessions() }
         isStopping = true
+        context.isStopping.store(true, ordering: .relaxed)
         closeListeners()
         context.log.write([.stopping(sessions: sessions.count)])
         for session in sessions.values { Task(executorPreference: session.loop) { await session.drain() } }
-        let grace = MonotonicTime.now + context.configuration.drain
+        let grace = MonotonicTime.now + context.settings.drain
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
@@ -94,6 +102,7 @@ package actor Server {
             context.forgetUnfinished()
             context.known.close()
         }
+        statusSocket?.close()
         context.store.unlock()
         context.log.finish()
         context.log.write([.stopped])
@@ -102,6 +111,11 @@ package actor Server {
     /// Ends every session now; `shutDown` returns soon after.
     package func stopSessions() {
         for session in sessions.values { Task(executorPreference: session.loop) { await session.stop() } }
+    }
+
+    /// Returns when every loop has done what it had to do until now.
+    package func visitLoops() async {
+        for loop in loops { await Task(executorPreference: loop) {}.value }
     }
 
     /// Connections that are open.
@@ -218,6 +232,7 @@ extension Server {
         let loop = loops[number % loops.count]
         let session = ServerSession(number, from: origin, loop: loop, context: context, refusal: refusal)
         sessions[number] = session
+        if refusal == nil { context.connections.add(session.progress) }
         Task(executorPreference: loop) {
             await session.run(descriptor)
             await self.over(number, wasRefused: refusal != nil)
@@ -233,6 +248,7 @@ extension Server {
 
     private func over(_ number: Int, wasRefused: Bool) {
         sessions[number] = nil
+        context.connections.remove(number)
         if wasRefused { context.admission.withLock { $0.refused() } } else { leave(number) }
         ended.fire()
         letPartsGo()
@@ -264,7 +280,7 @@ extension Server {
     private static let expiryInterval = (longest: Interval.seconds(3600), shortest: Interval.seconds(10))
 
     private func scheduleExpiry() {
-        let keep = context.configuration.keepUnfinished
+        let keep = context.settings.keepUnfinished
         let interval = max(Self.expiryInterval.shortest, min(keep, Self.expiryInterval.longest))
         _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in

@@ -101,6 +101,24 @@ package struct ServerConfiguration: Sendable {
     /// a process that does nothing else.
     package var isConfined = false
 
+    /// Files beside those of `security` that are read again while the server runs.
+    package var rereadFiles: [RereadFile] = []
+
+    /// A file that a confined process can still read.
+    package struct RereadFile: Sendable {
+        package let path: String
+
+        /// Whether another file may take its place. Then everything in its folder can be read.
+        package let isReplaceable: Bool
+
+        package init(_ path: String, isReplaceable: Bool) {
+            (self.path, self.isReplaceable) = (path, isReplaceable)
+        }
+    }
+
+    /// Whether programs of the same user on this machine may ask what the server does: see `StatusSocket`.
+    package var tellsStatus = false
+
     /// Threads that run event loops; a session stays on its loop for life.
     package var loops = 2
 

@@ -6,8 +6,8 @@ import TransferSystem
 
 /// What the process may still do while it serves.
 extension ServerContext {
-    /// Confines the process to the directory, and to removing its Unix sockets when it stops. Everything else must be
-    /// open: streams, sockets, keys and certificates from elsewhere. Where the kernel cannot, one line says so.
+    /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading again what can be
+    /// renewed. Everything else must be open: streams and sockets. Where the kernel cannot, one line says so.
     func confine() {
         SharedLibraries.open()
         do throws(SystemError) {
@@ -16,6 +16,10 @@ extension ServerContext {
             for case .unix(let path) in configuration.endpoints {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
+            for file in rereadFiles {
+                // What cannot be allowed cannot be read again. That is no reason to leave the rest unconfined.
+                try? confinement.allowReading(file.path, isReplaceable: file.isReplaceable)
+            }
             switch try confinement.enforce() {
             case .confined(let version): log.write([.confined(version: version, to: configuration.directory)])
             case .unprivileged(let reason): log.write([.notConfined(reason)])
@@ -23,6 +27,14 @@ extension ServerContext {
         } catch {
             log.write([.notConfined(error.description)])
         }
+    }
+
+    /// Certificates are renewed by others, who put new files in place of the old ones.
+    private var rereadFiles: [ServerConfiguration.RereadFile] {
+        guard case .certificate(let certificate, let key) = configuration.security else {
+            return configuration.rereadFiles
+        }
+        return configuration.rereadFiles + [certificate, key].map { .init($0, isReplaceable: true) }
     }
 
     /// Gives the program its last chance to touch anything else.

@@ -10,7 +10,7 @@ extension ServerContext {
     func expire(leftovers: Bool) {
         do throws(StoreError) {
             var removed = leftovers ? try store.removeLeftovers() : FileStore.Unfinished()
-            let moment = time(nil) - Int(configuration.keepUnfinished.nanoseconds / 1_000_000_000)
+            let moment = time(nil) - Int(settings.keepUnfinished.nanoseconds / 1_000_000_000)
             let old = try store.removeUnfinished(before: moment) { [assemblies] in assemblies[$0] != nil }
             removed.count += old.count
             removed.bytes += old.bytes

@@ -34,7 +34,27 @@ final class ServerContext: Sendable {
     let issuer: ReceiptIssuer?
 
     /// For connections with TLS; nothing where there is none.
-    let tls: TLSContext?
+    var tls: TLSContext? { security.withLock { $0 } }
+
+    let security: Locked<TLSContext?>
+
+    /// What can change while the server runs.
+    var settings: ServerSettings { currentSettings.withLock { $0 } }
+
+    let currentSettings: Locked<ServerSettings>
+
+    /// Those that are served.
+    let connections = ConnectionList()
+
+    /// What is known of stored uploads, for whoever asks for the status.
+    let figures: StoreFigures
+
+    /// Where the server listens, when it does.
+    let endpoints = Locked([String]())
+
+    let started = UTCTime.now
+
+    let isStopping = Atomic(false)
 
     /// Decides who may come in; nothing where that cannot be known.
     let authenticator: Authenticator?
@@ -64,7 +84,9 @@ final class ServerContext: Sendable {
             let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
             return ReceiptIssuer(signer, numbers: numbers)
         }
-        tls = identity.tls
+        security = Locked(identity.tls)
+        currentSettings = Locked(ServerSettings(configuration))
+        figures = StoreFigures { StoreFigures.Figures(catalog: known.totals(), unfinished: try? store.unfinished()) }
         uploadSecret = identity.secret
         quotas = ClientQuotas(known, store)
         authenticator = configuration.authenticator

@@ -41,6 +41,8 @@ actor ServerSession {
     let origin: PeerOrigin
     let lane: UploadLane
     let requestLane: RequestLane
+    /// What can be seen of it from elsewhere.
+    nonisolated let progress: ConnectionProgress
     private let early = EarlyFrames()
     let wake = Signal()
     /// Fired when the client has taken some of what waits for it.
@@ -49,6 +51,8 @@ actor ServerSession {
     var socket: StreamSocket?
     var machine = ServerConnection()
     private var parser = FrameParser()
+    /// As they were when it began; clients are told of them.
+    private let settings: ServerSettings
     var liveness: Liveness
     private var timer: EventLoop.Timer?
     var outbound = Outbound()
@@ -83,9 +87,11 @@ actor ServerSession {
         self.origin = origin
         self.loop = loop
         self.context = context
-        lane = UploadLane(context: context, connection: number, peer: origin.name, early: early)
+        progress = ConnectionProgress(number, peer: origin.name)
+        lane = UploadLane(context: context, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(context: context, peer: origin.name)
-        liveness = Liveness(context.configuration.timeouts, now: .now)
+        settings = context.settings
+        liveness = Liveness(settings.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
     }
 
@@ -298,19 +304,20 @@ extension ServerSession {
     func welcome(_ hello: Hello) {
         // Before the first upload, so that no thread is in the lane yet.
         lane.run = hello.run
+        progress.established(client: lane.client.grant.source == .everyone ? nil : lane.client.sender)
         context.admission.withLock { $0.establish(number) }
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
         if hello.features.contains(.receipts) { lane.giveReceipts() }
-        let timeouts = context.configuration.timeouts
+        let timeouts = settings.timeouts
         send(
             .welcome(
                 Welcome(
-                    uploadSize: lane.client.maximumUpload(of: context.configuration.maximumUpload),
+                    uploadSize: lane.client.maximumUpload(of: settings.maximumUpload),
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
-                    keeps: UInt32(clamping: context.configuration.keepUnfinished.nanoseconds / 1_000_000_000),
+                    keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
                     serverKey: context.serverKey, features: .files)))
     }
 

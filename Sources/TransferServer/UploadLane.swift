@@ -50,6 +50,7 @@ final class UploadLane: @unchecked Sendable {
     var outcome = LaneOutcome()
     var events: [LogEvent] = []
     private var failures = FailureTally()
+    private var meter: LaneMeter
     private var lastReport: Int64 = 0
     /// There where the client wants receipts and the server gives them.
     private(set) var issuer: ReceiptIssuer?
@@ -65,7 +66,11 @@ final class UploadLane: @unchecked Sendable {
     /// - Parameters:
     ///   - connection: its number; they grow.
     ///   - early: takes what cannot wait for the end of a batch.
-    init(context: ServerContext, connection: Int, peer: String, early: EarlyFrames) {
+    ///   - progress: is told what the lane does.
+    init(
+        context: ServerContext, connection: Int, peer: String, early: EarlyFrames, progress: ConnectionProgress
+    ) {
+        meter = LaneMeter(progress)
         self.context = context
         self.early = early
         self.connection = connection
@@ -86,6 +91,7 @@ final class UploadLane: @unchecked Sendable {
         publish()
         acknowledge(unless: mayWait)
         report()
+        if case .receiving(let receiving) = state { meter.publish(receiving) } else { meter.publish(nil) }
         context.log.write(events)
         events.removeAll(keepingCapacity: true)
         defer { outcome = LaneOutcome() }
@@ -110,7 +116,9 @@ final class UploadLane: @unchecked Sendable {
         case (.resume(let begin), _): resume(client.inner(begin))
         case (.lookup(let lookup), _): answer(lookup)
         case (.data(let piece), .receiving(let receiving)):
+            let before = receiving.size
             attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
+            meter.took(receiving.size - min(before, receiving.size))
         case (.block(let block), .receiving(let receiving)):
             attempt(receiving) { () throws(StoreError) in try receiving.check(block) }
         case (.end(let end), .receiving(let receiving)):
@@ -182,6 +190,7 @@ final class UploadLane: @unchecked Sendable {
         send(.result(outer))
         outcome.settled.append(outer.id)
         guard result.code != .staged else { return }
+        if result.code.isSuccess { meter.stored() }
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
         events.append(.settled(receiving, result, peer: peer, isRepeated: isRepeated))
     }

@@ -18,6 +18,9 @@ struct VerifiedParts {
 
     var isEmpty: Bool { parts.isEmpty }
 
+    /// Bytes of all of them.
+    private(set) var size: UInt64 = 0
+
     /// The number of the newest connection that brought any of the bytes.
     func newestConnection(in range: Range<UInt64>) -> Int? {
         parts[indices(in: range)].lazy.map(\.connection).max()
@@ -25,12 +28,23 @@ struct VerifiedParts {
 
     /// Keeps a part in place of all that overlap it.
     mutating func insert(_ part: Part) {
-        parts.replaceSubrange(indices(in: part.range), with: CollectionOfOne(part))
+        replace(indices(in: part.range), with: [part])
     }
 
     /// Forgets all parts that have any of the bytes.
     mutating func remove(in range: Range<UInt64>) {
-        parts.removeSubrange(indices(in: range))
+        replace(indices(in: range), with: [])
+    }
+
+    private mutating func replace(_ indices: Range<Int>, with new: [Part]) {
+        size -= Self.size(of: parts[indices])
+        parts.replaceSubrange(indices, with: new)
+        size += Self.size(of: new[...])
+    }
+
+    /// Parts don't overlap, so their bytes can be counted.
+    private static func size(of parts: ArraySlice<Part>) -> UInt64 {
+        parts.reduce(0) { $0 + ($1.range.upperBound - $1.range.lowerBound) }
     }
 
     /// Keeps a part unless it overlaps another.

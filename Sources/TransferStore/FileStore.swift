@@ -15,6 +15,9 @@ package final class FileStore: Sendable {
     /// What acknowledgements of uploads to this store promise.
     package let durability: Durability
 
+    /// The server's own folder.
+    private let own: DirectoryHandle
+
     /// Held for as long as the store is open, so that no second server works on the same directory.
     private let lock: Descriptor
 
@@ -46,7 +49,7 @@ package final class FileStore: Sendable {
         do throws(SystemError) {
             let syncs = durability == .commit
             let root = try Self.makeDirectory(path, on: disk, syncs: syncs)
-            let own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
+            own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
             let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
             incoming = try Incoming(directory, durability, fileSystem: fileSystem)
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
@@ -66,6 +69,9 @@ package final class FileStore: Sendable {
 
     /// The descriptor of the directory, for as long as the store is there.
     package var directory: Int32 { tree.root.number }
+
+    /// The descriptor of the server's own folder in it, for as long as the store is there.
+    package var ownFolder: Int32 { own.number }
 
     /// Lets another server store in the directory. Nothing may be staged or published any more.
     package func unlock() {

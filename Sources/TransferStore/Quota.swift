@@ -64,6 +64,9 @@ package final class Quota: Sendable {
         return state.withLock { $0.used }
     }
 
+    /// Bytes that there may be.
+    package var currentLimit: UInt64 { state.withLock { $0.limit } }
+
     /// Holds to another limit from now on.
     package func change(limit: UInt64) {
         state.withLock { $0.limit = limit }

@@ -8,14 +8,14 @@ final class Space: Sendable {
     /// Counts against `SpaceLimits.quota`; nothing without one.
     let quota: Quota?
 
-    private let limits: SpaceLimits
+    private let limits: Locked<SpaceLimits>
     private let incoming: DirectoryHandle
     /// Held from the look at what is free to the moment when the upload has its share of it.
     private let reserving = Locked(())
 
     /// - Parameter incoming: where the parts are.
     init(_ limits: SpaceLimits, tree: DirectoryTree, incoming: DirectoryHandle) {
-        self.limits = limits
+        self.limits = Locked(limits)
         self.incoming = incoming
         quota = limits.quota.map { limit in
             Quota(limit: limit) { limit, room in
@@ -27,6 +27,20 @@ final class Space: Sendable {
         }
         quota?.countOnce()
     }
+
+    /// Holds to other limits from now on, but for a quota where there was none, or none where there was one.
+    ///
+    /// - Returns: those that hold now.
+    func change(_ wanted: SpaceLimits) -> SpaceLimits {
+        limits.withLock { limits in
+            if let old = limits.quota { limits.quota = wanted.quota ?? old }
+            limits.minimumFree = wanted.minimumFree
+            if let limit = limits.quota { quota?.change(limit: limit) }
+            return limits
+        }
+    }
+
+    private var minimumFree: UInt64? { limits.withLock { $0.minimumFree } }
 
     /// Bytes that count against the quota.
     var used: UInt64 { quota?.used ?? 0 }
@@ -68,7 +82,7 @@ extension Space {
     ///
     /// - Throws: `insufficientStorage`, and what `body` throws.
     func reserve(_ size: UInt64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
-        guard limits.minimumFree != nil else { return try body() }
+        guard minimumFree != nil else { return try body() }
         try reserving.withLock { _ throws(StoreError) in
             try check(room: size)
             try body()
@@ -78,7 +92,7 @@ extension Space {
     /// - Parameter size: bytes that are to be taken.
     /// - Throws: `insufficientStorage` when less than the limit would stay free.
     func check(room size: UInt64 = 0) throws(StoreError) {
-        guard let least = limits.minimumFree else { return }
+        guard let least = minimumFree else { return }
         let status = try attempt("look how much is free") { () throws(SystemError) in
             try incoming.disk.room(incoming.number)
         }

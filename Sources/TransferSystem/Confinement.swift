@@ -55,6 +55,26 @@ package struct Confinement: ~Copyable {
         try allow(LandlockRights.removing, directory.number)
     }
 
+    /// Allows a file to be read, if it is there.
+    ///
+    /// - Parameter isReplaceable: whether that also goes for what may take its place: for all files below its folder, and
+    ///   where it is a link, below that of the file that it leads to. Never for those below the root.
+    package func allowReading(_ path: String, isReplaceable: Bool) throws(SystemError) {
+        guard let resolved = realpath(path, nil) else { return }
+        defer { free(resolved) }
+        let file = String(cString: resolved)
+        try allow(LandlockRights.readFile, at: file)
+        guard isReplaceable else { return }
+        for folder in [CanonicalPath(OwnFile.folder(of: path)).string, OwnFile.folder(of: file)] where folder != "/" {
+            try allow(LandlockRights.readFile, at: folder)
+        }
+    }
+
+    private func allow(_ rights: UInt64, at path: String) throws(SystemError) {
+        let place = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, clinux_o_path | O_CLOEXEC, 0) })
+        try allow(rights, place.number)
+    }
+
     private func allow(_ rights: UInt64, _ directory: Int32) throws(SystemError) {
         guard let rules else { return }
         try system("landlock_add_rule") { clinux_landlock_allow(rules, directory, rights) }

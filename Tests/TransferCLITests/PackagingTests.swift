@@ -25,6 +25,11 @@ import TransferTestSupport
 
     private static let make = "/usr/bin/make"
 
+    /// A file of the sources.
+    private static func source(_ path: String) throws -> String {
+        try String(decoding: readFile("\(root)/\(path)"), as: UTF8.self)
+    }
+
     private static func make(_ target: String, _ destination: String) throws -> Finished {
         var surroundings = Surroundings()
         surroundings.executable = make
@@ -51,12 +56,97 @@ import TransferTestSupport
         #expect(uninstall.end == .exited(0) && files(below: home.path("root")) == [], "\(uninstall.errors)")
     }
 
+    @Test(.enabled(if: access(make, X_OK) == 0, "make is not installed"))
+    func theServiceIsInstalledAndRemovedButNotWhatSomebodyWrote() throws {
+        let home = try TemporaryDirectory()
+        let settings = home.path("root/etc/transfer/config.toml")
+        for isChanged in [false, true] {
+            let install = try Self.make("install-service", home.path("root"))
+            #expect(install.end == .exited(0), "\(install.errors)")
+            let unit = try String(
+                decoding: readFile(home.path("root/usr/lib/systemd/system/transfer.service")), as: UTF8.self)
+            #expect(unit.contains("\nExecStart=/usr/bin/transfer serve "))
+            #expect(try readFile(settings) == Array(Self.source("packaging/config.toml").utf8))
+            if isChanged { try writeFile(settings, "[serve]\n".utf8) }
+            #expect(try Self.make("uninstall", home.path("root")).end == .exited(0))
+            #expect(files(below: home.path("root")) == (isChanged ? ["etc/transfer/config.toml"] : []))
+        }
+        #expect(try Self.make("install-service", home.path("root")).end == .exited(0))
+        #expect(try readFile(settings) == Array("[serve]\n".utf8), "an upgrade leaves it alone too")
+    }
+
+    /// What stands there to be uncommented is right.
+    @Test func theExampleOfAConfigurationIsOne() throws {
+        let text = try Self.source("packaging/config.toml")
+        let lines = text.split(separator: "\n").map { line in
+            line.hasPrefix("#") && !line.hasPrefix("# ") ? String(line.dropFirst()) : String(line)
+        }
+        for content in [text, lines.joined(separator: "\n") + "\n"] {
+            let file = try ConfigurationFile(Array(content.utf8), path: "/etc/transfer/config.toml", home: nil)
+            #expect(file.settings(of: Commands.serve).count == (content == text ? 0 : 8))
+        }
+    }
+
+    private static func script(_ name: String, _ arguments: [String], _ environment: [String: String] = [:]) throws
+        -> Finished
+    {
+        var surroundings = Surroundings()
+        surroundings.executable = "\(root)/scripts/\(name)"
+        surroundings.environment.merge(environment) { $1 }
+        return try Finished(arguments, surroundings)
+    }
+
+    @Test func theVersionIsTheSameEverywhere() throws {
+        let version = try Self.script("version.sh", []).output
+        #expect(version == "\(transferVersion)\n")
+        #expect(try Finished(["--version"]).output == "transfer \(version)")
+        #expect(try Self.script("version.sh", ["--epoch"], ["SOURCE_DATE_EPOCH": "12345"]).output == "12345\n")
+        let epoch = try Self.script("version.sh", ["--epoch"])
+        #expect(epoch.end == .exited(0) && Int(epoch.output.dropLast()) ?? 0 > 1_700_000_000, "\(epoch.errors)")
+    }
+
+    private static let packer = "/usr/bin/dpkg-shlibdeps"
+
+    @Test(.enabled(if: access(packer, X_OK) == 0, "there is no dpkg-dev here"))
+    func twoPackagesOfOneBinaryAreTheSame() throws {
+        let home = try TemporaryDirectory()
+        for name in ["a", "b"] {
+            let made = try Self.script(
+                "make-deb.sh", [try Spawner.executable(), home.path(name)],
+                ["DEB_COMPRESSION": "none", "SOURCE_DATE_EPOCH": "1700000000"])
+            #expect(made.end == .exited(0), "\(made.errors)")
+        }
+        #expect(try readFile(home.path("a")) == readFile(home.path("b")))
+    }
+
+    /// It builds what the bootstrap script sees to, and runs with what the Debian package recommends.
+    @Test func theContainerIsLikeTheRest() throws {
+        let lines = try Self.source("Dockerfile").split(separator: "\n").map(String.init)
+        let text = lines.joined(separator: " ")
+        #expect(lines.contains("RUN scripts/bootstrap.sh") && !text.contains("-dev"))
+        let libraries = try Self.source("scripts/make-deb.sh").split(whereSeparator: { " \",".contains($0) })
+            .filter { $0.hasPrefix("lib") && ($0.last?.isNumber ?? false) }
+        #expect(Set(libraries).count == 4)
+        for library in libraries { #expect(text.contains(" \(library)"), "\(library)") }
+        #expect(lines.contains("USER transfer") && lines.contains("VOLUME /var/lib/transfer"))
+        let port = Commands.defaultAddress.split(separator: ":").last ?? ""
+        #expect(lines.contains("EXPOSE \(port)") && text.contains("\"0.0.0.0:\(port)\""))
+        for instruction in ["CMD [", "HEALTHCHECK CMD ["] {
+            let line = try #require(lines.first { $0.hasPrefix(instruction) })
+            let words = line.split(whereSeparator: { "[], \"".contains($0) }).map(String.init)
+            let command = words.drop { !["serve", "status"].contains($0) }
+            #expect(try Finished(command + ["--help"]).end == .exited(0))
+        }
+    }
+
     /// A flag that the program doesn't know would only show on somebody's machine.
     @Test func theProgramUnderstandsTheCommand() throws {
         let unit = try String(decoding: readFile(Self.root + "/packaging/transfer.service"), as: UTF8.self)
         let command = try #require(unit.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
         let words = command.split(separator: " ").dropFirst().filter { !$0.hasPrefix("$") }.map(String.init)
         #expect(words.first == "serve")
-        #expect(try Finished(words + ["--help"]).end == .exited(0))
+        let own = words.map { $0.hasPrefix("/etc/") ? Self.root + "/packaging/config.toml" : $0 }
+        #expect(own != words)
+        #expect(try Finished(own + ["--help"]).end == .exited(0))
     }
 }

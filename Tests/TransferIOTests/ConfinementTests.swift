@@ -14,7 +14,8 @@ import TransferTestSupport
         let inside: String
         let version: Int
 
-        init() throws {
+        /// - Parameter reading: files of the outer directory that may still be read.
+        init(reading: [(name: String, isReplaceable: Bool)] = []) throws {
             outside = try TemporaryDirectory()
             // The confined process could not remove it. This one does when the pipe to it closes.
             try #require(popen("cat > /dev/null; rm -rf '\(outside.path)'", "w") != nil)
@@ -23,10 +24,18 @@ import TransferTestSupport
             let file = open(outside.path("file"), O_CREAT | O_WRONLY, 0o600)
             try #require(file >= 0)
             close(file)
+            for name in ["folder", "folder/deep", "elsewhere"] { try #require(mkdir(outside.path(name), 0o700) == 0) }
+            for name in ["folder/file", "folder/other", "folder/deep/file", "elsewhere/file", "elsewhere/other"] {
+                close(open(outside.path(name), O_CREAT | O_WRONLY, 0o600))
+            }
+            try #require(symlink("../elsewhere/file", outside.path("folder/link")) == 0)
             let directory = open(inside, O_RDONLY | O_DIRECTORY)
             defer { close(directory) }
             let confinement = Confinement()
             try confinement.allowFiles(below: directory)
+            for (name, isReplaceable) in reading {
+                try confinement.allowReading(outside.path(name), isReplaceable: isReplaceable)
+            }
             guard case .confined(let version) = try confinement.enforce() else {
                 version = 0
                 print("Not confined: this kernel has no Landlock, and there is nothing to test.")
@@ -48,12 +57,48 @@ import TransferTestSupport
             ] {
                 #expect(open(path, flags, 0o600) == -1 && errno == EACCES, "\(path)")
             }
-            #expect(mkdir(fixture.outside.path("folder"), 0o700) == -1 && errno == EACCES)
+            #expect(mkdir(fixture.outside.path("new"), 0o700) == -1 && errno == EACCES)
             #expect(unlink(fixture.outside.path("file")) == -1 && errno == EACCES)
             #expect(symlink("/etc", fixture.inside + "/link") == -1 && errno == EACCES)
             #expect(mkfifo(fixture.inside + "/pipe", 0o600) == -1 && errno == EACCES)
             let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
             #expect(execv("/bin/true", arguments) == -1 && errno == EACCES)
+        }
+    }
+
+    @Test func aFileThatMayBeRead() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try Fixture(reading: [("folder/file", false), ("none", true)])
+            guard fixture.version > 0 else { return }
+            #expect(open(fixture.outside.path("folder/file"), O_RDONLY) >= 0)
+            #expect(open(fixture.outside.path("folder/file"), O_WRONLY) == -1 && errno == EACCES)
+            for name in ["file", "folder/other", "folder/deep/file", "elsewhere/file"] {
+                #expect(open(fixture.outside.path(name), O_RDONLY) == -1 && errno == EACCES, "\(name)")
+            }
+        }
+    }
+
+    /// Also where it is a link, and leads into another folder.
+    @Test func aFileWhosePlaceOthersMayTake() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try Fixture(reading: [("folder/link", true)])
+            guard fixture.version > 0 else { return }
+            for name in ["folder/link", "folder/file", "folder/other", "elsewhere/other"] {
+                #expect(open(fixture.outside.path(name), O_RDONLY) >= 0, "\(name)")
+                #expect(open(fixture.outside.path(name), O_WRONLY) == -1 && errno == EACCES, "\(name)")
+            }
+            #expect(open(fixture.outside.path("folder"), O_RDONLY | O_DIRECTORY) == -1 && errno == EACCES)
+            #expect(open(fixture.outside.path("file"), O_RDONLY) == -1 && errno == EACCES)
+        }
+    }
+
+    /// Everything is below the root.
+    @Test func aFileAtTheRoot() async {
+        await #expect(processExitsWith: .success) {
+            let confinement = Confinement()
+            try confinement.allowReading("/etc/../etc", isReplaceable: true)
+            guard case .confined = try confinement.enforce() else { return }
+            #expect(open("/proc/../usr/bin/env", O_RDONLY) == -1 && errno == EACCES)
         }
     }
 

@@ -19,6 +19,20 @@ import Testing
         }
     }
 
+    @Test func aHangUpAsksForAReload() async throws {
+        try await onLoop { actor in
+            ExitSignals.block(hangUp: true)
+            let signals = try ExitSignals(loop: actor.loop, hangUp: true)
+            for _ in 0..<2 {
+                pthread_kill(pthread_self(), SIGHUP)
+                await signals.reload.wait()
+            }
+            pthread_kill(pthread_self(), SIGTERM)
+            await signals.arrived.wait()
+            signals.close()
+        }
+    }
+
     @Test(.takesTurns) func blockingThemAlsoIgnoresBrokenPipes() async {
         await #expect(processExitsWith: .success) {
             ExitSignals.block()

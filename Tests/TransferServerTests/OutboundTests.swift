@@ -33,10 +33,11 @@ import TransferTestSupport
         var outbound = Outbound()
         outbound.append([UInt8](repeating: 1, count: 1000))
         for _ in 0..<1000 {
-            var hasSent = false
+            var room = 900
             outbound.drain { bytes in
-                defer { hasSent = true }
-                return hasSent ? nil : 900
+                let count = min(room, bytes.count)
+                room -= count
+                return count == 0 ? nil : count
             }
             outbound.append([UInt8](repeating: 1, count: 900))
         }

@@ -32,6 +32,7 @@ import TransferTestSupport
                 parts.remove(in: range)
             }
             #expect(parts.isEmpty == model.isEmpty)
+            #expect(parts.size == model.reduce(0) { $0 + UInt64($1.range.count) }, "seed \(seed), round \(round)")
             let isWhole = Set(model.flatMap(\.range)).count == Self.total
             #expect((parts.digests(total: Self.total) != nil) == isWhole, "seed \(seed), round \(round)")
         }

@@ -20,10 +20,9 @@ struct ArgumentParser {
         var parser = ArgumentParser(command: command, remaining: arguments[...])
         while let argument = parser.remaining.popFirst() { try parser.take(argument) }
         let given = parser.values.mapValues { Setting(values: $0, origin: .commandLine) }
+        var resolver = SettingResolver(command, given, sources)
         // Who asks for help may want to mend the rest.
-        let wantsHelp = given[Flag.help.name] != nil
-        var resolver = SettingResolver(command, given, wantsHelp ? .none : sources)
-        let remote = try resolver.resolve()
+        let remote = given[Flag.help.name] == nil ? try resolver.resolve() : nil
         return ParsedArguments(
             command: command, operands: parser.operands, settings: resolver.settings, order: parser.order,
             remote: remote)

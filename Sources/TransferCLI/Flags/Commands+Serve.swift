@@ -12,6 +12,8 @@ extension Commands {
                 + "may. If it listens to other machines and nobody there may push yet, a line is printed that lets one in.",
             "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
                 + "it at once.",
+            "On SIGHUP it reads its configuration and --cert and --key again, and drops no connection. The log says what has "
+                + "changed and what takes a restart; when anything is wrong, all stays as it was.",
         ],
         flags: serveFlags,
         examples: [

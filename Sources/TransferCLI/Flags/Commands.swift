@@ -21,7 +21,7 @@ enum Commands {
         [serve, push, pull, list, stat, cat, remove]
         + [key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
-        + [receiptVerify, receiptShow, verify]
+        + [receiptVerify, receiptShow, verify, status]
         + [remoteAdd, remoteList, remoteRemove, configShow, completions, man, help]
 
     /// Takes the name of a command, one word or several, off the front of the arguments.

@@ -63,6 +63,18 @@ import TransferTestSupport
         #expect(events == ["connected", "reconnecting", "progress", "message"])
     }
 
+    @Test func status() throws {
+        let server = try RunningServer(["--quota", "1G"])
+        let push = try server.startPush(["-", "--name", "s"], Surroundings(input: .pipe))
+        try push.write(randomBytes(5 << 20, seed: 2))
+        try server.program.waitForError("begun s")
+        let here = ["--dir", server.directory, "--json"]
+        try expect(try Finished(["status"] + here).lines, are: "status", count: 1)
+        push.closeInput()
+        #expect(try push.wait() == .exited(0))
+        try expect(try Finished(["status"] + here).lines, are: "status", count: 1)
+    }
+
     @Test func findings() throws {
         let server = try RunningServer()
         let files = try BatchFiles(["gone", "rotten", "changed", "well"])

@@ -31,7 +31,7 @@ import TransferTestSupport
         (["serve", "--silence-timeout", "0"], "--silence-timeout must be more than zero"),
         (["serve", "--max-upload", "much"], "'much' is not a size"),
         (["serve", "--log-level", "loud"], "unknown value 'loud'"),
-        (["help", "pull"], "unknown command 'pull'"),
+        (["help", "fetch"], "unknown command 'fetch'"),
     ])
     func theCommandLineIsWrong(_ arguments: [String], _ message: String) throws {
         let finished = try Finished(arguments)

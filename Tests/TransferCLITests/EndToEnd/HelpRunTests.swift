@@ -1,7 +1,10 @@
 import Testing
 
 @Suite(.ownThreads) struct HelpRunTests {
-    @Test(arguments: [["--help"], ["-h"], ["help"], ["help", "push"], ["help", "serve"], ["serve", "--help"]])
+    @Test(arguments: [
+        ["--help"], ["-h"], ["help"], ["help", "push"], ["help", "serve"], ["serve", "--help"],
+        ["serve", "--config", "/nonexistent", "--help"],
+    ])
     func isPrinted(_ arguments: [String]) throws {
         let finished = try Finished(arguments, Surroundings(environment: [:]))
         #expect(finished.end == .exited(0) && finished.errors == "")

@@ -20,14 +20,7 @@ enum AccessOutput {
 
     /// Prints rows under one another, the last column as long as it is.
     static func table(_ rows: [[String]]) {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in rows.map { $0[column].displayColumns }.max() ?? 0 }
-        for row in rows {
-            let cells = zip(row, widths).map { cell, width in
-                cell + String(repeating: " ", count: width - cell.displayColumns)
-            }
-            StandardStream.output.write(cells.joined(separator: "  ").trimmedAtEnd + "\n")
-        }
+        StandardStream.output.write(TextTable.lines(rows))
     }
 
     /// What a client may do, for a table.
@@ -42,11 +35,5 @@ enum AccessOutput {
             StandardStream.error.write("transfer: line \(fault.line) of \(name) admits nobody: \(fault.message).\n")
         }
         return list.faults.isEmpty ? .success : .uploadsFailed
-    }
-}
-
-extension String {
-    fileprivate var trimmedAtEnd: String {
-        utf8.lastIndex { $0 != UInt8(ascii: " ") }.map { String(self[...$0]) } ?? ""
     }
 }

@@ -72,7 +72,7 @@ final class ServeAccess: Sendable {
     }
 
     /// For links that are made later.
-    private func keep(_ key: KeyFingerprint) -> [LogEvent] {
+    func keep(_ key: KeyFingerprint) -> [LogEvent] {
         do throws(AccessFault) {
             try folder.keep(shownKey: key)
             return []

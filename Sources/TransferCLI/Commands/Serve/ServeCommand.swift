@@ -1,7 +1,7 @@
 private import Glibc
 private import TransferIO
 private import TransferProtocol
-private import TransferServer
+internal import TransferServer
 private import TransferStore
 private import TransferSystem
 
@@ -14,9 +14,11 @@ struct ServeCommand {
     /// Descriptors that the server has for itself: streams, loops, listeners, the directory, the catalog.
     private static let ownDescriptors = 32
 
-    private let configuration: ServerConfiguration
+    let configuration: ServerConfiguration
+    let logFormat: Log.Format
+    let logLevel: LogEvent.Level
+    private let arguments: ParsedArguments
     private let access: ServeAccess
-    private let log: Log
 
     /// - Throws: `UsageError` for values that a server cannot work with.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -51,11 +53,21 @@ struct ServeCommand {
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
         configuration.isConfined = true
+        configuration.tellsStatus = true
         configuration.agent = "transfer/\(transferVersion)"
+        configuration.rereadFiles = Self.configurationFiles(arguments)
         self.configuration = configuration
-        log = Log(
-            format: arguments.string("log-format") == "json" ? .json : .text,
-            level: arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info)
+        self.arguments = arguments
+        logFormat = arguments.string("log-format") == "json" ? .json : .text
+        logLevel = arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info
+    }
+
+    /// What the user keeps beside their own file, as their key, is none of a server's business.
+    private static func configurationFiles(_ arguments: ParsedArguments) -> [ServerConfiguration.RereadFile] {
+        var files: [ServerConfiguration.RereadFile] = []
+        if let named = arguments.string(Flag.config.name) { files.append(.init(named, isReplaceable: true)) }
+        if let own = Environment.configurationFile { files.append(.init(own, isReplaceable: false)) }
+        return files
     }
 
     /// Clients must not be able to change what the server does.
@@ -100,11 +112,22 @@ struct ServeCommand {
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
         do throws(ServerError) {
             access.configure(&configuration)
-            try await ServerLifetime(Server(configuration, log: log)).run { access.printInvitation() }
+            let notifier = try Self.notifier()
+            let server = try Server(configuration, log: Log(format: logFormat, level: logLevel))
+            try await ServerLifetime(server, notifier, ServeReload(arguments, access)).run { access.printInvitation() }
             return .success
         } catch {
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
+        }
+    }
+
+    /// A manager that waits for a message would end a server that cannot send it, some time; it is better told at once.
+    private static func notifier() throws(ServerError) -> ServiceNotifier? {
+        do throws(SystemError) {
+            return try ServiceNotifier(Environment.value(of:))
+        } catch {
+            throw ServerError("Cannot reach the service manager, which NOTIFY_SOCKET names: \(error.reason).")
         }
     }
 
@@ -128,53 +151,5 @@ extension ParsedArguments {
         let seconds = try duration(name)
         guard seconds > 0 else { throw error("\(source(of: name)) must be more than zero") }
         return .seconds(seconds)
-    }
-}
-
-/// Watches for the signals that end a server. Lives on the server's first loop.
-private actor ServerLifetime {
-    nonisolated let unownedExecutor: UnownedSerialExecutor
-    private let server: Server
-    private let loop: EventLoop
-    private var arrived: Signal?
-    private var isOver = false
-
-    init(_ server: Server) {
-        self.server = server
-        loop = server.loop
-        unownedExecutor = loop.asUnownedSerialExecutor()
-    }
-
-    /// Serves until the first signal, which lets running uploads finish; the second ends them.
-    ///
-    /// - Parameter whenListening: called when clients can connect.
-    func run(_ whenListening: () -> Void) async throws(ServerError) {
-        // Before anything is accepted: a crowd of connections may take every descriptor that there is.
-        let signals = try makeSignals()
-        defer { signals.close() }
-        try await server.start()
-        whenListening()
-        arrived = signals.arrived
-        await signals.arrived.wait()
-        Task(executorPreference: loop) { await self.shutDown() }
-        while true {
-            await signals.arrived.wait()
-            if isOver { break }
-            await server.stopSessions()
-        }
-    }
-
-    private func makeSignals() throws(ServerError) -> ExitSignals {
-        do throws(SystemError) {
-            return try ExitSignals(loop: loop)
-        } catch {
-            throw ServerError("Cannot wait for signals: \(error).")
-        }
-    }
-
-    private func shutDown() async {
-        await server.shutDown()
-        isOver = true
-        arrived?.fire()
     }
 }

@@ -1,0 +1,89 @@
+internal import TransferIO
+private import TransferProtocol
+internal import TransferServer
+private import TransferSystem
+
+/// Watches for the signals that end a server, and tells the service manager how it is. Lives on the server's first loop.
+actor ServerLifetime {
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    private let server: Server
+    private let notifier: ServiceNotifier?
+    private let reload: ServeReload
+    private let loop: EventLoop
+    private var arrived: Signal?
+    /// Fires when files are to be read again.
+    private var requests: Signal?
+    private var isOver = false
+    private var isStopping = false
+
+    /// - Parameter reload: reads files again when a signal asks for it.
+    init(_ server: Server, _ notifier: ServiceNotifier?, _ reload: ServeReload) {
+        self.server = server
+        self.reload = reload
+        self.notifier = notifier
+        loop = server.loop
+        unownedExecutor = loop.asUnownedSerialExecutor()
+    }
+
+    /// Serves until the first signal, which lets running uploads finish; the second ends them.
+    ///
+    /// - Parameter whenListening: called when clients can connect.
+    func run(_ whenListening: () -> Void) async throws(ServerError) {
+        // Before anything is accepted: a crowd of connections may take every descriptor that there is.
+        let signals = try makeSignals()
+        defer { signals.close() }
+        let endpoints = try await server.start()
+        whenListening()
+        let status = "Listening on \(endpoints.map { $0.description.escapedForDisplay }.joined(separator: ", "))"
+        notifier?.ready(status)
+        if let interval = notifier?.watchdogInterval {
+            Task(executorPreference: loop) { await self.calmWatchdog(every: interval) }
+        }
+        arrived = signals.arrived
+        requests = signals.reload
+        Task(executorPreference: loop) { await self.reloadWhenAsked(status) }
+        await signals.arrived.wait()
+        isStopping = true
+        notifier?.stopping("Letting running uploads finish")
+        Task(executorPreference: loop) { await self.shutDown() }
+        while true {
+            await signals.arrived.wait()
+            if isOver { break }
+            await server.stopSessions()
+        }
+    }
+
+    private func makeSignals() throws(ServerError) -> ExitSignals {
+        do throws(SystemError) {
+            return try ExitSignals(loop: loop, hangUp: true)
+        } catch {
+            throw ServerError("Cannot wait for signals: \(error).")
+        }
+    }
+
+    /// - Parameter status: for when all is as it was.
+    private func reloadWhenAsked(_ status: String) async {
+        while let requests {
+            await requests.wait()
+            guard !isStopping else { return }
+            notifier?.reloading()
+            await reload.run(server)
+            if !isStopping { notifier?.ready(status) }
+        }
+    }
+
+    private func shutDown() async {
+        await server.shutDown()
+        isOver = true
+        arrived?.fire()
+    }
+
+    /// A server with a loop that doesn't answer serves nobody who is on it.
+    private func calmWatchdog(every interval: Int64) async {
+        while !isOver {
+            await server.visitLoops()
+            notifier?.alive()
+            await loop.sleep(nanoseconds: interval)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+private import TransferProtocol
+private import TransferServer
+
+/// The answer of a server as text.
+struct StatusReport {
+    private let answer: JSONNode
+
+    /// - Returns: nothing for an answer of another version.
+    init?(_ answer: JSONNode) {
+        guard answer.text("schema") == StatusSocket.schema else { return nil }
+        self.answer = answer
+    }
+
+    /// Lines, each with its end.
+    var text: String {
+        let tables = [
+            table("uploads", ["received", "size", "rate", "time", "from", "path"], upload),
+            table("connections", ["address", "client", "since", "stored", "received", "rate"], connection),
+        ]
+        return ([Self.lines(summary)] + tables.filter { !$0.isEmpty }).joined(separator: "\n")
+    }
+
+    private var summary: [[String]] {
+        [
+            ["server", server], ["listening", answer.list("listening").map(\.shown).joined(separator: ", ")],
+            ["connections", connections], ["uploads", uploads], ["space", space.joined(separator: "; ")],
+            ["stored", stored],
+        ]
+    }
+
+    private var server: String {
+        let verb = answer.text("state") == "stopping" ? "stopping" : "serving"
+        return "\(answer.shown("agent")), process \(answer.number("process")), \(verb) \(answer.shown("directory")) "
+            + "since \(answer.time("started"))"
+    }
+
+    private var connections: String {
+        let pending = answer["connections"]?.number("pending") ?? 0
+        return "\(answer["connections"]?.number("count") ?? 0)"
+            + (pending > 0 ? ", \(pending) of them in the handshake" : "")
+    }
+
+    private var uploads: String {
+        let uploads = answer["uploads"] ?? .null
+        let count = uploads.number("count")
+        return "\(count) in progress" + (count > 0 ? ", \(uploads.rate("rate")) together" : "")
+    }
+
+    private var space: [String] {
+        let space = answer["space"] ?? .null
+        var parts: [String] = []
+        if let free = space.size("free"), let total = space.size("total") {
+            parts.append("\(ByteFormat.size(free)) free of \(ByteFormat.size(total))")
+        }
+        if let least = space.size("minimumFree") { parts.append("\(ByteFormat.size(least)) stay free") }
+        if let used = space.size("quotaUsed"), let quota = space.size("quota") {
+            parts.append("\(ByteFormat.size(used)) of the quota of \(ByteFormat.size(quota)) used")
+        }
+        if space.number("reserved") > 0 { parts.append("\(ByteFormat.size(space.number("reserved"))) still to come") }
+        if let unfinished = space["unfinished"], unfinished.number("count") > 0 {
+            let bytes = ByteFormat.size(unfinished.number("bytes"))
+            let count = unfinished.number("count")
+            parts.append(
+                count == 1 ? "1 unfinished upload takes \(bytes)" : "\(count) unfinished uploads take \(bytes)")
+        }
+        return parts
+    }
+
+    private var stored: String {
+        guard let stored = answer["catalog"]?["stored"] else { return "unknown: the catalog cannot be read" }
+        let again = answer["catalog"]?["alreadyStored"]?.number("count") ?? 0
+        let count = stored.number("count")
+        return "\(count) upload\(count == 1 ? "" : "s"), \(ByteFormat.size(stored.number("bytes")))"
+            + (again > 0 ? "; \(again) more were there already" : "")
+    }
+}
+
+// MARK: Tables
+
+extension StatusReport {
+    /// - Returns: nothing where there is nothing to list.
+    private func table(_ name: String, _ header: [String], _ row: (JSONNode) -> [String]) -> String {
+        let entries = answer[name]?.list("list") ?? []
+        guard !entries.isEmpty else { return "" }
+        let omitted = answer[name]?.number("omitted") ?? 0
+        let rows = [header.map { $0.uppercased() }] + entries.map(row)
+        return Self.lines(rows) + (omitted > 0 ? "and \(omitted) more\n" : "")
+    }
+
+    private func upload(_ upload: JSONNode) -> [String] {
+        let size = upload.size("size")
+        let share = size.map { "\(ByteFormat.size($0)) (\(ByteFormat.percent(upload.number("received"), of: $0))%)" }
+        return [
+            ByteFormat.size(upload.number("received")), share ?? "unknown", upload.rate("rate"),
+            ByteFormat.duration(upload.real("seconds")), upload.shown("client"), upload.shown("path"),
+        ]
+    }
+
+    private func connection(_ connection: JSONNode) -> [String] {
+        let isOpen = connection.text("state") == "open"
+        return [
+            connection.shown("peer"), isOpen ? connection.shown("client") : "(handshake)", connection.time("since"),
+            "\(connection.number("stored"))", ByteFormat.size(connection.number("received")), connection.rate("rate"),
+        ]
+    }
+
+    private static func lines(_ rows: [[String]]) -> String { TextTable.lines(rows) }
+}
+
+extension JSONNode {
+    fileprivate func text(_ key: String) -> String? {
+        guard case .string(let text)? = self[key] else { return nil }
+        return text
+    }
+
+    fileprivate func size(_ key: String) -> UInt64? {
+        guard case .number(let digits)? = self[key] else { return nil }
+        return UInt64(digits)
+    }
+
+    fileprivate func number(_ key: String) -> UInt64 { size(key) ?? 0 }
+
+    fileprivate func real(_ key: String) -> Double {
+        guard case .number(let digits)? = self[key] else { return 0 }
+        return Double(digits) ?? 0
+    }
+
+    fileprivate func rate(_ key: String) -> String { ByteFormat.rate(real(key)) }
+
+    fileprivate func list(_ key: String) -> [JSONNode] {
+        guard case .array(let nodes)? = self[key] else { return [] }
+        return nodes
+    }
+
+    /// Nothing as a dash.
+    fileprivate func shown(_ key: String) -> String { self[key]?.shown ?? "-" }
+
+    fileprivate var shown: String {
+        guard case .string(let text) = self else { return "-" }
+        return text.escapedForDisplay
+    }
+
+    /// As people write times: `2026-12-31 23:59:59 UTC`.
+    fileprivate func time(_ key: String) -> String {
+        let text = shown(key)
+        guard text.utf8.count == 20 else { return text }
+        return "\(text.prefix(10)) \(text.dropFirst(11).dropLast()) UTC"
+    }
+}

@@ -1,0 +1,82 @@
+internal import CLinux
+import Glibc
+package import TransferSystem
+
+/// Tells the service manager how the process is (sd_notify(3)): a datagram for each message, to the socket that it named in
+/// the environment. Nothing waits for it, and a message that it doesn't take is lost.
+package final class ServiceNotifier: Sendable {
+    /// The variables that a service manager sets.
+    private static let socketVariable = "NOTIFY_SOCKET"
+    private static let watchdogVariable = (microseconds: "WATCHDOG_USEC", process: "WATCHDOG_PID")
+
+    /// How often `alive` has to be called, in nanoseconds: twice as often as the manager asks for; nothing where it
+    /// doesn't (sd_watchdog_enabled(3)).
+    package let watchdogInterval: Int64?
+
+    private let number: Int32
+
+    /// Connects to the socket. To be done before the process confines itself.
+    ///
+    /// - Parameter variable: reads the environment.
+    /// - Returns: nothing where no manager wants to know.
+    /// - Throws: when the socket cannot be reached.
+    package init?(_ variable: (String) -> String?) throws(SystemError) {
+        guard let name = variable(Self.socketVariable) else { return nil }
+        guard let address = SocketAddress(notificationSocket: name) else {
+            throw SystemError(errno: EAFNOSUPPORT, call: "connect")
+        }
+        let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let socket = Descriptor(try system("socket") { Glibc.socket(AF_UNIX, type, 0) })
+        let number = socket.number
+        try system("connect") { address.withPointer { connect(number, $0, $1) } }
+        watchdogInterval = Self.watchdogInterval(variable)
+        self.number = socket.release()
+    }
+
+    deinit {
+        close(number)
+    }
+
+    private static func watchdogInterval(_ variable: (String) -> String?) -> Int64? {
+        if let process = variable(watchdogVariable.process), process != "\(getpid())" { return nil }
+        guard let microseconds = variable(watchdogVariable.microseconds).flatMap({ Int64($0) }), microseconds > 0 else {
+            return nil
+        }
+        let (nanoseconds, overflow) = microseconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? nil : max(nanoseconds / 2, 1_000_000)
+    }
+
+    /// - Parameter status: a line for people.
+    package func ready(_ status: String) { send(["READY=1", "STATUS=\(status)"]) }
+
+    /// - Parameter status: a line for people.
+    package func stopping(_ status: String) { send(["STOPPING=1", "STATUS=\(status)"]) }
+
+    /// `ready` has to follow.
+    package func reloading() {
+        // The manager wants to know which of two reloads this is.
+        send(["RELOADING=1", "MONOTONIC_USEC=\(monotonicNanoseconds() / 1000)"])
+    }
+
+    /// Keeps the watchdog from ending the process.
+    package func alive() { send(["WATCHDOG=1"]) }
+
+    private func send(_ fields: [String]) {
+        var text = fields.joined(separator: "\n")
+        text.withUTF8 { bytes in _ = Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+    }
+}
+
+extension SocketAddress {
+    /// A path, or `@` and a name that has none.
+    ///
+    /// - Returns: nothing for what is no Unix socket, or too long.
+    fileprivate init?(notificationSocket name: String) {
+        guard name.utf8.count < Endpoint.longestUnixPath else { return nil }
+        switch name.utf8.first {
+        case UInt8(ascii: "/"): self.init(unixPath: name)
+        case UInt8(ascii: "@"): self.init(abstractName: String(Substring(name.utf8.dropFirst())))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,22 @@
+package import TransferProtocol
+package import TransferStore
+
+/// What of a configuration can change while a server runs. Connections that there are keep their time-outs.
+package struct ServerSettings: Equatable, Sendable {
+    package let maximumUpload: UInt64
+    /// Whether there is a quota at all cannot change.
+    package let space: SpaceLimits
+    package let maximumPerNetwork: Int
+    package let timeouts: Liveness.Timeouts
+    package let drain: Interval
+    package let keepUnfinished: Interval
+
+    init(_ configuration: ServerConfiguration) {
+        maximumUpload = configuration.maximumUpload
+        space = configuration.space
+        maximumPerNetwork = configuration.maximumPerNetwork
+        timeouts = configuration.timeouts
+        drain = configuration.drain
+        keepUnfinished = configuration.keepUnfinished
+    }
+}

@@ -1,0 +1,73 @@
+import TransferProtocol
+import TransferSystem
+
+/// What can be seen of a connection from outside of its loop and its lane, which write it: the session when the client is
+/// known, the lane once for each batch.
+final class ConnectionProgress: Sendable {
+    /// The upload that the connection works on, or a part of it.
+    struct Current: Sendable {
+        /// The server's id of the whole upload.
+        let id: UploadID
+        let path: String
+        /// Bytes of the whole upload, where they are known.
+        let size: UInt64?
+        /// Whether other connections may bring other parts.
+        let isPart: Bool
+        /// Nanoseconds of the monotonic clock.
+        let started: Int64
+        /// Bytes that have come and are not part of what is verified.
+        var received: UInt64
+    }
+
+    struct State: Sendable {
+        /// Who it is, as soon as that is known.
+        var client: String?
+        /// Whether the handshake is done.
+        var isEstablished = false
+        /// Uploads that were acknowledged.
+        var stored = 0
+        /// Bytes of content.
+        var received: UInt64 = 0
+        var rate: RateEstimate
+        var current: Current?
+    }
+
+    let number: Int
+
+    /// The client's address.
+    let peer: String
+
+    /// UTC, in nanoseconds since 1970.
+    let since = utcNanoseconds()
+
+    private let state = Locked(State(rate: RateEstimate(start: monotonicNanoseconds())))
+
+    init(_ number: Int, peer: String) {
+        (self.number, self.peer) = (number, peer)
+    }
+
+    var present: State { state.withLock { $0 } }
+
+    /// The client may come in.
+    func established(client: String?) {
+        state.withLock { state in
+            state.isEstablished = true
+            state.client = client
+        }
+    }
+
+    /// A batch was worked on.
+    ///
+    /// - Parameters:
+    ///   - bytes: of content in it.
+    ///   - uploads: that were acknowledged since the last batch.
+    func advance(_ bytes: UInt64, uploads: Int, _ current: Current?) {
+        let now = monotonicNanoseconds()
+        state.withLock { state in
+            state.received = state.received.addingClamped(bytes)
+            state.stored += uploads
+            state.rate.add(bytes, at: now)
+            state.current = current
+        }
+    }
+}

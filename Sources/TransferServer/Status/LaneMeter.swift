@@ -1,0 +1,51 @@
+import TransferProtocol
+
+/// Counts what a lane does and publishes it, once for each batch.
+struct LaneMeter {
+    private let progress: ConnectionProgress
+    private var bytes: UInt64 = 0
+    private var uploads = 0
+    private var current: ConnectionProgress.Current?
+
+    init(_ progress: ConnectionProgress) {
+        self.progress = progress
+    }
+
+    /// Content has come.
+    mutating func took(_ count: UInt64) { bytes += count }
+
+    /// An upload was acknowledged.
+    mutating func stored() { uploads += 1 }
+
+    /// - Parameter receiving: what the lane is in the middle of.
+    mutating func publish(_ receiving: Receiving?) {
+        if let receiving {
+            current = ConnectionProgress.Current(receiving)
+        } else if current?.isPart == true {
+            // Another part of it mostly follows, and what came of this one is verified.
+            current?.received = 0
+        } else {
+            current = nil
+        }
+        progress.advance(bytes, uploads: uploads, current)
+        (bytes, uploads) = (0, 0)
+    }
+}
+
+extension ConnectionProgress.Current {
+    /// - Returns: nothing for the end of an upload that came in parts.
+    fileprivate init?(_ receiving: Receiving) {
+        let begin = receiving.begin
+        switch begin.scope {
+        case .whole:
+            self.init(
+                id: begin.id, path: begin.path, size: begin.size, isPart: false, started: receiving.started,
+                received: receiving.size)
+        case .part(let part):
+            self.init(
+                id: part.upload, path: begin.path, size: part.total, isPart: true, started: receiving.started,
+                received: receiving.size)
+        case .assembly: return nil
+        }
+    }
+}

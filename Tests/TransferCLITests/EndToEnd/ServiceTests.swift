@@ -1,0 +1,48 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// The server under a service manager.
+@Suite(.ownThreads) struct ServiceTests {
+    private func surroundings(_ manager: NotificationSocket, _ more: [String: String] = [:]) -> Surroundings {
+        var surroundings = Surroundings()
+        surroundings.environment["NOTIFY_SOCKET"] = manager.name
+        surroundings.environment.merge(more) { $1 }
+        return surroundings
+    }
+
+    /// Confined, it could not connect to a socket that no file stands for any more.
+    @Test func theManagerIsTold() throws {
+        let home = try TemporaryDirectory()
+        for name in [home.path("notify"), "@transfer-service-\(getpid())"] {
+            let manager = try NotificationSocket(name)
+            let server = try RunningServer([], surroundings(manager))
+            #expect(try manager.next() == ["READY=1", "STATUS=Listening on \(server.address)"])
+            #expect(try server.push([photo]).end == .exited(0))
+            server.program.signal(SIGTERM)
+            #expect(try manager.next().first == "STOPPING=1")
+            #expect(try server.program.wait() == .exited(0))
+        }
+    }
+
+    @Test func theWatchdogIsCalmed() throws {
+        let home = try TemporaryDirectory()
+        let manager = try NotificationSocket(home.path("notify"))
+        let server = try RunningServer([], surroundings(manager, ["WATCHDOG_USEC": "20000"]))
+        for _ in 0..<3 { _ = try manager.wait(for: "WATCHDOG=1") }
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+    }
+
+    @Test func aManagerThatCannotBeReached() throws {
+        var surroundings = Surroundings()
+        surroundings.environment["NOTIFY_SOCKET"] = "/nonexistent/notify"
+        let home = try TemporaryDirectory()
+        let serve = try Finished(["serve", "--dir", home.path("in"), "--listen", "127.0.0.1:0"], surroundings)
+        #expect(serve.end == .exited(5))
+        #expect(
+            serve.errors.hasSuffix(
+                "transfer: Cannot reach the service manager, which NOTIFY_SOCKET names: No such file or directory.\n"),
+            "\(serve.errors)")
+    }
+}
