@@ -6,6 +6,9 @@ enum JSONSchema {
     static let progress = "transfer.progress/1"
     static let finding = "transfer.finding/1"
     static let scrub = "transfer.scrub/1"
+    static let entry = "transfer.entry/1"
+    static let download = "transfer.download/1"
+    static let removal = "transfer.removal/1"
     static let remote = "transfer.remote/1"
     static let setting = "transfer.setting/1"
 }

@@ -100,6 +100,21 @@ import TransferTestSupport
         }
     }
 
+    @Test func theOtherDirection() throws {
+        let server = try RunningServer()
+        let files = try BatchFiles(["in/a", "in/deep/b"])
+        #expect(try files.push(server, "in").end == .exited(0))
+        // Nobody has pushed it.
+        try writeFile("\(server.directory)/in/own", "x".utf8)
+        let list = try server.run(["list", "-R", "--json"])
+        try expect(list.lines, are: "entry", count: 5)
+        try expect(try server.run(["stat", "in", "in/a", "--json"]).lines, are: "entry", count: 2)
+        let target = files.home.path("out")
+        try expect(try server.run(["pull", "in", "gone", "-o", target, "--json"]).lines, are: "download", count: 4)
+        try expect(try server.run(["remove", "in/a", "gone", "--json"]).lines, are: "removal", count: 2)
+        try expect(try server.run(["remove", "-r", "in", "--json"]).lines, are: "removal", count: 1)
+    }
+
     @Test func remotesAndSettings() throws {
         let home = try TemporaryDirectory()
         try makeDirectory(home.path("transfer"))

@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)
         let again = try server.run(["pull", "t", "-o", here.path("to"), "--json"])
         #expect(try again.objects().allSatisfy { $0["result"] == "alreadyStored" })
-        let keys = ["source", "result", "path", "size", "digest", "resumed", "seconds", "message"]
+        let keys = ["schema", "source", "result", "path", "size", "digest", "resumed", "seconds", "message"]
         #expect(try again.objects().allSatisfy { $0.keys == keys })
     }
 
@@ -69,7 +69,7 @@ import TransferTestSupport
                 "t/note.txt",
             ])
         let note = try #require(try all.objects().last)
-        #expect(note.keys == ["path", "type", "size", "modified", "permissions", "kind", "digest", "stored"])
+        #expect(note.keys == ["schema", "path", "type", "size", "modified", "permissions", "kind", "digest", "stored"])
         #expect(note["type"] == "file" && note["kind"] == "text" && note["permissions"] == "640")
         #expect(note["digest"] == "xxh128:b5e9c1ad071b3e7fc779cfaa5e523818")
         let long = try server.run(["list", "t", "--long"]).lines

@@ -129,7 +129,8 @@ extension PullReport {
     /// The object of `--json`; every key is always there.
     fileprivate var json: JSONLine {
         [
-            "source": .string(source), "result": .string(result.name), "path": path.map { .string($0) } ?? .null,
+            "schema": .string(JSONSchema.download), "source": .string(source), "result": .string(result.name),
+            "path": path.map { .string($0) } ?? .null,
             "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
             "resumed": .integer(resumed), "seconds": .double(seconds), "message": .string(message),
         ]

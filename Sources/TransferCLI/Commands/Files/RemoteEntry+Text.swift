@@ -23,7 +23,8 @@ extension RemoteEntry {
     /// The object of `--json`; every key is always there.
     var json: JSONLine {
         [
-            "path": .string(path), "type": .string(isDirectory ? "directory" : "file"), "size": .integer(size),
+            "schema": .string(JSONSchema.entry), "path": .string(path),
+            "type": .string(isDirectory ? "directory" : "file"), "size": .integer(size),
             "modified": .string(modified.exact), "permissions": .string(String(permissions, radix: 8)),
             "kind": kind.map { .string($0.name) } ?? .null,
             "digest": digest.map { .string($0.description) } ?? .null,

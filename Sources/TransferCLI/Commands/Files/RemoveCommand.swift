@@ -52,7 +52,8 @@ extension RemovalReport {
     /// The object of `--json`; every key is always there.
     fileprivate var json: JSONLine {
         [
-            "path": .string(path), "result": .string(result.name), "files": .integer(files),
+            "schema": .string(JSONSchema.removal), "path": .string(path), "result": .string(result.name),
+            "files": .integer(files),
             "durable": .bool(isDurable), "message": .string(message),
         ]
     }
