@@ -68,7 +68,7 @@ let package = Package(
             "TransferClient",
             uses: [
                 "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
-                "CLinux",
+                "TransferStore", "CLinux",
             ]),
         isFuzzing
             ? .target(

@@ -2,7 +2,8 @@ import TransferProtocol
 import TransferTestSupport
 
 /// Input: 1 byte (its highest bit: the rest is a stream of frames and not pairs of a function code and its argument; the
-/// next one: the client wants receipts), the rest. A function code that isn't known begins an upload, or asks about one or some.
+/// next one: the client wants receipts), the rest. A function code that isn't known begins an upload, asks about
+/// one or some, or makes a request.
 enum ClientTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -11,7 +12,7 @@ enum ClientTarget {
         guard first & 0x80 == 0 else { return try follow(input.rest(), &walk, seed: first) }
         while !input.isEmpty, !walk.hasEnded {
             let (code, argument) = (input.byte(), input.byte())
-            if let function = FunctionCode(rawValue: UInt16(code & 0x1F)) {
+            if let function = FunctionCode(rawValue: UInt16(code & 0x3F)) {
                 try walk.receive(FrameSource.event(function, argument))
             } else {
                 try begin(code, argument, &walk)
@@ -23,6 +24,7 @@ enum ClientTarget {
         switch code & 3 {
         case 1: try walk.begin(FrameSource.id(argument), asks: true)
         case 2: try walk.lookUp(FrameSource.ids(argument))
+        case 3: try walk.ask(FrameSource.request(argument), FrameSource.path(argument), isFetch: argument & 0x40 == 0)
         default: try walk.begin(FrameSource.id(argument), asks: false)
         }
     }
@@ -46,6 +48,9 @@ extension ClientWalk {
         case .message(.received(let received)): try begin(received.id, asks: false)
         case .message(.have(let have)): try begin(have.id, asks: true)
         case .message(.unknown(let ids)): try lookUp(ids)
+        case .message(.entries(let entries)): try ask(entries.id, "a", isFetch: false)
+        case .message(.file(let file)): try ask(file.id, "a", isFetch: true)
+        case .message(.outcome(let outcome)): try ask(outcome.id, "a", isFetch: false)
         default: break
         }
     }

@@ -12,6 +12,9 @@ struct ClientWalk {
     private var begun: Set<UploadID> = []
     private var asked: Set<UploadID> = []
     private var lookedUp: Set<UploadID> = []
+    /// Requests without a whole answer, and whether the content of the first one is coming.
+    private var requests: [Request] = []
+    private var isFetching = false
     /// Acknowledgements without their receipts.
     private var owed = 0
     private var limit = Limits.unacknowledgedUploads
@@ -45,9 +48,31 @@ struct ClientWalk {
         try compare()
     }
 
+    /// Asks for a file or a list, where a client may.
+    mutating func ask(_ id: UInt32, _ path: String, isFetch: Bool) throws(Finding) {
+        let request: Request =
+            isFetch ? .fetch(FetchRequest(id: id, path: path)) : .list(ListRequest(id: id, path: path))
+        let bytes = (requests + [request]).reduce(0) { $0 + $1.cost }
+        let isAllowed = phase == .open && requests.count < Limits.requests && bytes <= Limits.requestBytes
+        try require(machine.allows(request) == isAllowed, "A request more: \(!isAllowed).")
+        guard isAllowed else { return }
+        requests.append(request)
+        machine.requested(request)
+        try compare()
+    }
+
+    private mutating func receiveData() throws(Finding) {
+        let result = Result { () throws(ProtocolFault) in try machine.receiveData() }
+        if case .failure(let fault) = result {
+            try require(!isFetching && fault.code == .unexpectedFrame, "Data was refused: \(fault.message)")
+            hasEnded = true
+        } else {
+            try require(isFetching, "Data was taken.")
+        }
+    }
+
     mutating func receive(_ event: FrameEvent) throws(Finding) {
-        // Servers send no data; the session ends the connection without asking the machine.
-        guard case .message(let message) = event else { return }
+        guard case .message(let message) = event else { return try receiveData() }
         let isAllowed = isAllowed(message)
         switch Result(catching: { () throws(ProtocolFault) in try machine.receive(message) }) {
         case .success(let action): try took(message, action, isAllowed)
@@ -74,6 +99,16 @@ struct ClientWalk {
         case (_, .accept(let id)): begun.contains(id) && !lookedUp.contains(id)
         case (_, .have(let have)): asked.contains(have.id)
         case (_, .receipts(let receipts)): receipts.count <= owed
+        default: isAnswer(message)
+        }
+    }
+
+    private func isAnswer(_ message: Message) -> Bool {
+        switch (message, requests.first) {
+        case (.entries(let entries), .list(let list)?): entries.id == list.id
+        case (.file(let file), .fetch(let fetch)?): !isFetching && file.id == fetch.id && file.offset == 0
+        case (.block, .fetch), (.end, .fetch): isFetching
+        case (.outcome(let outcome), let request?): outcome.id == request.id
         default: false
         }
     }
@@ -100,6 +135,10 @@ struct ClientWalk {
             lookedUp.subtract(ids)
         case .accept(let id):
             if asked.remove(id) != nil { begun.remove(id) }
+        case .file: isFetching = true
+        case .end, .outcome:
+            requests.removeFirst()
+            isFetching = false
         default: break
         }
     }
@@ -123,6 +162,11 @@ struct ClientWalk {
         case .have(let have): .found(have)
         case .received(let received):
             begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
+        case .entries(let entries): .entries(entries)
+        case .file(let file): .file(file)
+        case .block(let block): .block(block)
+        case .end(let end): .fetched(end)
+        case .outcome(let outcome): .outcome(outcome)
         default: .nothing
         }
     }
@@ -139,7 +183,8 @@ struct ClientWalk {
         try require(
             machine.allowance == (isTaking ? max(0, limit - begun.count - owed) : 0),
             "The allowance is \(machine.allowance).")
-        try require(machine.isSettled == (begun.isEmpty && owed == 0), "isSettled is \(machine.isSettled).")
+        let isSettled = begun.isEmpty && owed == 0 && requests.isEmpty
+        try require(machine.isSettled == isSettled, "isSettled is \(machine.isSettled).")
         try require(machine.lookups == lookedUp.count, "\(machine.lookups) lookups are open.")
         try require(machine.unacknowledgedLimit == limit, "The limit is \(machine.unacknowledgedLimit).")
     }

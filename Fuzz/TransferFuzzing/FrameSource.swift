@@ -46,7 +46,27 @@ enum FrameSource {
         case .lookup: return .message(.lookup(Lookup(ids(argument), digest: .xxh128)))
         case .unknown: return .message(.unknown(ids(argument)))
         case .receipts: return .message(.receipts(receipts(argument)))
+        case .list: return .message(.list(ListRequest(id: request(argument), path: path(argument))))
+        case .entries: return .message(.entries(Entries(id: request(argument), [])))
+        case .fetch: return .message(.fetch(FetchRequest(id: request(argument), path: path(argument))))
+        case .file: return .message(.file(file(argument)))
+        case .remove: return .message(.remove(RemoveRequest(id: request(argument), path: path(argument))))
+        case .outcome: return .message(.outcome(Outcome(id: request(argument), code: .completed)))
+        case .cancel: return .message(.cancel(request(argument)))
         }
+    }
+
+    /// One of few requests.
+    static func request(_ argument: UInt8) -> UInt32 { UInt32(argument % 5) }
+
+    /// Some are so long that few of them make all that may be open.
+    static func path(_ argument: UInt8) -> String { String(repeating: "p", count: argument & 0x80 == 0 ? 1 : 60_000) }
+
+    /// Every fourth goes on where nobody asked for it.
+    private static func file(_ argument: UInt8) -> FetchedFile {
+        FetchedFile(
+            id: request(argument), permissions: 0o644, size: 8 << 20, modified: .init(seconds: 0, nanoseconds: 0),
+            version: .none, offset: argument & 0x60 == 0x60 ? 4 << 20 : 0)
     }
 
     /// Of one to sixteen acknowledgements.

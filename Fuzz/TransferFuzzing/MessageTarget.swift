@@ -65,6 +65,7 @@ extension Message {
         case .welcome(let welcome): [welcome.agent, welcome.serverName]
         case .goodbye(let goodbye): [goodbye.message]
         case .result(let result): [result.message]
+        case .outcome(let outcome): [outcome.message]
         default: []
         }
     }

@@ -2,7 +2,8 @@ import TransferProtocol
 import TransferTestSupport
 
 /// Input: uploads that may be without a result (1 byte, its highest bit: the rest is a stream of frames and not pairs of
-/// a function code and its argument), the rest. A function code that isn't known gives an upload its result.
+/// a function code and its argument), the rest. A function code that isn't known gives an upload its result, or a request its
+/// answer.
 enum ServerTarget {
     static func run(_ bytes: [UInt8]) throws(Finding) {
         var input = FuzzInput(bytes)
@@ -11,8 +12,10 @@ enum ServerTarget {
         guard first & 0x80 == 0 else { return try follow(input.rest(), &walk, seed: first) }
         while !input.isEmpty, !walk.hasEnded {
             let (code, argument) = (input.byte(), input.byte())
-            if let function = FunctionCode(rawValue: UInt16(code & 0x1F)) {
+            if let function = FunctionCode(rawValue: UInt16(code & 0x3F)) {
                 try walk.receive(FrameSource.event(function, argument))
+            } else if code & 1 == 0 {
+                try walk.answer(Int(argument))
             } else {
                 try walk.settle(Int(argument))
             }
@@ -24,6 +27,7 @@ enum ServerTarget {
         var generator = SplitMix64(seed: UInt64(seed))
         for event in try FrameSource.events(in: stream) where !walk.hasEnded {
             try walk.receive(event)
+            if Bool.random(using: &generator) { try walk.answer(.random(in: 0..<256, using: &generator)) }
             if Bool.random(using: &generator) { try walk.settle(.random(in: 0..<256, using: &generator)) }
         }
     }

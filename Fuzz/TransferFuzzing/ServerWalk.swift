@@ -11,6 +11,8 @@ struct ServerWalk {
     private var phase = Phase.new
     /// Uploads and questions without a result, in the order in which they came.
     private var unsettled: [UploadID] = []
+    /// Requests without an answer.
+    private var requests: [Request] = []
     /// The upload whose frames are coming.
     private var open: UploadID?
 
@@ -43,6 +45,13 @@ struct ServerWalk {
         try compare()
     }
 
+    /// Gives one of the requests its answer, if there is any.
+    mutating func answer(_ number: Int) throws(Finding) {
+        guard !requests.isEmpty else { return }
+        machine.answered(requests.remove(at: number % requests.count).id)
+        try compare()
+    }
+
     /// - Parameter took: compares what a frame that was taken led to with what it should.
     private mutating func judge<Action>(
         _ event: FrameEvent, _ action: Result<Action, ProtocolFault>,
@@ -70,6 +79,10 @@ struct ServerWalk {
         case (.open, .message(.lookup(let lookup))):
             open == nil && unsettled.count + lookup.ids.count <= limit
                 && Set(lookup.ids + unsettled).count == unsettled.count + lookup.ids.count
+        case (.open, .message(.cancel)): open == nil
+        case (.open, .message(let message)) where message.request != nil:
+            open == nil && !requests.contains { $0.id == message.request?.id } && requests.count < Limits.requests
+                && (requests + [message.request].compactMap(\.self)).reduce(0) { $0 + $1.cost } <= Limits.requestBytes
         case (.open, .message(.ping)), (.open, .message(.pong)), (.open, .message(.goodbye)): true
         case (.open, _): false
         }
@@ -91,6 +104,7 @@ struct ServerWalk {
         case .resume(let begin): unsettled.append(begin.id)
         case .lookup(let lookup): unsettled += lookup.ids
         case .end, .abort: open = nil
+        case .list, .fetch, .remove: requests += [message.request].compactMap(\.self)
         default: break
         }
     }
@@ -106,6 +120,10 @@ struct ServerWalk {
         case .block(let block): isWanted ? .block(block) : .nothing
         case .end(let end): isWanted ? .end(end) : .nothing
         case .abort: isWanted ? .abort : .nothing
+        case .list(let list): .request(.list(list))
+        case .fetch(let fetch): .request(.fetch(fetch))
+        case .remove(let remove): .request(.remove(remove))
+        case .cancel(let id): requests.contains { $0.id == id } ? .cancel(id) : .nothing
         default: .nothing
         }
     }
@@ -114,7 +132,19 @@ struct ServerWalk {
         guard !hasEnded else { return }
         try require(machine.isOpen == (phase == .open), "isOpen is \(machine.isOpen).")
         try require(machine.isReceiving == (open != nil), "isReceiving is \(machine.isReceiving).")
-        let isSettled = unsettled.isEmpty && open == nil
+        let isSettled = unsettled.isEmpty && open == nil && requests.isEmpty
         try require(machine.isSettled == isSettled, "isSettled is \(machine.isSettled).")
+    }
+}
+
+extension Message {
+    /// What it asks for, if it is a request.
+    fileprivate var request: Request? {
+        switch self {
+        case .list(let list): .list(list)
+        case .fetch(let fetch): .fetch(fetch)
+        case .remove(let remove): .remove(remove)
+        default: nil
+        }
     }
 }

@@ -44,6 +44,11 @@ struct Transfer {
         switch arguments.command.name {
         case Commands.serve.name: return try await ServeCommand(arguments).run()
         case Commands.push.name: return try await PushCommand(arguments).run()
+        case Commands.pull.name: return try await PullCommand(arguments).run()
+        case Commands.list.name: return try await ListCommand(arguments).run()
+        case Commands.stat.name: return try await StatCommand(arguments).run()
+        case Commands.cat.name: return try await CatCommand(arguments).run()
+        case Commands.remove.name: return try await RemoveCommand(arguments).run()
         case Commands.key.name: return try KeyCommand(arguments).run()
         case Commands.accessList.name: return try AccessListCommand(arguments).run()
         case Commands.accessAdd.name: return try AccessAddCommand(arguments).run()

@@ -111,6 +111,26 @@ package final class Catalog: Sendable {
         try connections.write { (writer) throws(CatalogError) in try writer.delete(ids) }
     }
 
+    /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
+    package func remove(paths: [String]) throws(CatalogError) {
+        guard !paths.isEmpty else { return }
+        try settle()
+        try connections.write { (writer) throws(CatalogError) in try writer.delete(paths: paths) }
+    }
+
+    /// What was acknowledged under each of these paths and has been settled, in no order.
+    package func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
+        try connections.read { (reader) throws(CatalogError) in
+            var found: [[CatalogEntry]] = []
+            found.reserveCapacity(paths.count)
+            for path in paths { found.append(try reader.entries(at: path)) }
+            return found
+        }
+    }
+
+    /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
+    package var hasUnsettled: Bool { connections.arrivals.count > 0 }
+
     /// - Returns: nothing for an id that it doesn't know.
     package func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
         if let entry = connections.arrivals.find(id) { return entry }

@@ -6,6 +6,7 @@ internal import TransferProtocol
 final class CatalogReader: @unchecked Sendable {
     let database: Database
     private let select: Statement
+    private let byPath: Statement
     private let page: Statement
     private let receipts: Statement
     private let sums: Statement
@@ -22,6 +23,9 @@ final class CatalogReader: @unchecked Sendable {
         self.database = database
         try database.execute("PRAGMA query_only = ON")
         select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
+        byPath = try Statement(
+            "SELECT \(CatalogColumns.names) FROM uploads WHERE path = ?1 AND NOT \(CatalogColumns.isUnfinished)",
+            in: database)
         receipts = try Statement(KeptReceipts.select, in: database)
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
@@ -37,6 +41,17 @@ final class CatalogReader: @unchecked Sendable {
             select.bind(1, blob: bytes)
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil
+        }
+    }
+
+    /// What was acknowledged under a path, in no order; rows that cannot be read are left out.
+    func entries(at path: String) throws(CatalogError) -> [CatalogEntry] {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+            byPath.bind(1, text: path)
+            defer { byPath.reset() }
+            var entries: [CatalogEntry] = []
+            while try byPath.next() { if let entry = CatalogColumns.read(byPath, from: 0) { entries.append(entry) } }
+            return entries
         }
     }
 

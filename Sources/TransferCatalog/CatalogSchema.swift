@@ -65,6 +65,11 @@ enum CatalogSchema {
             )
             """,
         ],
+        [
+            // For whoever lists what is stored, or removes it. Paths of a push come in their order, so most of its rows
+            // are on few pages.
+            "CREATE INDEX uploads_by_path ON uploads (path)"
+        ],
     ]
 
     static var version: Int64 { Int64(steps.count) }

@@ -15,6 +15,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let upsertUnfinished: Statement
     private let delete: Statement
     private let deleteUnfinished: Statement
+    private let deletePath: Statement
     private let isDurable: Bool
     /// Whether a transaction is synced now.
     private var syncs: Bool
@@ -37,6 +38,8 @@ final class CatalogWriter: @unchecked Sendable {
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
         deleteUnfinished = try Statement(
             "DELETE FROM uploads WHERE id = ?1 AND \(CatalogColumns.isUnfinished)", in: database)
+        deletePath = try Statement(
+            "DELETE FROM uploads WHERE path = ?1 AND NOT (\(CatalogColumns.isUnfinished))", in: database)
     }
 
     func isEmpty() throws(CatalogError) -> Bool {
@@ -85,6 +88,18 @@ final class CatalogWriter: @unchecked Sendable {
     func delete(_ ids: [UploadID]) throws(CatalogError) {
         try transaction { () throws(CatalogError) in
             for id in ids { try run(delete, id) }
+        }
+    }
+
+    /// Deletes whatever was acknowledged under these paths, all or none.
+    func delete(paths: [String]) throws(CatalogError) {
+        try transaction { () throws(CatalogError) in
+            for path in paths {
+                try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+                    deletePath.bind(1, text: path)
+                    try deletePath.run()
+                }
+            }
         }
     }
 

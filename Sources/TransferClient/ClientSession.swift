@@ -374,6 +374,8 @@ extension ClientSession {
             try inFlight.check(result)
             acknowledged(result)
         case .receipts(let receipts): received(receipts)
+        // This session asks for nothing, so the machine lets no answer pass.
+        case .entries, .file, .block, .fetched, .outcome: break
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true

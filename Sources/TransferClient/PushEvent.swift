@@ -1,3 +1,5 @@
+public import TransferProtocol
+
 /// What happens during a push, in order.
 public enum PushEvent: Sendable {
     /// The server has answered.
@@ -40,7 +42,7 @@ public struct UploadProgress: Sendable, Equatable {
     public var size: UInt64?
 }
 
-/// Why a push could not go on. The reports before it stand.
+/// Why a push, or whatever else was asked of a server, could not go on. The reports before it stand.
 public struct PushFailure: Error, Sendable, Equatable {
     /// What kind of failure.
     public enum Reason: Sendable, Equatable {
@@ -56,6 +58,8 @@ public struct PushFailure: Error, Sendable, Equatable {
         case unsupported
         /// It may be the wrong server.
         case untrusted
+        /// The server says why it doesn't do what was asked of it.
+        case rejected(ResultCode)
     }
 
     /// What kind of failure.

@@ -46,10 +46,14 @@ final class RunContext: Sendable {
         lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
     }
 
+    var timeouts: Liveness.Timeouts { configuration.timeouts }
+}
+
+extension ClientConfiguration {
     var timeouts: Liveness.Timeouts {
         var timeouts = Liveness.Timeouts()
-        timeouts.handshake = .seconds(configuration.handshakeTimeout)
-        timeouts.silence = .seconds(configuration.silenceTimeout)
+        timeouts.handshake = .seconds(handshakeTimeout)
+        timeouts.silence = .seconds(silenceTimeout)
         // A client closes the connection when it is done, and waits for its sources as long as they take.
         timeouts.idle = Interval(nanoseconds: .max)
         return timeouts

@@ -1,7 +1,7 @@
 import TransferIO
 import TransferSystem
 
-/// Pushes to one server.
+/// Pushes to one server, and fetches from it.
 ///
 /// ```swift
 /// let client = try TransferClient(server: address)
@@ -65,6 +65,12 @@ public final class TransferClient: Sendable {
         var events = client.push([]).makeAsyncIterator()
         while try await events.next() != nil {}
         return client
+    }
+
+    /// What requests for stored files share.
+    var requestContext: RequestContext {
+        RequestContext(
+            server: server, configuration: configuration, loop: loop, pool: pool, buffers: buffers, security: security)
     }
 
     /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A

@@ -4,8 +4,10 @@ package import TransferSystem
 
 extension StreamSocket {
     /// A socket that is not yet connected. The caller is isolated to the loop.
-    package convenience init(for address: SocketAddress, loop: EventLoop) throws(SystemError) {
-        try self.init(try makeSocket(family: address.family), loop: loop)
+    package convenience init(
+        for address: SocketAddress, loop: EventLoop, readable: Signal = Signal()
+    ) throws(SystemError) {
+        try self.init(try makeSocket(family: address.family), loop: loop, readable: readable)
     }
 
     /// Connects to one address; the socket was made for it. The caller is isolated to the loop, and closes the socket when

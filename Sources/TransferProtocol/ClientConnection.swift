@@ -24,6 +24,7 @@ package struct ClientConnection: Sendable {
     /// Acknowledgements whose receipts have yet to come; their uploads count as not acknowledged.
     private var owed = 0
     private let wantsReceipts: Bool
+    private var answers = Answers()
 
     /// Whether `welcome` has arrived.
     package private(set) var isWelcomed = false
@@ -53,6 +54,15 @@ package struct ClientConnection: Sendable {
         case known(UploadResult)
         /// These have none: what they are has to be sent.
         case unknown([UploadID])
+        /// Of the first request that has no whole answer: some of a list.
+        case entries(Entries)
+        /// Its content follows.
+        case file(FetchedFile)
+        case block(BlockDigest)
+        /// All of the content has come; the request is answered.
+        case fetched(End)
+        /// The request is answered.
+        case outcome(Outcome)
         /// Send this back.
         case reply(Message)
         /// The server takes no more uploads on this connection.
@@ -73,8 +83,23 @@ package struct ClientConnection: Sendable {
     /// Uploads that were looked up and have no answer.
     package var lookups: Int { lookedUp.count }
 
-    /// Whether every upload that was begun has its result, and its receipt.
-    package var isSettled: Bool { begun.isEmpty && owed == 0 }
+    /// Whether every upload that was begun has its result, and its receipt, and every request its answer.
+    package var isSettled: Bool { begun.isEmpty && owed == 0 && answers.isEmpty }
+
+    /// Whether a request may be sent now. Not before `welcome` says that the server knows requests.
+    package func allows(_ request: Request) -> Bool {
+        if case .open = state { answers.allows(request) } else { false }
+    }
+
+    /// A request is on its way.
+    package mutating func requested(_ request: Request) {
+        answers.add(request)
+    }
+
+    /// A piece of data has come.
+    ///
+    /// - Throws: `unexpectedFrame` unless it belongs to an answer; the connection must end.
+    package func receiveData() throws(ProtocolFault) { try answers.receiveData() }
 
     /// An upload's `begin` is on its way.
     package mutating func began(_ id: UploadID) {
@@ -159,8 +184,21 @@ package struct ClientConnection: Sendable {
         case .received(let received):
             // The result may have overtaken it in the server.
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
+        case .entries, .file, .block, .end, .outcome: return try answer(message)
         default:
             throw ProtocolFault(.unexpectedFrame, "The \(message.function) frame is not allowed from the server now.")
+        }
+    }
+
+    private mutating func answer(_ message: Message) throws(ProtocolFault) -> Action {
+        try answers.receive(message)
+        switch message {
+        case .entries(let entries): return .entries(entries)
+        case .file(let file): return .file(file)
+        case .block(let block): return .block(block)
+        case .end(let end): return .fetched(end)
+        case .outcome(let outcome): return .outcome(outcome)
+        default: preconditionFailure("\(message.function) is no answer")
         }
     }
 

@@ -8,4 +8,7 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     /// In `hello`: the client wants a receipt for every acknowledgement, and takes `receipts` frames.
     package static let receipts = Features(rawValue: 1)
+
+    /// In `welcome`: the server answers `list`, `fetch` and `remove`.
+    package static let files = Features(rawValue: 2)
 }

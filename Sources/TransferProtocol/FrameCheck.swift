@@ -46,7 +46,9 @@ extension FunctionCode {
     /// Whether such messages have to end with a check: those that name places or uploads, and promise what stands there.
     package var isChecked: Bool {
         switch self {
-        case .begin, .resume, .result, .lookup, .unknown, .receipts: true
+        case .begin, .resume, .result, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .outcome,
+            .cancel:
+            true
         case .hello, .welcome, .ping, .pong, .goodbye, .accept, .data, .block, .end, .abort, .received, .have: false
         }
     }

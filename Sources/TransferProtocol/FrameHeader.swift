@@ -18,6 +18,13 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case lookup = 26
     case unknown = 27
     case receipts = 28
+    case list = 32
+    case entries = 33
+    case fetch = 34
+    case file = 35
+    case remove = 36
+    case outcome = 37
+    case cancel = 38
 }
 
 /// How a body is encoded on the wire.

@@ -40,4 +40,11 @@ package enum Limits {
     /// Uploads that one `lookup` asks about, and that one `unknown` names: 4 KiB of ids. More would share the header among
     /// more and wait longer for the last of them.
     package static let lookup = 256
+
+    /// Requests that may have no answer: enough files of 4 KiB to fill a link.
+    package static let requests = 1024
+
+    /// Bytes of these requests together, as `Request.cost` counts them: with the most of them each may have a path of 96
+    /// bytes. Bounds what a server holds of the requests of one connection.
+    package static let requestBytes = 128 << 10
 }

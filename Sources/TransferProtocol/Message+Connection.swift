@@ -56,8 +56,8 @@ package struct Hello: Equatable, Sendable {
 
 /// The server's first frame: what it allows on this connection.
 package struct Welcome: Equatable, Sendable {
-    /// As in `Hello`; none are defined.
-    package var features: Features = []
+    /// What the server can do beyond the basics.
+    package var features: Features
 
     /// Bytes of the largest `data` body that the server takes.
     package var dataBody: UInt32
@@ -89,8 +89,10 @@ package struct Welcome: Equatable, Sendable {
     package init(
         dataBody: Int = Limits.dataBody, unacknowledgedUploads: Int = Limits.unacknowledgedUploads,
         uploadSize: UInt64 = Limits.uploadSize, heartbeat: UInt32 = 5_000, silence: UInt32 = 20_000,
-        agent: String = "", serverName: String = "", keeps: UInt32? = nil, serverKey: [UInt8]? = nil
+        agent: String = "", serverName: String = "", keeps: UInt32? = nil, serverKey: [UInt8]? = nil,
+        features: Features = []
     ) {
+        self.features = features
         self.dataBody = UInt32(dataBody)
         self.unacknowledgedUploads = UInt32(unacknowledgedUploads)
         self.uploadSize = uploadSize

@@ -20,6 +20,14 @@ package enum Message: Equatable, Sendable {
     /// Uploads of a lookup that have no acknowledgement which still holds.
     case unknown([UploadID])
     case receipts(Receipts)
+    case list(ListRequest)
+    case entries(Entries)
+    case fetch(FetchRequest)
+    case file(FetchedFile)
+    case remove(RemoveRequest)
+    case outcome(Outcome)
+    /// Ends a request that is not answered yet, as soon as the server can.
+    case cancel(UInt32)
 
     package var function: FunctionCode {
         switch self {
@@ -40,6 +48,13 @@ package enum Message: Equatable, Sendable {
         case .lookup: .lookup
         case .unknown: .unknown
         case .receipts: .receipts
+        case .list: .list
+        case .entries: .entries
+        case .fetch: .fetch
+        case .file: .file
+        case .remove: .remove
+        case .outcome: .outcome
+        case .cancel: .cancel
         }
     }
 
@@ -71,6 +86,13 @@ package enum Message: Equatable, Sendable {
         case .lookup(let lookup): lookup.encode(into: &bytes)
         case .unknown(let ids): bytes.append(ids: ids)
         case .receipts(let receipts): receipts.encode(into: &bytes)
+        case .list(let list): list.encode(into: &bytes)
+        case .entries(let entries): entries.encode(into: &bytes)
+        case .fetch(let fetch): fetch.encode(into: &bytes)
+        case .file(let file): file.encode(into: &bytes)
+        case .remove(let remove): remove.encode(into: &bytes)
+        case .outcome(let outcome): outcome.encode(into: &bytes)
+        case .cancel(let id): bytes.append(bigEndian: id)
         }
     }
 
@@ -111,11 +133,30 @@ package enum Message: Equatable, Sendable {
             let ids = try reader.uploadIDs()
             _ = try reader.fields(known: [])
             return .unknown(ids)
+        case .list, .entries, .fetch, .file, .remove, .outcome, .cancel: return try decodeRequest(function, &reader)
         case .ping, .pong, .block, .end, .abort, .received, .have:
             let message = try decodeFixed(function, &reader)
             try reader.finish()
             return message
         case .data: preconditionFailure("the body of a data frame is not a message")
+        }
+    }
+
+    private static func decodeRequest(
+        _ function: FunctionCode, _ reader: inout BodyReader
+    ) throws(ProtocolFault) -> Message {
+        switch function {
+        case .list: return .list(try ListRequest(&reader))
+        case .entries: return .entries(try Entries(&reader))
+        case .fetch: return .fetch(try FetchRequest(&reader))
+        case .file: return .file(try FetchedFile(&reader))
+        case .remove: return .remove(try RemoveRequest(&reader))
+        case .outcome: return .outcome(try Outcome(&reader))
+        case .cancel:
+            let id = try reader.integer(UInt32.self)
+            _ = try reader.fields(known: [])
+            return .cancel(id)
+        default: preconditionFailure("\(function) is no part of a request")
         }
     }
 

@@ -63,6 +63,8 @@ extension ResultCode {
     public static let skipped = ResultCode(rawValue: 3)
     /// A part is verified and kept; its upload is neither complete nor durable.
     public static let staged = ResultCode(rawValue: 4)
+    /// What was asked for is done, all of it.
+    public static let completed = ResultCode(rawValue: 5)
 
     /// A frame or a body that cannot be decoded.
     public static let malformedFrame = ResultCode(rawValue: 100)
@@ -98,6 +100,10 @@ extension ResultCode {
     public static let unsupportedDigest = ResultCode(rawValue: 303)
     /// The sender took the upload back.
     public static let aborted = ResultCode(rawValue: 304)
+    /// There is nothing under the path.
+    public static let notFound = ResultCode(rawValue: 305)
+    /// Something else has the path than was asked for: a directory, a file, or neither.
+    public static let wrongForm = ResultCode(rawValue: 306)
 
     /// More or fewer bytes arrived than were declared.
     public static let sizeMismatch = ResultCode(rawValue: 400)
@@ -107,6 +113,8 @@ extension ResultCode {
     public static let contentMismatch = ResultCode(rawValue: 402)
     /// Parts of the upload are missing: the server never had them, or has given them up.
     public static let incomplete = ResultCode(rawValue: 403)
+    /// The stored file changed while it was read.
+    public static let fileChanged = ResultCode(rawValue: 404)
 
     /// The server's file system is full.
     public static let insufficientStorage = ResultCode(rawValue: 500)
@@ -133,10 +141,13 @@ extension ResultCode {
     public static let cancelled = ResultCode(rawValue: 604)
     /// The content is stored, but the receipt that was asked for is missing or wrong.
     public static let badReceipt = ResultCode(rawValue: 605)
+    /// What was fetched could not be stored on this machine.
+    public static let targetFailed = ResultCode(rawValue: 606)
 
     /// Every code with its name, in the order of `docs/PROTOCOL.md`.
     package static let all: [(code: ResultCode, name: String)] = [
         (.committed, "committed"), (.alreadyStored, "alreadyStored"), (.skipped, "skipped"), (.staged, "staged"),
+        (.completed, "completed"),
         (.malformedFrame, "malformedFrame"), (.unsupportedVersion, "unsupportedVersion"),
         (.unsupportedFunction, "unsupportedFunction"), (.frameTooLarge, "frameTooLarge"),
         (.unexpectedFrame, "unexpectedFrame"), (.corruptCompression, "corruptCompression"),
@@ -145,19 +156,20 @@ extension ResultCode {
         (.forbidden, "forbidden"), (.encryptionRequired, "encryptionRequired"),
         (.invalidPath, "invalidPath"), (.pathConflict, "pathConflict"),
         (.uploadTooLarge, "uploadTooLarge"), (.unsupportedDigest, "unsupportedDigest"), (.aborted, "aborted"),
+        (.notFound, "notFound"), (.wrongForm, "wrongForm"),
         (.sizeMismatch, "sizeMismatch"), (.digestMismatch, "digestMismatch"), (.contentMismatch, "contentMismatch"),
-        (.incomplete, "incomplete"),
+        (.incomplete, "incomplete"), (.fileChanged, "fileChanged"),
         (.insufficientStorage, "insufficientStorage"), (.quotaExceeded, "quotaExceeded"),
         (.storageFailed, "storageFailed"), (.busy, "busy"), (.shuttingDown, "shuttingDown"), (.timedOut, "timedOut"),
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
         (.sourceSkipped, "sourceSkipped"), (.connectionLost, "connectionLost"), (.cancelled, "cancelled"),
-        (.badReceipt, "badReceipt"),
+        (.badReceipt, "badReceipt"), (.targetFailed, "targetFailed"),
     ]
 
     private static let names = Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0.name) })
 
     private static let retryable: Set<ResultCode> = [
-        .corruptCompression, .damagedFrame, .digestMismatch, .incomplete, .busy, .shuttingDown, .timedOut,
+        .corruptCompression, .damagedFrame, .digestMismatch, .incomplete, .fileChanged, .busy, .shuttingDown, .timedOut,
     ]
 }
 

@@ -24,6 +24,8 @@ package struct ServerConnection: Sendable {
     /// Uploads that were begun or asked about and have no result.
     private var unacknowledged: Set<UploadID> = []
     private let unacknowledgedLimit: Int
+    /// Requests that have no answer.
+    private var requests = OpenRequests()
 
     package init(unacknowledgedLimit: Int = Limits.unacknowledgedUploads) {
         self.unacknowledgedLimit = unacknowledgedLimit
@@ -41,6 +43,10 @@ package struct ServerConnection: Sendable {
         case block(BlockDigest)
         case end(End)
         case abort
+        /// Answer this when all before it are answered.
+        case request(Request)
+        /// End that request, if it has no answer yet.
+        case cancel(UInt32)
         /// Send this back.
         case reply(Message)
         /// The client is done; close when everything asked for is answered.
@@ -67,8 +73,8 @@ package struct ServerConnection: Sendable {
         if case .open = state { true } else { false }
     }
 
-    /// Whether every upload that was begun has its result.
-    package var isSettled: Bool { unacknowledged.isEmpty && !isReceiving }
+    /// Whether every upload that was begun has its result, and every request its answer.
+    package var isSettled: Bool { unacknowledged.isEmpty && !isReceiving && requests.isEmpty }
 
     /// - Throws: `unexpectedFrame`; the connection must end.
     package mutating func receive(_ message: Message) throws(ProtocolFault) -> MessageAction {
@@ -99,6 +105,11 @@ package struct ServerConnection: Sendable {
         case (.lookup(let lookup), .idle):
             for id in lookup.ids { try admit(id) }
             return .lookup(lookup)
+        case (.list(let list), .idle): return try admit(.list(list))
+        case (.fetch(let fetch), .idle): return try admit(.fetch(fetch))
+        case (.remove(let remove), .idle): return try admit(.remove(remove))
+        // It may have been answered meanwhile.
+        case (.cancel(let id), .idle): return requests.contains(id) ? .cancel(id) : .nothing
         case (.block(let block), .receiving): return .block(block)
         case (.end(let end), .receiving):
             state = .open(.idle)
@@ -111,13 +122,23 @@ package struct ServerConnection: Sendable {
             state = .open(.idle)
             return .nothing
         case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping),
-            (.lookup, .receiving), (.lookup, .skipping):
+            (.lookup, .receiving), (.lookup, .skipping), (.list, .receiving), (.list, .skipping), (.fetch, .receiving),
+            (.fetch, .skipping), (.remove, .receiving), (.remove, .skipping), (.cancel, .receiving),
+            (.cancel, .skipping):
             throw unexpected(message.function, "inside an upload")
         case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")
         case (.hello, _): throw unexpected(.hello, "twice")
         default: throw unexpected(message.function, "from a client")
         }
     }
+
+    private mutating func admit(_ request: Request) throws(ProtocolFault) -> MessageAction {
+        try requests.add(request)
+        return .request(request)
+    }
+
+    /// A request has its whole answer.
+    package mutating func answered(_ id: UInt32) { requests.answered(id) }
 
     /// An id begun again before its result is refused: nobody could tell which of the two the result is about.
     private mutating func admit(_ id: UploadID) throws(ProtocolFault) {

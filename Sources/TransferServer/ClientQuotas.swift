@@ -8,7 +8,7 @@ import TransferSystem
 final class ClientQuotas: Sendable {
     private let known: KnownUploads
     private let store: FileStore
-    private let quotas = Locked([Grant.Source: Quota]())
+    private let quotas = Locked([Grant.Source: (name: String, quota: Quota)]())
 
     init(_ known: KnownUploads, _ store: FileStore) {
         (self.known, self.store) = (known, store)
@@ -18,13 +18,23 @@ final class ClientQuotas: Sendable {
     func quota(for grant: Grant) -> Quota? {
         guard let limit = grant.options.quota else { return nil }
         let quota = quotas.withLock { quotas in
-            if let quota = quotas[grant.source] { return quota }
+            if let known = quotas[grant.source] { return known.quota }
             let made = make(limit, grant.name)
-            quotas[grant.source] = made
+            quotas[grant.source] = (grant.name, made)
             return made
         }
         quota.change(limit: limit)
         return quota
+    }
+
+    /// Gives back what removed files took, to those who had sent them. To be called before the catalog forgets them.
+    func removed(_ files: [Removal.File]) {
+        let quotas = quotas.withLock { Array($0.values) }
+        guard !quotas.isEmpty else { return }
+        for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
+            guard let entry = entries.first(where: { $0.identity == file.identity }) else { continue }
+            for (name, quota) in quotas where name == entry.sender { quota.removed(entry.size) }
+        }
     }
 
     private func make(_ limit: UInt64, _ name: String) -> Quota {

@@ -60,8 +60,34 @@ extension ClientView {
             throw StoreError(.forbidden, "This client may not send anything: its access is for reading.")
         }
         guard grant.options.folder != nil else { return path }
+        return try inner(path).string
+    }
+
+    /// Where what the client wants to see is in the server's directory; nothing for the directory itself.
+    ///
+    /// - Parameter path: as the client knows it; empty for its own top.
+    /// - Throws: `forbidden` for a client that may not see anything; `invalidPath`.
+    func seen(_ path: String) throws(StoreError) -> RelativePath? {
+        guard grant.options.rights.mayRead else {
+            throw StoreError(.forbidden, "This client may not see what is stored: its access is for sending.")
+        }
+        return path.isEmpty ? grant.options.folder : try inner(path)
+    }
+
+    /// Where what the client wants to remove is in the server's directory. Who may only send may not take away what others
+    /// have sent.
+    ///
+    /// - Throws: `forbidden`; `invalidPath`, also for the client's own top.
+    func removable(_ path: String) throws(StoreError) -> RelativePath {
+        guard grant.options.rights == .readWrite else {
+            throw StoreError(.forbidden, "This client may not remove anything: its access is only for one direction.")
+        }
+        return try inner(path)
+    }
+
+    private func inner(_ path: String) throws(StoreError) -> RelativePath {
         do throws(RelativePath.Fault) {
-            return try grant.stored(try RelativePath(path)).string
+            return try grant.stored(try RelativePath(path))
         } catch {
             throw StoreError(.invalidPath, error.message)
         }
@@ -87,6 +113,14 @@ extension ClientView {
         result.storedPath = result.storedPath.flatMap { try? RelativePath($0) }.flatMap { grant.shown($0)?.string }
         result.message = Self.text(result.message, without: Array((folder.string + "/").utf8))
         return result
+    }
+
+    /// The same for how a request ended.
+    func outer(_ outcome: Outcome) -> Outcome {
+        guard let folder = grant.options.folder else { return outcome }
+        var outcome = outcome
+        outcome.message = Self.text(outcome.message, without: Array((folder.string + "/").utf8))
+        return outcome
     }
 
     /// A sentence with a path in it tells nothing about what is above it.

@@ -111,6 +111,30 @@ final class KnownUploads: Sendable {
         }
     }
 
+    /// Forgets what was acknowledged under paths whose files are gone.
+    func forget(_ paths: [String]) {
+        do throws(CatalogError) {
+            try catalog.remove(paths: paths)
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// What was acknowledged under each of these paths, as far as it is settled.
+    func entries(at paths: [String]) -> [[CatalogEntry]] {
+        do throws(CatalogError) {
+            return try catalog.entries(at: paths)
+        } catch {
+            complain(error, unrecorded: 0)
+            return paths.map { _ in [] }
+        }
+    }
+
+    /// Makes all that was recorded known to `entries(at:)`.
+    func settleIfNeeded() {
+        if catalog.hasUnsettled { settle() }
+    }
+
     /// The server is over.
     func close() {
         // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.

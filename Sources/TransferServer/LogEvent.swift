@@ -215,7 +215,7 @@ extension LogEvent {
             [("count", .unsigned(UInt64(count)))])
     }
 
-    private var asClientsFault: LogEvent {
+    var asClientsFault: LogEvent {
         var event = self
         event.isClientsFault = true
         return event

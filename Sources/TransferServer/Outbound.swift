@@ -1,37 +1,78 @@
 /// Bytes that wait for the socket to take them.
 struct Outbound {
-    private(set) var bytes: [UInt8] = []
+    private enum Piece {
+        case bytes([UInt8])
+        case chunk(FrameChunk)
+
+        var count: Int {
+            switch self {
+            case .bytes(let bytes): bytes.count
+            case .chunk(let chunk): chunk.count
+            }
+        }
+    }
+
+    /// Short pieces are put together, for one call less; copying longer ones would cost more than the call.
+    private static let mostCopied = 16 << 10
+
+    /// Sent ones are in front, as few as it takes not to move the rest each time.
+    private var pieces: [Piece] = []
+    private var first = 0
+    /// Bytes of the first piece that the socket has.
     private var sent = 0
 
-    var count: Int { bytes.count - sent }
+    /// Bytes that wait.
+    private(set) var count = 0
+
     var isEmpty: Bool { count == 0 }
 
+    /// Bytes that are held, with those of pieces that were sent in part.
+    var held: Int { pieces.reduce(0) { $0 + $1.count } }
+
     mutating func append(_ more: [UInt8]) {
-        if isEmpty {
-            bytes = more
-            sent = 0
-        } else {
-            // A peer that reads slowly but steadily may never let it run empty.
-            if sent > bytes.count / 2 {
-                bytes.removeFirst(sent)
-                sent = 0
-            }
-            bytes.append(contentsOf: more)
-        }
+        guard !more.isEmpty else { return }
+        count += more.count
+        guard pieces.count - first > 0, case .bytes(var bytes) = pieces[pieces.count - 1],
+            bytes.count + more.count <= Self.mostCopied
+        else { return pieces.append(.bytes(more)) }
+        // So that it is not shared while it grows.
+        pieces[pieces.count - 1] = .bytes([])
+        bytes.append(contentsOf: more)
+        pieces[pieces.count - 1] = .bytes(bytes)
+    }
+
+    mutating func append(_ chunk: FrameChunk) {
+        guard chunk.count > 0 else { return }
+        count += chunk.count
+        pieces.append(.chunk(chunk))
     }
 
     /// Offers the bytes to `send` until it takes no more.
     ///
     /// - Parameter send: says how many it took, nothing for none now.
     mutating func drain<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) {
-        while !isEmpty {
-            let taken = try bytes.span.bytes.withUnsafeBytes { (all) throws(E) in
+        while first < pieces.count {
+            guard let taken = try offer(send) else { return }
+            sent += taken
+            count -= taken
+            guard sent == pieces[first].count else { continue }
+            pieces[first] = .bytes([])
+            first += 1
+            sent = 0
+            if first == pieces.count || first >= 64 {
+                pieces.removeFirst(first)
+                first = 0
+            }
+        }
+    }
+
+    private func offer<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) -> Int? {
+        switch pieces[first] {
+        case .bytes(let bytes):
+            try bytes.span.bytes.withUnsafeBytes { (all) throws(E) in
                 try send(UnsafeRawBufferPointer(rebasing: all[sent...]))
             }
-            guard let taken else { return }
-            sent += taken
+        case .chunk(let chunk): try send(UnsafeRawBufferPointer(rebasing: chunk.filled[sent...]))
         }
-        bytes = []
-        sent = 0
     }
 }

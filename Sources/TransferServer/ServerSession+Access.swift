@@ -19,6 +19,7 @@ extension ServerSession {
             context.log.write([.admitted(peer: peer, admission)])
             let scope = UploadScope(admission.grant.source, secret: context.uploadSecret)
             lane.client = ClientView(admission.grant, scope, peer: peer)
+            requestLane.client = lane.client
             welcome(hello)
         case .failure(let refusal):
             await refuse(refusal, since: began)

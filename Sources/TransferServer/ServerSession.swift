@@ -42,14 +42,18 @@ actor ServerSession {
     let lane: UploadLane
     /// What can be seen of it from elsewhere.
     nonisolated let progress: ConnectionProgress
+    let requestLane: RequestLane
     private let early = EarlyFrames()
     let wake = Signal()
+    /// Fired when the client has taken some of what waits for it.
+    let roomForAnswers = Signal()
+    var waiting = WaitingRequests()
     var socket: StreamSocket?
-    private var machine = ServerConnection()
+    var machine = ServerConnection()
     private var parser = FrameParser()
     /// As they were when it began; clients are told of them.
     private let settings: ServerSettings
-    private var liveness: Liveness
+    var liveness: Liveness
     private var timer: EventLoop.Timer?
     var outbound = Outbound()
     /// Of its bytes, those that `ServerContext.unsent` counts.
@@ -63,7 +67,7 @@ actor ServerSession {
     /// Bytes received since this session last gave way to others.
     private var turn = 0
     private var isWorking = false
-    private var isDraining = false
+    private(set) var isDraining = false
     var isOver = false
     private(set) var ending: Ending?
     /// What the client has said first, as long as nobody has decided about it.
@@ -85,6 +89,7 @@ actor ServerSession {
         self.context = context
         progress = ConnectionProgress(number, peer: origin.name)
         lane = UploadLane(context: context, connection: number, peer: origin.name, early: early, progress: progress)
+        requestLane = RequestLane(context: context, peer: origin.name)
         settings = context.settings
         liveness = Liveness(settings.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
@@ -140,8 +145,8 @@ actor ServerSession {
         wake.fire()
     }
 
-    private func endIfDrained() {
-        if isDraining, machine.isSettled, !isWorking, queue.isEmpty { end(.shutdown) }
+    func endIfDrained() {
+        if isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty { end(.shutdown) }
     }
 
     func close() {
@@ -285,6 +290,8 @@ extension ServerSession {
         case .block(let block): batch.operations.append(.block(block))
         case .end(let end): batch.operations.append(.end(end))
         case .abort: batch.operations.append(.abort)
+        case .request(let request): admit(request)
+        case .cancel(let id): cancel(id)
         case .reply(let reply):
             // Sent when all that was received is parsed: thousands of pings must not cost a call each.
             reply.encode(into: &replies)
@@ -311,7 +318,7 @@ extension ServerSession {
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: context.serverKey)))
+                    serverKey: context.serverKey, features: .files)))
     }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
@@ -427,12 +434,13 @@ extension ServerSession {
         counted = count
     }
 
-    private func flush() {
+    func flush() {
         guard !isOver, !outbound.isEmpty, let socket else { return }
         defer { countUnsent() }
         do throws(StreamError) {
             try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
             liveness.sent(now: .now)
+            roomForAnswers.fire()
         } catch {
             end(.lost(error.reason))
             close()
@@ -480,6 +488,7 @@ extension ServerSession {
         submit(unless: false)
         filling = nil
         while isWorking { await wake.wait() }
+        await endRequests()
         await context.pool.run { [lane] in lane.cancel() }
         if let timer { loop.cancel(timer) }
         sayGoodbye()

@@ -64,22 +64,9 @@ final class DirectoryHandle: Sendable {
 
     /// The names as they are.
     func rawNames() throws(SystemError) -> [[UInt8]] {
-        // A descriptor of its own: reading moves its position, and closedir closes it.
-        let number = try disk.open(number, ".", flags: clinux_o_directory | O_RDONLY).release()
-        guard let stream = fdopendir(number) else {
-            let code = errno
-            close(number)
-            throw SystemError(errno: code, call: "fdopendir")
-        }
-        defer { closedir(stream) }
+        let stream = try DirectoryStream(self)
         var names: [[UInt8]] = []
-        errno = 0
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            if name != [UInt8](".".utf8), name != [UInt8]("..".utf8) { names.append(name) }
-            errno = 0
-        }
-        guard errno == 0 else { throw SystemError(errno: errno, call: "readdir") }
+        while let name = try stream.next() { names.append(name) }
         return names
     }
 }

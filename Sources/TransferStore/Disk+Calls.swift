@@ -40,6 +40,12 @@ extension Disk {
         try run("unlinkat", .unlink(directory: directory, name: name)) { unlinkat(directory, name, 0) }
     }
 
+    func removeDirectory(_ directory: Int32, _ name: String) throws(SystemError) {
+        try run("unlinkat", .removeDirectory(directory: directory, name: name)) {
+            unlinkat(directory, name, AT_REMOVEDIR)
+        }
+    }
+
     /// - Parameter name: of the file; the empty one for the file that `file` stands for.
     func link(_ file: Int32, _ name: String, flags: Int32, to target: (directory: Int32, name: String))
         throws(SystemError)

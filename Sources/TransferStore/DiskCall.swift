@@ -30,4 +30,6 @@ enum DiskCall {
     /// rename(2), which replaces what has the name unless the flag for renameat2(2) says otherwise.
     case rename(from: Int32, name: String, directory: Int32, newName: String, replaces: Bool)
     case unlink(directory: Int32, name: String)
+    /// unlinkat(2) of a directory, which has to be empty.
+    case removeDirectory(directory: Int32, name: String)
 }

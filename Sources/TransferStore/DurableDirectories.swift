@@ -41,6 +41,14 @@ final class DurableDirectories: Sendable {
         }
     }
 
+    /// Forgets a directory that was removed, and those that were in it.
+    func forget(_ path: RelativePath) {
+        let below = path.string + "/"
+        state.withLock { state in
+            state.durable = state.durable.filter { $0 != path && !$0.string.utf8.starts(with: below.utf8) }
+        }
+    }
+
     /// Forgets the doubt about a directory that was made anew.
     func trust(_ path: RelativePath) { state.withLock { _ = $0.doubtful.remove(path) } }
 

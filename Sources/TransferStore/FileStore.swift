@@ -137,7 +137,7 @@ package final class FileStore: Sendable {
     }
 
     /// umask(2) can only read it by changing it, which other threads would notice; /proc/self/status just tells.
-    private static func readUmask() throws(SystemError) -> mode_t {
+    static func readUmask() throws(SystemError) -> mode_t {
         let file = Descriptor(
             try system("open") { clinux_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0) })
         let number = file.number

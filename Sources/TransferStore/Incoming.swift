@@ -31,6 +31,13 @@ final class Incoming: Sendable {
         committer = Committer(durability, of: directory, on: fileSystem)
     }
 
+    /// Another directory on the file system of one.
+    init(_ directory: DirectoryHandle, beside other: Incoming) {
+        self.directory = directory
+        fileSystem = other.fileSystem
+        committer = other.committer
+    }
+
     /// Counts the parts of earlier servers. Call it before the first upload.
     func countParts() throws(SystemError) {
         parts.store(try directory.names().count { StagedFile.upload(ofPart: $0) != nil }, ordering: .relaxed)

@@ -118,6 +118,9 @@ package final class Quota: Sendable {
         }
     }
 
+    /// A file is gone.
+    package func removed(_ size: UInt64) { stored(0, replacing: size) }
+
     private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(StoreError) {
         countOnce()
         for isLast in [false, true] {

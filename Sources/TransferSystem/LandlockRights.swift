@@ -12,6 +12,7 @@ struct LandlockRights {
     private static let writeFile: UInt64 = 1 << 1
     static let readFile: UInt64 = 1 << 2
     private static let readDirectory: UInt64 = 1 << 3
+    private static let removingDirectories: UInt64 = 1 << 4
     static let removing: UInt64 = 1 << 5
     private static let makeDirectory: UInt64 = 1 << 7
     private static let makeFile: UInt64 = 1 << 8
@@ -34,7 +35,7 @@ struct LandlockRights {
     /// What a store does.
     var storing: UInt64 {
         files
-            & (Self.writeFile | Self.readFile | Self.readDirectory | Self.removing | Self.makeDirectory | Self.makeFile
-                | Self.refer | Self.truncate)
+            & (Self.writeFile | Self.readFile | Self.readDirectory | Self.removing | Self.removingDirectories
+                | Self.makeDirectory | Self.makeFile | Self.refer | Self.truncate)
     }
 }

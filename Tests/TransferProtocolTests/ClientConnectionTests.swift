@@ -59,6 +59,9 @@ import Testing
         .receipts(Receipts(number: 1, time: 0, count: 1, signature: [], sender: "")),
         .result(UploadResult(id: Sample.id, code: .committed)),
         .result(UploadResult(id: Sample.otherID, code: .committed)), .result(refusal),
+        .list(ListRequest(id: 1, path: "")), .fetch(FetchRequest(id: 1, path: "a")),
+        .remove(RemoveRequest(id: 1, path: "a")), .cancel(1), .entries(Entries(id: 1, [])), .file(Sample.file),
+        .outcome(TransferProtocol.Outcome(id: 1, code: .completed)),
     ]
 
     /// What is legal; everything else must be refused.

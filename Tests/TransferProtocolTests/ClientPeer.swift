@@ -69,7 +69,9 @@ struct ClientPeer {
         case .finished(let result), .acknowledged(let result): results[result.id] = result
         case .reply(let reply): if !hasSaidGoodbye { link.send(reply) }
         case .refused(let result): throw ProtocolFault(result.code, result.message)
-        case .welcomed, .found, .known, .unknown, .receipts, .progress, .leaving, .nothing: break
+        case .welcomed, .found, .known, .unknown, .receipts, .progress, .leaving, .entries, .file, .block, .fetched,
+            .outcome, .nothing:
+            break
         }
     }
 }

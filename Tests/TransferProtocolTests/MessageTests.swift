@@ -94,7 +94,9 @@ import Testing
 
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
-        case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts: true
+        case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts, .list,
+            .entries, .fetch, .file, .remove, .outcome, .cancel:
+            true
         case .ping, .pong, .block, .end, .abort, .received, .have: false
         }
     }
@@ -106,7 +108,9 @@ import Testing
         case .welcome: 28
         case .goodbye: 2
         // The last field says what is meant.
-        case .begin, .resume, .accept, .lookup, .unknown, .receipts: message.body.count
+        case .begin, .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .cancel:
+            message.body.count
+        case .outcome: 15
         case .result(let result): 27 + (result.digest.map { 1 + $0.bytes.count } ?? 0)
         case .ping, .pong, .block, .end, .abort, .received, .have: message.body.count
         }

@@ -22,6 +22,7 @@ import TransferProtocol
     static let rows = [
         Row(1, "committed", .success, exit: 0), Row(2, "alreadyStored", .success, exit: 0),
         Row(3, "skipped", .success, exit: 0), Row(4, "staged", .success, exit: 0),
+        Row(5, "completed", .success, exit: 0),
         Row(100, "malformedFrame", .protocol, exit: 5), Row(101, "unsupportedVersion", .protocol, exit: 5),
         Row(102, "unsupportedFunction", .protocol, exit: 5), Row(103, "frameTooLarge", .protocol, exit: 5),
         Row(104, "unexpectedFrame", .protocol, exit: 5),
@@ -31,16 +32,18 @@ import TransferProtocol
         Row(202, "forbidden", .access, exit: 4), Row(203, "encryptionRequired", .access, exit: 4),
         Row(300, "invalidPath", .request, exit: 1), Row(301, "pathConflict", .request, exit: 1),
         Row(302, "uploadTooLarge", .request, exit: 1), Row(303, "unsupportedDigest", .request, exit: 1),
-        Row(304, "aborted", .request, exit: 1),
+        Row(304, "aborted", .request, exit: 1), Row(305, "notFound", .request, exit: 1),
+        Row(306, "wrongForm", .request, exit: 1),
         Row(400, "sizeMismatch", .content, exit: 1), Row(401, "digestMismatch", .content, retry: true, exit: 1),
         Row(402, "contentMismatch", .content, exit: 1), Row(403, "incomplete", .content, retry: true, exit: 1),
+        Row(404, "fileChanged", .content, retry: true, exit: 1),
         Row(500, "insufficientStorage", .server, exit: 1), Row(501, "quotaExceeded", .server, exit: 1),
         Row(502, "storageFailed", .server, exit: 1), Row(503, "busy", .server, retry: true, exit: 1),
         Row(504, "shuttingDown", .server, retry: true, exit: 1), Row(505, "timedOut", .server, retry: true, exit: 1),
         Row(600, "sourceChanged", .client, exit: 1), Row(601, "sourceUnreadable", .client, exit: 1),
         Row(602, "sourceSkipped", .client, exit: 1), Row(603, "connectionLost", .client, exit: 1),
         Row(604, "cancelled", .client, exit: 1),
-        Row(605, "badReceipt", .client, exit: 1),
+        Row(605, "badReceipt", .client, exit: 1), Row(606, "targetFailed", .client, exit: 1),
     ]
 
     @Test(arguments: rows) func row(_ row: Row) {

@@ -11,6 +11,22 @@ enum Sample {
         id: id, path: "photos/2026/photo-0001.jpg", size: 4096, kind: .picture,
         modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644)
 
+    static let version = FileVersion(high: 0x0A0B_0C0D_0E0F_1011, low: 0x1213_1415_1617_1819)
+
+    /// A file of which all is known, and a directory.
+    static let entries = [
+        ListedEntry(
+            .file, name: "photo-0001.jpg", size: 4096,
+            modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644, version: version,
+            kind: .picture, digest: xxh128, stored: 1_767_225_600_500),
+        ListedEntry(
+            .directory, name: "写真 \n😀", size: 0, modified: .init(seconds: -1, nanoseconds: 0), permissions: 0o755),
+    ]
+
+    static let file = FetchedFile(
+        id: 7, permissions: 0o600, size: 8 << 20, modified: .init(seconds: 0, nanoseconds: 1), version: version,
+        offset: 4 << 20)
+
     /// At least one of every function code but `data`, with and without what is optional.
     static let messages: [Message] = [
         .hello(Hello(agent: "")),
@@ -66,6 +82,21 @@ enum Sample {
                 id: id, code: .alreadyStored, size: 1, digest: sha256, storedPath: "a", kind: .location)),
         .result(UploadResult(id: id, code: .busy, message: "Full; come back.", retryAfter: 1_500)),
         .result(UploadResult(ProtocolFault(.frameTooLarge, "Too large."))),
+        .list(ListRequest(id: 0, path: "")),
+        .list(ListRequest(id: .max, path: "photos/2026", isAboutItself: true, wantsDetails: true)),
+        .entries(Entries(id: 1, [])),
+        .entries(Entries(id: 2, entries)),
+        .fetch(FetchRequest(id: 3, path: "a")),
+        .fetch(
+            FetchRequest(
+                id: 4, path: "写真/😀 \n\"'.jpg", digest: .sha256, offset: 4 << 20, version: version, length: 8 << 20)),
+        .file(file),
+        .remove(RemoveRequest(id: 5, path: "a")),
+        .remove(RemoveRequest(id: 6, path: "photos", isRecursive: true)),
+        .outcome(Outcome(id: 7, code: .completed)),
+        .outcome(
+            Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
+        .cancel(9),
     ]
 }
 

@@ -55,14 +55,22 @@ import Testing
     private static let lookup = Lookup([Sample.otherID, UploadID(high: 0, low: 2)], digest: .xxh128)
     private static let newBegin = Begin(id: Sample.otherID, path: "b", size: nil)
 
-    private static let messages: [Message] = [
-        .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
-        .begin(newBegin), .resume(question), .lookup(lookup), .unknown([Sample.id]),
-        .receipts(Receipts(number: 1, time: 0, count: 1, signature: [], sender: "")),
-        .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
-        .block(block), .end(end), .abort,
-        .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),
+    private static let requests: [Request] = [
+        .list(ListRequest(id: 1, path: "")), .fetch(FetchRequest(id: 2, path: "a")),
+        .remove(RemoveRequest(id: 3, path: "a")),
     ]
+
+    private static let messages: [Message] =
+        requests.map(\.message) + [
+            .entries(Entries(id: 1, [])), .file(Sample.file),
+            .outcome(TransferProtocol.Outcome(id: 1, code: .completed)), .cancel(1),
+            .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
+            .begin(newBegin), .resume(question), .lookup(lookup), .unknown([Sample.id]),
+            .receipts(Receipts(number: 1, time: 0, count: 1, signature: [], sender: "")),
+            .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
+            .block(block), .end(end), .abort,
+            .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),
+        ]
 
     /// What is legal; everything else must be refused.
     private static func expected(_ message: Message, in state: State) -> Outcome? {
@@ -75,6 +83,9 @@ import Testing
         case (.begin(let begin), .idle): Outcome(.begin(begin), .receiving)
         case (.resume(let begin), .idle): Outcome(.resume(begin), .idle)
         case (.lookup(let lookup), .idle): Outcome(.lookup(lookup), .idle)
+        case (.list, .idle), (.fetch, .idle), (.remove, .idle):
+            requests.first { $0.message == message }.map { Outcome(.request($0), .idle) }
+        case (.cancel, .idle): Outcome(.nothing, .idle)
         case (.block(let block), .receiving): Outcome(.block(block), .receiving)
         case (.end(let end), .receiving): Outcome(.end(end), .idle)
         case (.abort, .receiving): Outcome(.abort, .idle)

@@ -46,7 +46,7 @@ struct ServerPeer {
         case .abort: close(.aborted)
         case .reply(let reply): link.send(reply)
         case .close: isClosing = true
-        case .block, .resume, .lookup, .nothing: break
+        case .block, .resume, .lookup, .request, .cancel, .nothing: break
         }
     }
 

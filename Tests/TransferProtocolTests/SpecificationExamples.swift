@@ -13,6 +13,10 @@ enum SpecificationExamples {
     private static let zeros = Digest(
         .xxh128,
         [0x34, 0x00, 0x1A, 0xE2, 0xF9, 0x47, 0xE7, 0x73, 0x16, 0x5F, 0x45, 0x3A, 0x5F, 0x35, 0xC4, 0x59])
+    private static let version = FileVersion(high: 0x0A0B_0C0D_0E0F_1011, low: 0x1213_1415_1617_1819)
+    private static let entry = ListedEntry(
+        .file, name: "hello.txt", size: 5, modified: .init(seconds: 1_767_225_600, nanoseconds: 500_000_000),
+        permissions: 0o644, version: version, kind: .text, digest: digest, stored: 1_767_225_600_500)
     private static let zlib: [UInt8] = [
         0x78, 0xDA, 0x4B, 0x4C, 0x1C, 0x05, 0xA3, 0x60, 0x14, 0x0C, 0x77, 0x00, 0x00, 0xF9, 0xD8, 0x7A, 0xF8,
     ]
@@ -125,6 +129,46 @@ enum SpecificationExamples {
                                 id: id, code: .alreadyStored, isDurable: true, size: 5, digest: digest,
                                 storedPath: "notes/hello.txt", kind: .text)))
                     $0.append(.unknown([otherID]))
+                }
+            ),
+            (
+                "`list` of the folder `notes`, with details:",
+                Conversation { $0.append(.list(ListRequest(id: 1, path: "notes", wantsDetails: true))) }
+            ),
+            (
+                "`entries` and `outcome`, which answer it:",
+                Conversation {
+                    $0.append(.entries(Entries(id: 1, [entry])))
+                    $0.append(.outcome(Outcome(id: 1, code: .completed, count: 1)))
+                }
+            ),
+            (
+                "`fetch` of the file, from its beginning:",
+                Conversation { $0.append(.fetch(FetchRequest(id: 2, path: "notes/hello.txt"))) }
+            ),
+            (
+                "`file`, `data` and `end`, which answer it:",
+                Conversation {
+                    $0.append(
+                        .file(
+                            FetchedFile(
+                                id: 2, permissions: 0o644, size: 5, modified: entry.modified, version: version)))
+                    $0.append(data: Array("hello".utf8))
+                    $0.append(.end(End(size: 5, digest: digest)))
+                }
+            ),
+            (
+                "`fetch` that goes on behind the first block of another file, and `cancel` of it:",
+                Conversation {
+                    $0.append(.fetch(FetchRequest(id: 3, path: "xy", offset: 4 << 20, version: version)))
+                    $0.append(.cancel(3))
+                }
+            ),
+            (
+                "`remove` of the file, and `outcome`:",
+                Conversation {
+                    $0.append(.remove(RemoveRequest(id: 4, path: "notes/hello.txt")))
+                    $0.append(.outcome(Outcome(id: 4, code: .completed, isDurable: true, count: 1)))
                 }
             ),
             (

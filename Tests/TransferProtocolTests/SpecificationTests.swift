@@ -24,7 +24,8 @@ import Testing
             ("text", UInt64(Limits.text)), ("uploadSize", Limits.uploadSize),
             ("unacknowledgedUploads", UInt64(Limits.unacknowledgedUploads)),
             ("lookup", UInt64(Limits.lookup)), ("receiptBatch", UInt64(Limits.receiptBatch)),
-            ("sender", UInt64(Limits.sender)),
+            ("sender", UInt64(Limits.sender)), ("requests", UInt64(Limits.requests)),
+            ("requestBytes", UInt64(Limits.requestBytes)),
         ]
         #expect(rows == limits.map { [$0, "\($1)"] })
     }
@@ -50,7 +51,7 @@ import Testing
 
     @Test func features() {
         let rows = document.tables(below: "### `hello`").last?.dropFirst().map { Array($0.prefix(2)) }
-        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"]])
+        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"]])
     }
 
     @Test func kinds() {
@@ -90,7 +91,7 @@ import Testing
     /// Every field of a byte table begins where the one before it ends.
     @Test func byteTablesHaveNoGaps() {
         let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
-        #expect(tables.count == 17)
+        #expect(tables.count == 25)
         for table in tables {
             var end: Int? = 0
             for row in table.dropFirst() {

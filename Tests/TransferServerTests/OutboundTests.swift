@@ -41,6 +41,6 @@ import TransferTestSupport
             outbound.append([UInt8](repeating: 1, count: 900))
         }
         #expect(outbound.count == 1000)
-        #expect(outbound.bytes.count <= 4000)
+        #expect(outbound.held <= 32 << 10)
     }
 }

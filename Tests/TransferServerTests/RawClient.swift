@@ -167,6 +167,22 @@ final class RawClient: @unchecked Sendable {
         while try next() != .closed {}
     }
 
+    /// The next piece of a data body; nothing when a message comes, which is read then.
+    func nextData() throws -> (data: [UInt8]?, message: Message?) {
+        while true {
+            switch try step() {
+            case .message(let message, let consumed):
+                received.removeFirst(consumed)
+                return (nil, message)
+            case .data(let piece, let consumed):
+                let bytes = Array(received[piece.range])
+                received.removeFirst(consumed)
+                return (bytes, nil)
+            case .needsMore: guard try receive() else { throw Failure(description: "the server closed") }
+            }
+        }
+    }
+
     private func step() throws -> FrameParser.Step {
         try received.withUnsafeBytes { bytes in Result { () throws(ProtocolFault) in try parser.next(bytes.bytes) } }
             .get()

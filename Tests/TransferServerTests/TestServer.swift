@@ -124,6 +124,24 @@ extension TestServer {
         }
     }
 
+    /// Writes a file as somebody else than a server would, with a time of modification long ago: so any change of it shows,
+    /// however slowly the clock of the file system ticks.
+    ///
+    /// - Returns: whether it is there.
+    static func write(_ content: [UInt8], _ path: String) -> Bool {
+        let number = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        var rest = content[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        let past = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
+        return futimens(number, [past, past]) == 0
+    }
+
     static func read(_ path: String) -> [UInt8]? {
         let number = open(path, O_RDONLY)
         guard number >= 0 else { return nil }

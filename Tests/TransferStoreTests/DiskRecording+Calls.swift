@@ -36,7 +36,7 @@ extension DiskRecording {
             guard let file = Self.object(directory, newName) else { return }
             add(file, directory, newName)
             remove(from, name)
-        case .unlink(let directory, let name): remove(directory, name)
+        case .unlink(let directory, let name), .removeDirectory(let directory, let name): remove(directory, name)
         case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
         case .syncAll: effects.append(.syncAll)
         case .status, .examine, .read, .seek, .truncate, .reserve, .setTimes, .setPermissions, .startWriting: break

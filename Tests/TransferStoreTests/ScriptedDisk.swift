@@ -131,7 +131,7 @@ extension DiskCall {
         switch self {
         case .status, .examine, .read, .seek: false
         case .open(_, _, let flags): flags & O_RDWR != 0
-        case .unlink: removals
+        case .unlink, .removeDirectory: removals
         default: true
         }
     }

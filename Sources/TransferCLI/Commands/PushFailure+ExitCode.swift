@@ -1,4 +1,5 @@
 internal import TransferClient
+private import TransferProtocol
 
 extension PushFailure.Reason {
     /// What a command exits with that could not do its work for this reason.
@@ -8,6 +9,7 @@ extension PushFailure.Reason {
         case .refused, .untrusted: .accessRefused
         case .protocolFault, .unsupported: .fault
         case .cancelled: .uploadsFailed
+        case .rejected(let code): ExitCode(rawValue: code.exitCode) ?? .uploadsFailed
         }
     }
 }

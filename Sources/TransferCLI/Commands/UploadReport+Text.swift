@@ -6,17 +6,21 @@ extension UploadReport {
     var line: String { line(colours: false) }
 
     /// One line for people.
-    func line(colours: Bool) -> String {
+    ///
+    /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
+    func line(colours: Bool, columns: Int? = nil) -> String {
         let path = storedPath.map { $0 == source ? $0 : "\(source) -> \($0)" } ?? source
-        var text = "\(colour.paint("\(result)", colours))  \(path.escapedForDisplay)"
+        var text = "  \(path.escapedForDisplay)"
         if let digest, result.isSuccess {
-            text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")  \(digest)"
+            text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")"
+            let whole = "\(text)  \(digest)"
+            if columns.map({ "\(result)\(whole)".displayColumns <= $0 }) ?? true { text = whole }
         } else {
             if !message.isEmpty { text += ": \(message.escapedForDisplay)" }
             if attempts > 1 { text += " It was tried \(attempts) times." }
             if let advice { text += " \(advice)" }
         }
-        return text
+        return colour.paint("\(result)", colours) + text
     }
 
     /// What to do, where the message doesn't say it.

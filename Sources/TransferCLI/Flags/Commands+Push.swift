@@ -41,9 +41,9 @@ extension Commands {
             choices: ContentKind.flagValues),
     ]
 
-    private static let pushSecurity = [
+    static let pushSecurity = [
         Flag(
-            name: "server-key", placeholder: "FINGERPRINT", help: "Push to the server with this key and to no other.",
+            name: "server-key", placeholder: "FINGERPRINT", help: "Talk to the server with this key and to no other.",
             details: "As the server logs it when it starts: SHA256: and 43 characters."),
         Flag(
             name: "trust-new", help: "Trust an unknown server, now and from now on, without asking.",

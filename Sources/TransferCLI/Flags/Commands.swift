@@ -18,7 +18,8 @@ enum Commands {
         outcomes: [.init(.success, "the help was printed"), .init(.usage)], operandValue: .command)
 
     static let all =
-        [serve, push, key, trustList, trustAdd, trustRemove]
+        [serve, push, pull, list, stat, cat, remove]
+        + [key, trustList, trustAdd, trustRemove]
         + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
         + [receiptVerify, receiptShow, verify, status]
         + [remoteAdd, remoteList, remoteRemove, configShow, completions, man, help]

@@ -6,4 +6,6 @@ enum JSONSchema {
     static let progress = "transfer.progress/1"
     static let finding = "transfer.finding/1"
     static let scrub = "transfer.scrub/1"
+    static let remote = "transfer.remote/1"
+    static let setting = "transfer.setting/1"
 }

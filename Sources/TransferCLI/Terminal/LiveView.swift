@@ -1,5 +1,3 @@
-private import CLinux
-private import Glibc
 internal import TransferClient
 private import TransferProtocol
 
@@ -45,8 +43,7 @@ struct LiveView: PushProgress {
     }
 
     private static var size: (columns: Int, rows: Int) {
-        var size = winsize()
-        guard clinux_terminal_size(STDERR_FILENO, &size) == 0, size.ws_col > 0 else { return fallbackSize }
-        return (Int(size.ws_col), size.ws_row > 0 ? Int(size.ws_row) : fallbackSize.rows)
+        guard let size = Terminal.size(of: .error) else { return fallbackSize }
+        return (size.columns, size.rows > 0 ? size.rows : fallbackSize.rows)
     }
 }

@@ -1,3 +1,4 @@
+private import CLinux
 private import Glibc
 
 /// How the progress of a push is shown.
@@ -43,4 +44,14 @@ enum ColourChoice: String, FlagChoice {
 enum Terminal {
     /// Whether it can do nothing but take lines.
     static var isDumb: Bool { getenv("TERM").map { String(cString: $0) == "dumb" } ?? true }
+
+    /// How wide the terminal is that a stream leads to; nothing when it leads elsewhere, or the terminal doesn't tell.
+    static func columns(of stream: StandardStream) -> Int? { size(of: stream)?.columns }
+
+    /// The same with its rows, 0 where it doesn't tell them.
+    static func size(of stream: StandardStream) -> (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard clinux_terminal_size(stream.rawValue, &size) == 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
 }

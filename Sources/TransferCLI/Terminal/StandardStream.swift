@@ -35,7 +35,7 @@ enum StandardStream: Int32 {
     }
 
     /// A stream can be non-blocking because another program that shares it made it so.
-    private func waitUntilWritable() {
+    func waitUntilWritable() {
         var waiting = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
         _ = poll(&waiting, 1, -1)
     }

@@ -100,6 +100,22 @@ import TransferTestSupport
         }
     }
 
+    @Test func remotesAndSettings() throws {
+        let home = try TemporaryDirectory()
+        try makeDirectory(home.path("transfer"))
+        let text = "[push]\nlanes = 2\nexclude = ['a', 'b']\n[remote.nas]\naddress = 'nas:1/f'\nquiet = true\n"
+        try writeFile(home.path("transfer/config.toml"), text.utf8)
+        let environment = ["XDG_CONFIG_HOME": home.path, "TRANSFER_SERVER": "nas:"]
+        let remotes = try Finished(["remote", "list", "--json"], Surroundings(environment: environment))
+        try expect(remotes.lines, are: "remote", count: 1)
+        let show = ["config", "show", "--json"]
+        let settings = try Finished(show, Surroundings(environment: environment))
+        try expect(settings.lines, are: "setting", count: settings.lines.count)
+        for origin in ["environment", "remote", "file", "default"] {
+            #expect(settings.output.contains("\"origin\":\"\(origin)\""), "\(origin)")
+        }
+    }
+
     /// A schema that accepts everything would prove nothing.
     @Test(arguments: [
         #"{"schema":"transfer.plan/2","source":"a","destination":"a","size":1}"#,

@@ -24,6 +24,9 @@ import TransferTestSupport
         #expect(screen.unknown.isEmpty && lines.count == names.count + 1, "\(lines)")
         let stored = lines.dropLast().map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
         #expect(stored.sorted() == names.map { "committed \($0)" }.sorted())
+        // Each is one row: the digest is there where it has room.
+        #expect(screen.widest <= columns, "\(lines)")
+        #expect(lines.dropLast().allSatisfy { $0.contains("xxh128") == (columns > 40) }, "\(lines)")
         #expect(lines.last?.hasPrefix("5 stored, 21.0 MB in ") ?? false)
         // Green on a terminal that can.
         #expect(push.errorText.contains("\u{1B}[32mcommitted\u{1B}[0m"))

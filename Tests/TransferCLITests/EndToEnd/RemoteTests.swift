@@ -82,7 +82,7 @@ import TransferTestSupport
         #expect(try Self.remote(["list", "--names"], server).output == "a\nb\n")
         #expect(try Self.remote(["list"], server).output == "a  host-a:5288\nb  host-b:5288\n")
         #expect(try Self.remote(["remove", "a"], server).end == .exited(0))
-        let json = "{\"name\":\"b\",\"address\":\"host-b:5288\",\"settings\":{}}\n"
+        let json = "{\"schema\":\"transfer.remote/1\",\"name\":\"b\",\"address\":\"host-b:5288\",\"settings\":{}}\n"
         #expect(try Self.remote(["list", "--json"], server).output == json)
         #expect(try Self.remote(["remove", "b"], server).end == .exited(0))
         #expect(try readFile(server.home.path("dotfile")) == Array((before + "\n").utf8))

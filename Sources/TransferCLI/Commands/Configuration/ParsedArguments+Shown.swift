@@ -40,33 +40,41 @@ extension ParsedArguments {
         }
     }
 
-    /// One object for each flag.
+    /// One object for each flag; every key is always there.
     var settingLines: [JSONLine] {
         shownFlags.map { flag in
-            var line = JSONLine()
-            line.append("command", .string(command.name))
-            line.append("flag", .string(flag.name))
-            line.append("value", flag.json(of: shown(flag)))
-            switch setting(flag.name)?.origin {
-            case nil: line.append("origin", "default")
-            case .commandLine: line.append("origin", "commandLine")
-            case .variable(let name):
-                line.append("origin", "environment")
-                line.append("variable", .string(name))
-            case .file(let place): line.add("file", place)
-            case .remote(let name, let place):
-                line.add("remote", place)
-                line.append("remote", .string(name))
-            }
-            return line
+            let origin = setting(flag.name)?.origin
+            let place = origin?.place
+            return [
+                "schema": .string(JSONSchema.setting), "command": .string(command.name), "flag": .string(flag.name),
+                "value": flag.json(of: shown(flag)), "origin": .string(origin?.name ?? "default"),
+                "variable": origin?.variable.map { .string($0) } ?? .null,
+                "file": place.map { .string($0.path) } ?? .null, "line": place.map { .integer($0.line) } ?? .null,
+                "remote": origin?.remote.map { .string($0) } ?? .null,
+            ]
         }
     }
 }
 
-extension JSONLine {
-    fileprivate mutating func add(_ origin: JSONValue, _ place: Setting.Place) {
-        append("origin", origin)
-        append("file", .string(place.path))
-        append("line", .integer(place.line))
+extension Setting.Origin {
+    /// As JSON has it.
+    fileprivate var name: String {
+        switch self {
+        case .commandLine: "commandLine"
+        case .variable: "environment"
+        case .file: "file"
+        case .remote: "remote"
+        }
+    }
+
+    fileprivate var variable: String? { if case .variable(let name) = self { name } else { nil } }
+
+    fileprivate var remote: String? { if case .remote(let name, _) = self { name } else { nil } }
+
+    fileprivate var place: Setting.Place? {
+        switch self {
+        case .file(let place), .remote(_, let place): place
+        case .commandLine, .variable: nil
+        }
     }
 }

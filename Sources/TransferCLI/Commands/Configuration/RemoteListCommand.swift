@@ -41,7 +41,7 @@ struct RemoteListCommand {
     }
 
     private static func json(of remote: Remote) -> JSONLine {
-        var line = JSONLine()
+        var line: JSONLine = ["schema": .string(JSONSchema.remote)]
         line.append("name", .string(remote.name))
         line.append("address", .string(remote.address.description))
         var settings = JSONLine()

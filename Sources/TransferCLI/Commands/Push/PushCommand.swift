@@ -152,7 +152,7 @@ extension ClientConfiguration {
 
 extension ClientConfiguration {
     /// Has unknown servers asked about.
-    fileprivate mutating func ask(_ question: TrustQuestion) {
+    mutating func ask(_ question: TrustQuestion) {
         guard case .tls(var trust) = security else { return }
         trust.firstContact = .ask(question.ask)
         security = .tls(trust)

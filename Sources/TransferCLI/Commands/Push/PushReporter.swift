@@ -102,7 +102,9 @@ actor PushReporter {
         } else if !report.result.isSuccess {
             print("\(report.line(colours: output.hasColours(.error)))\n", to: .error)
         } else if !output.isQuiet {
-            print("\(report.line(colours: output.hasColours(.output)))\n", to: .output)
+            print(
+                "\(report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output)))\n",
+                to: .output)
         }
         if case .kept(let reason) = removal {
             print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
@@ -180,3 +182,5 @@ extension PushReporter {
         print("transfer: \(text)\n", to: .error)
     }
 }
+
+extension PushReporter: Asker {}

@@ -75,13 +75,7 @@ struct PushTally {
 
     /// - Parameter failure: what ended the push early.
     func exitCode(_ failure: PushFailure?) -> ExitCode {
-        switch failure?.reason {
-        case .unreachable: return .unreachable
-        case .refused, .untrusted: return .accessRefused
-        case .protocolFault, .unsupported: return .fault
-        case .cancelled: return .uploadsFailed
-        case nil: break
-        }
+        if let failure { return failure.reason.exitCode }
         guard kept == 0 else { return .uploadsFailed }
         guard committed.files == 0 else { return failed.isEmpty ? .success : .uploadsFailed }
         // Nothing was stored, and all for one reason that the exit code can tell.

@@ -6,10 +6,10 @@ private import TransferSystem
 
 /// Asks whoever sits at the terminal whether an unknown server is the right one.
 struct TrustQuestion: Sendable {
-    private let reporter: PushReporter
+    private let reporter: any Asker
 
     /// - Returns: nothing where there is nobody to ask: the question could not be seen, or not be answered.
-    init?(_ reporter: PushReporter) {
+    init?(_ reporter: any Asker) {
         guard isatty(STDERR_FILENO) == 1, let terminal = Self.terminal() else { return nil }
         // A job in the background would be stopped as soon as it reads.
         guard tcgetpgrp(terminal.number) == getpgrp() else { return nil }

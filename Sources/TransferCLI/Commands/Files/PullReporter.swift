@@ -1,0 +1,137 @@
+internal import TransferClient
+private import TransferProtocol
+private import TransferSystem
+
+/// Turns the events of a pull into what people and scripts read: results on standard output, talk on standard error.
+actor PullReporter: Asker {
+    private let output: PushOutput
+    private let started = monotonicNanoseconds()
+    private var progress: PullProgress?
+    private var paused: PullProgress?
+    private var printer = LinePrinter()
+    private var fetched = (files: 0, bytes: UInt64(0))
+    private var present = 0
+    private var skipped = 0
+    private var tally = ResultTally()
+    private var isConnected = false
+
+    init(_ output: PushOutput) {
+        self.output = output
+        progress = PullProgress(output.progress)
+    }
+
+    /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
+    func show(_ event: PullEvent, isLast: Bool) {
+        defer { if isLast { printer.flush() } }
+        switch event {
+        case .finished(let report): show(report)
+        case .reconnecting(let reason, let seconds):
+            let what = isConnected ? "connection lost" : "not let in"
+            talk("\(what): \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
+        case .connected: isConnected = true
+        case .progress: break
+        }
+        progress?.update(event)
+    }
+
+    /// Draws progress anew: rate and time left change also when nothing happens.
+    func refresh() {
+        progress?.refresh()
+    }
+
+    func ask(_ question: String) {
+        progress?.clear()
+        paused = progress
+        progress = nil
+        StandardStream.error.write(question)
+    }
+
+    func answered() {
+        progress = paused
+        paused = nil
+    }
+
+    /// Prints the summary.
+    ///
+    /// - Parameter failure: what ended the pull early.
+    func finish(_ failure: PushFailure?) -> ExitCode {
+        progress?.finish()
+        progress = nil
+        tally.isOutputLost = printer.finish() != .success
+        if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
+        if fetched.files + present + skipped + tally.failed.count > 0 {
+            talk(summary)
+        } else if failure == nil {
+            talk("there was no file to pull")
+        }
+        return failure?.reason.exitCode ?? tally.exitCode
+    }
+
+    private func show(_ report: PullReport) {
+        tally.add(report.result)
+        switch report.result {
+        case .alreadyStored: present += 1
+        case .skipped: skipped += 1
+        case .committed:
+            fetched.files += 1
+            fetched.bytes = fetched.bytes.addingClamped(report.size)
+        default: break
+        }
+        if output.isJSON {
+            print(report.json.text)
+        } else if !report.result.isSuccess {
+            progress?.clear()
+            printer.flush()
+            StandardStream.error.write("\(report.line)\n")
+        } else if !output.isQuiet {
+            print(report.line)
+        }
+    }
+
+    private func print(_ line: String) {
+        progress?.clear()
+        printer.print(line)
+    }
+
+    private func talk(_ text: String) {
+        guard !output.isQuiet else { return }
+        progress?.clear()
+        printer.flush()
+        StandardStream.error.write("\(text)\n")
+    }
+
+    private var summary: String {
+        let seconds = Double(monotonicNanoseconds() - started) / 1e9
+        let rate = ByteFormat.rate(Double(fetched.bytes) / max(seconds, 1e-9))
+        let time = Int64((seconds * 100).rounded())
+        let shown = "\(time / 100)." + (time % 100 < 10 ? "0" : "") + "\(time % 100)"
+        var text = "\(fetched.files) fetched, \(ByteFormat.size(fetched.bytes)) in \(shown) s (\(rate))"
+        if present > 0 { text += ", \(present) already here" }
+        if skipped > 0 { text += ", \(skipped) skipped" }
+        if let failures = tally.failures { text += ", \(failures)" }
+        return text
+    }
+}
+
+extension PullReport {
+    /// One line for people.
+    fileprivate var line: String {
+        let place = path.map { $0 == source ? $0 : "\(source) -> \($0)" } ?? source
+        var text = "\(result)  \(place.escapedForDisplay)"
+        if let digest, result.isSuccess {
+            text += "  \(ByteFormat.size(size))  \(digest)"
+        } else if !message.isEmpty {
+            text += ": \(message.escapedForDisplay)"
+        }
+        return text
+    }
+
+    /// The object of `--json`; every key is always there.
+    fileprivate var json: JSONLine {
+        [
+            "source": .string(source), "result": .string(result.name), "path": path.map { .string($0) } ?? .null,
+            "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
+            "resumed": .integer(resumed), "seconds": .double(seconds), "message": .string(message),
+        ]
+    }
+}

@@ -1,0 +1,59 @@
+private import TransferClient
+private import TransferProtocol
+
+/// `transfer remove`: removes files and folders on the server.
+struct RemoveCommand {
+    private let access: FilesAccess
+    private let paths: [String]
+    private let isRecursive: Bool
+    private let isJSON: Bool
+    private let isQuiet: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard !arguments.operands.isEmpty else { throw arguments.error("nothing to remove; name files or folders") }
+        paths = arguments.operands
+        isRecursive = arguments.isSet("recursive")
+        isJSON = arguments.isSet("json")
+        isQuiet = arguments.isSet("quiet")
+        access = try FilesAccess(arguments)
+    }
+
+    func run() async -> ExitCode {
+        do throws(PushFailure) {
+            let reports = try await access.client().remove(paths, isRecursive: isRecursive)
+            Interruption.watch { reports.cancel() }
+            var tally = ResultTally()
+            var printer = LinePrinter()
+            for try await report in reports {
+                tally.add(report.result)
+                show(report, &printer)
+                if !reports.areWaiting { printer.flush() }
+            }
+            tally.isOutputLost = printer.finish() != .success
+            return tally.exitCode
+        } catch {
+            return error.tell()
+        }
+    }
+
+    private func show(_ report: RemovalReport, _ printer: inout LinePrinter) {
+        let path = report.path.escapedForDisplay
+        if isJSON {
+            printer.print(report.json.text)
+        } else if !report.result.isSuccess {
+            StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
+        } else if !isQuiet {
+            printer.print("removed  \(path)" + (isRecursive ? "  \(report.files) files" : ""))
+        }
+    }
+}
+
+extension RemovalReport {
+    /// The object of `--json`; every key is always there.
+    fileprivate var json: JSONLine {
+        [
+            "path": .string(path), "result": .string(result.name), "files": .integer(files),
+            "durable": .bool(isDurable), "message": .string(message),
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+private import TransferClient
+private import TransferProtocol
+
+/// `transfer stat`: prints all that the server knows of files and folders.
+struct StatCommand {
+    private let access: FilesAccess
+    private let paths: [String]
+    private let isJSON: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard !arguments.operands.isEmpty else { throw arguments.error("nothing to look at; name files or folders") }
+        paths = arguments.operands
+        isJSON = arguments.isSet("json")
+        access = try FilesAccess(arguments)
+    }
+
+    func run() async -> ExitCode {
+        do throws(PushFailure) {
+            let reports = try await access.client().stat(paths)
+            Interruption.watch { reports.cancel() }
+            var tally = ResultTally()
+            var printer = LinePrinter()
+            var isFirst = true
+            for try await report in reports {
+                tally.add(report.result)
+                guard let entry = report.entry else {
+                    let path = report.path.escapedForDisplay
+                    StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
+                    continue
+                }
+                if isJSON {
+                    printer.print(entry.json.text)
+                } else {
+                    if !isFirst { printer.print("") }
+                    for line in Self.lines(entry) { printer.print(line) }
+                }
+                isFirst = false
+            }
+            tally.isOutputLost = printer.finish() != .success
+            return tally.exitCode
+        } catch {
+            return error.tell()
+        }
+    }
+
+    private static func lines(_ entry: RemoteEntry) -> [String] {
+        let facts: [(String, String?)] = [
+            ("path", entry.shownPath), ("kind", entry.form),
+            ("size", entry.isDirectory ? nil : "\(entry.size) (\(ByteFormat.size(entry.size)))"),
+            ("modified", entry.modified.exact), ("permissions", "0" + String(entry.permissions, radix: 8)),
+            ("digest", entry.digest?.description), ("stored", entry.stored?.exact),
+        ]
+        return facts.compactMap { name, value in
+            value.map { name + String(repeating: " ", count: 13 - name.utf8.count) + $0 }
+        }
+    }
+}

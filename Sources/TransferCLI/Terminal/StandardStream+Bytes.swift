@@ -1,0 +1,28 @@
+private import Glibc
+internal import TransferSystem
+
+extension StandardStream {
+    /// What became of bytes.
+    enum Written {
+        case written
+        /// Nobody reads any more, which is no error of ours.
+        case closed
+        case failed(SystemError)
+    }
+
+    /// Writes all of it.
+    func write(_ bytes: UnsafeRawBufferPointer) -> Written {
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = Glibc.write(rawValue, rest.baseAddress, rest.count)
+            if written >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            } else if errno == EAGAIN {
+                waitUntilWritable()
+            } else if errno != EINTR {
+                return errno == EPIPE ? .closed : .failed(SystemError(errno: errno, call: "write"))
+            }
+        }
+        return .written
+    }
+}

@@ -1,0 +1,154 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// Takes the content of one file that is pulled, and stores it where nobody sees it before it is whole and verified.
+///
+/// `@unchecked Sendable`: it is the pool's, one call at a time.
+final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
+    /// Bytes after which the progress of a long file is told again.
+    private static let progressStep: UInt64 = 1 << 20
+
+    private let file: PullFile
+    private let lane: PullLane
+    /// The part of a long file; there from the beginning, so that nobody else takes it.
+    private let part: StagedFile?
+    /// Bytes of it that were there before.
+    private let present: UInt64
+    private var digester: ContentDigester?
+    private var staged: StagedFile?
+    private var content: ArrivingContent?
+    private var digest: Digest?
+    /// Why no more is wanted; reported when the answer has ended.
+    private var failure: LocalFailure?
+
+    init(
+        _ file: PullFile, _ lane: PullLane, part: StagedFile? = nil, present: UInt64 = 0,
+        digester: ContentDigester? = nil
+    ) {
+        (self.file, self.lane, self.part) = (file, lane, part)
+        (self.present, self.digester) = (present, digester)
+    }
+
+    private var configuration: ClientConfiguration { lane.plan.context.configuration }
+
+    var asked: Asked {
+        let request = FetchRequest(
+            id: 0, path: lane.plan.context.remote(file.source), digest: configuration.digest, offset: present,
+            version: present > 0 ? file.entry.version : nil)
+        lane.asks(bytes)
+        return Asked(.fetch(request), self)
+    }
+
+    /// That are asked for.
+    private var bytes: UInt64 { file.entry.size - min(present, file.entry.size) }
+
+    func begin(_ found: FetchedFile) -> Taken {
+        guard found.version == file.entry.version, found.size == file.entry.size else {
+            return reject(.fileChanged, "The file changed after it was listed.")
+        }
+        let digester = self.digester ?? lane.takeDigester()
+        if found.offset != present { digester.reset() }
+        self.digester = digester
+        content = ArrivingContent(found, configuration.digest, digester: digester)
+        do throws(StoreError) {
+            staged =
+                if let part { part } else {
+                    try lane.plan.landing.stage(size: found.size, permissions: found.permissions)
+                }
+        } catch {
+            return reject(error.code, error.message)
+        }
+        return .wanted
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken {
+        guard let content, let staged, failure == nil else { return .unwanted }
+        let offset = content.size
+        guard content.take(bytes) else {
+            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
+        }
+        do throws(StoreError) {
+            try staged.write(bytes, at: offset)
+        } catch {
+            let error = error.local
+            return reject(error.code, error.message)
+        }
+        if file.isLong, offset / Self.progressStep != content.size / Self.progressStep {
+            lane.progress(file, content.size)
+        }
+        return .wanted
+    }
+
+    func check(_ block: BlockDigest) -> Taken {
+        guard let content, failure == nil else { return .unwanted }
+        return content.matches(block) ? .wanted : reject(.digestMismatch, "A block of the file arrived damaged.")
+    }
+
+    func end(_ end: End) {
+        guard let content, let staged, failure == nil else { return conclude() }
+        do throws(LocalFailure) {
+            let digest = try content.end(end)
+            // The server has read what is on its disk; the catalog knows what was put there.
+            if let stored = file.entry.digest, stored.algorithm == digest.algorithm, stored != digest {
+                throw .decayed
+            }
+            self.digest = digest
+            lane.answered(bytes)
+            giveDigesterBack()
+            lane.add(
+                self,
+                Publication(
+                    staged: staged, id: file.partID(on: ""), path: file.target, size: content.size, digest: digest,
+                    conflict: configuration.conflict, modified: content.file.modified,
+                    permissions: content.file.permissions))
+        } catch {
+            failure = error
+            conclude()
+        }
+    }
+
+    func end(_ outcome: Outcome) {
+        // What this side didn't want any more is not the server's doing.
+        failure = failure ?? LocalFailure(code: outcome.code, message: outcome.message)
+        conclude()
+    }
+
+    func lost() {
+        lane.answered(bytes)
+        letGo(keepingPart: failure == nil)
+        guard let failure else { return lane.plan.again(.file(file)) }
+        lane.plan.report(file.report(failure.code, failure.message))
+    }
+
+    func published(_ outcome: Result<Published, StoreError>) {
+        lane.plan.report(file.report(outcome, digest, resumed: present))
+    }
+
+    private func reject(_ code: ResultCode, _ message: String) -> Taken {
+        failure = failure ?? LocalFailure(code: code, message: message)
+        return .unwanted
+    }
+
+    /// The answer is over, and the file is not there.
+    private func conclude() {
+        lane.answered(bytes)
+        guard let failure else { preconditionFailure("an answer that failed says why") }
+        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch
+        letGo(keepingPart: !isBad)
+        lane.plan.retry(file, failure)
+    }
+
+    private func letGo(keepingPart: Bool) {
+        if part == nil || !keepingPart { (staged ?? part)?.discard() }
+        staged = nil
+        giveDigesterBack()
+    }
+
+    private func giveDigesterBack() {
+        if let digester { lane.giveBack(digester) }
+        digester = nil
+        content = nil
+    }
+}

@@ -1,0 +1,17 @@
+import TransferProtocol
+
+extension PullEvent {
+    /// The event of a push that says the same of how far things are, for whoever draws both.
+    package var asPush: PushEvent {
+        switch self {
+        case .connected(let server): .connected(server: server)
+        case .reconnecting(let reason, let seconds): .reconnecting(reason: reason, after: seconds)
+        case .progress(let progress): .progress(progress)
+        case .finished(let report):
+            .finished(
+                UploadReport(
+                    source: report.source, uploadID: .none, result: report.result, storedPath: report.path, kind: .file,
+                    size: report.size, digest: report.digest, seconds: report.seconds, message: report.message))
+        }
+    }
+}

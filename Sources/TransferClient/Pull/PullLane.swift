@@ -1,0 +1,173 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// What one connection of a pull asks for, and the files that it has fetched and not published yet.
+///
+/// `@unchecked Sendable`: called on the pool, and by its session's tasks only; what two of these may touch at once is under
+/// a lock.
+final class PullLane: RequestSource, @unchecked Sendable {
+    /// Bytes of content that are asked for ahead: enough to fill a link, and so few that other connections get their share.
+    private static let bytesAhead: UInt64 = 16 << 20
+
+    /// Files that are published together at most: each holds a descriptor.
+    private static let mostReady = 128
+
+    let plan: PullPlan
+    private let asked = Locked<UInt64>(0)
+    // These are touched by those who take answers only.
+    private var spare: ContentDigester?
+    private var ready: [(file: any PullPublishing, publication: Publication)] = []
+
+    init(_ plan: PullPlan) {
+        self.plan = plan
+    }
+
+    deinit {
+        plan.laneEnded()
+    }
+
+    var isOver: Bool { plan.isOver }
+    var mayRead: Bool { plan.mayRead }
+
+    func next(_ count: Int, _ bytes: Int) -> [Asked] {
+        var next: [Asked] = []
+        var room = bytes
+        // Whatever comes next may have the longest path.
+        while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead {
+            guard let item = plan.next() else { break }
+            guard let request = request(for: item) else { continue }
+            room -= request.request.cost
+            next.append(request)
+        }
+        return next
+    }
+
+    private func request(for item: PullPlan.Item) -> Asked? {
+        switch item {
+        case .operand(let operand): return operand.asked
+        case .folder(let folder): return folder.asked
+        case .file(let file):
+            guard let arrival = prepare(file) else { return nil }
+            return arrival.asked
+        case .part(let split, let range):
+            guard !split.hasFailed else {
+                split.dropped()
+                return nil
+            }
+            return PullPartArrival(split, range, self).asked
+        }
+    }
+
+    func settle() {
+        publish()
+    }
+
+    /// A file is verified.
+    func add(_ file: any PullPublishing, _ publication: Publication) {
+        ready.append((file, publication))
+        if ready.count >= Self.mostReady { publish() }
+    }
+
+    /// Bytes are on their way.
+    func asks(_ bytes: UInt64) {
+        asked.withLock { $0 = $0.addingClamped(bytes) }
+    }
+
+    /// They are here, or nobody waits for them any more.
+    func answered(_ bytes: UInt64) {
+        asked.withLock { $0 -= min($0, bytes) }
+    }
+
+    private func publish() {
+        guard !ready.isEmpty else { return }
+        let outcomes = plan.landing.publish(ready.map(\.publication))
+        for ((file, _), outcome) in zip(ready, outcomes) { file.published(outcome) }
+        ready.removeAll(keepingCapacity: true)
+    }
+
+    /// For whoever takes an answer.
+    func takeDigester() -> ContentDigester {
+        let digester = spare.take() ?? ContentDigester(plan.context.configuration.digest)
+        digester.reset()
+        return digester
+    }
+
+    func giveBack(_ digester: ContentDigester) { spare = digester }
+}
+
+// MARK: Before a file is asked for
+
+extension PullLane {
+    /// Looks whether the file is here already, and what of it.
+    ///
+    /// - Returns: nothing when there is nothing to ask for; that is reported.
+    private func prepare(_ file: PullFile) -> PullArrival? {
+        do throws(StoreError) {
+            if let report = try reportWithoutFetching(file) {
+                plan.report(report)
+                return nil
+            }
+            guard file.isLong, let part = try part(of: file) else { return PullArrival(file, self) }
+            if part.length == 0, PullSplit.isWorthwhile(file, plan) {
+                PullSplit(file, part, plan).begin()
+                return nil
+            }
+            let digester = ContentDigester(plan.context.configuration.digest)
+            let present = try digestPrefix(of: part, file, digester)
+            return PullArrival(file, self, part: part, present: present, digester: digester)
+        } catch {
+            plan.report(file.report(error.code, error.message))
+            return nil
+        }
+    }
+
+    private func reportWithoutFetching(_ file: PullFile) throws(StoreError) -> PullReport? {
+        guard let here = plan.landing.attributes(at: file.target) else { return nil }
+        let policy = plan.context.configuration.conflict
+        guard policy != .skip else {
+            return file.report(.skipped, "\(file.target) was here already.")
+        }
+        guard !here.isDirectory, here.size == file.entry.size, let digest = file.entry.digest,
+            try plan.landing.has(file.target, size: here.size, digest: digest)
+        else { return nil }
+        var report = file.report(.alreadyStored)
+        (report.path, report.digest) = (file.target.string, digest)
+        return report
+    }
+
+    private func part(of file: PullFile) throws(StoreError) -> StagedFile? {
+        let id = file.partID(on: plan.context.server.server)
+        guard let part = try plan.landing.resume(id: id, size: file.entry.size) else { return nil }
+        if file.mustStartAnew || part.length > file.entry.size { try part.empty() }
+        return part
+    }
+
+    /// - Returns: bytes of the whole blocks that are there; the digester has seen them.
+    private func digestPrefix(
+        of part: StagedFile, _ file: PullFile, _ digester: ContentDigester
+    ) throws(StoreError) -> UInt64 {
+        let block = UInt64(Limits.blockSize)
+        let present = part.firstHole / block * block
+        guard present > 0 else { return 0 }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
+        defer { buffer.deallocate() }
+        while digester.size < present {
+            let count = try part.read(into: buffer, at: digester.size)
+            // Somebody has shortened it.
+            guard count == buffer.count else {
+                digester.reset()
+                return 0
+            }
+            digester.update(UnsafeRawBufferPointer(buffer)) { _, _ in }
+            if digester.size % (64 << 20) == 0 { progress(file, digester.size, .resuming) }
+        }
+        return present
+    }
+
+    func progress(_ file: PullFile, _ bytes: UInt64, _ phase: UploadProgress.Phase = .sending) {
+        plan.events.send(
+            .progress(UploadProgress(phase: phase, source: file.source, bytes: bytes, size: file.entry.size)))
+    }
+}

@@ -1,0 +1,89 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+
+/// Takes one part of a long file that is pulled.
+///
+/// `@unchecked Sendable`: it is the pool's, one call at a time.
+final class PullPartArrival: AnswerTaker, @unchecked Sendable {
+    private let split: PullSplit
+    private let range: Range<UInt64>
+    private let lane: PullLane
+    private var content: ArrivingContent?
+    private var failure: LocalFailure?
+
+    init(_ split: PullSplit, _ range: Range<UInt64>, _ lane: PullLane) {
+        (self.split, self.range, self.lane) = (split, range, lane)
+    }
+
+    private var bytes: UInt64 { range.upperBound - range.lowerBound }
+
+    var asked: Asked {
+        lane.asks(bytes)
+        let block = UInt64(Limits.blockSize)
+        let context = lane.plan.context
+        let request = FetchRequest(
+            id: 0, path: context.remote(split.file.source), digest: context.configuration.digest,
+            offset: range.lowerBound, version: split.file.entry.version, length: (bytes + block - 1) / block * block)
+        return Asked(.fetch(request), self)
+    }
+
+    func begin(_ found: FetchedFile) -> Taken {
+        let entry = split.file.entry
+        guard found.version == entry.version, found.size == entry.size, found.offset == range.lowerBound else {
+            return reject(.fileChanged, "The file changed after it was listed.")
+        }
+        let function = lane.plan.context.configuration.digest
+        content = ArrivingContent(found, function, digester: ContentDigester(function), part: range)
+        return split.hasFailed ? .unwanted : .wanted
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken {
+        guard let content, failure == nil else { return .unwanted }
+        let offset = content.size
+        guard content.take(bytes) else {
+            return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
+        }
+        do throws(StoreError) {
+            try split.staged.write(bytes, at: offset)
+        } catch {
+            let error = error.local
+            return reject(error.code, error.message)
+        }
+        split.progressed(bytes.count, lane)
+        return .wanted
+    }
+
+    func check(_ block: BlockDigest) -> Taken {
+        guard let content, failure == nil else { return .unwanted }
+        return content.matches(block) ? .wanted : reject(.digestMismatch, "A block of the file arrived damaged.")
+    }
+
+    func end(_ end: End) {
+        lane.answered(bytes)
+        guard let content, failure == nil else { return split.failed(failure ?? .connectionLost) }
+        do throws(LocalFailure) {
+            _ = try content.end(end)
+            split.completed(range, content.file, digests: content.blocks, lane)
+        } catch {
+            split.failed(error)
+        }
+    }
+
+    func end(_ outcome: Outcome) {
+        lane.answered(bytes)
+        split.failed(failure ?? LocalFailure(code: outcome.code, message: outcome.message))
+    }
+
+    func lost() {
+        lane.answered(bytes)
+        guard failure == nil, !split.hasFailed else { return split.failed(failure ?? .connectionLost) }
+        split.lost((content?.size ?? range.lowerBound) - range.lowerBound)
+        lane.plan.again(.part(split, range))
+    }
+
+    private func reject(_ code: ResultCode, _ message: String) -> Taken {
+        failure = failure ?? LocalFailure(code: code, message: message)
+        return .unwanted
+    }
+}

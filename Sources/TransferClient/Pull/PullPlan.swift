@@ -1,0 +1,175 @@
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// What a pull has still to do, shared by its connections: paths to be looked at, folders to be listed, files to be fetched.
+final class PullPlan: RequestPlan {
+    /// Something on the server, and where what is in it goes.
+    enum Item: Sendable {
+        /// What the caller has named: nobody knows yet what it is.
+        case operand(PullOperand)
+        case folder(PullFolder)
+        case file(PullFile)
+        /// Some of a long one.
+        case part(PullSplit, Range<UInt64>)
+    }
+
+    fileprivate struct State {
+        var operands: [PullOperand] = []
+        var firstOperand = 0
+        var folders: [PullFolder] = []
+        var files: [PullFile] = []
+        var firstFile = 0
+        /// Parts of long files; those come first, so that few are under way.
+        var parts: [(split: PullSplit, range: Range<UInt64>)] = []
+        /// Taken out and not over.
+        var open = 0
+        var news: (@Sendable () -> Void)?
+
+        var fileCount: Int { files.count - firstFile }
+        var isEmpty: Bool { firstOperand == operands.count && folders.isEmpty && fileCount == 0 && parts.isEmpty }
+    }
+
+    /// Files that wait before a list is read no further, as long as another connection takes them.
+    private static let mostFiles = 8192
+
+    /// Files for which another connection is worth its handshake.
+    private static let filesForLane = 64
+    private static let partsForLane = 2
+
+    let context: RequestContext
+    let landing: Landing
+    let events: EventQueue<PullEvent>
+    private let state: Locked<State>
+    private let lanes = Locked(0)
+
+    init(_ context: RequestContext, _ paths: [String], _ landing: Landing, _ events: EventQueue<PullEvent>) {
+        (self.context, self.landing, self.events) = (context, landing, events)
+        state = Locked(State())
+        add(paths.map { .operand(PullOperand($0, self)) })
+    }
+
+    var isOver: Bool { state.withLock { $0.isEmpty && $0.open == 0 } }
+
+    /// Whether what lists have is wanted now.
+    var mayRead: Bool {
+        guard !events.isFull else { return false }
+        return lanes.withLock { $0 } < 2 || state.withLock { $0.fileCount } < Self.mostFiles
+    }
+
+    /// The next thing to do: files first, so that few wait.
+    func next() -> Item? {
+        state.withLock { state in
+            guard let item = state.take() else { return nil }
+            state.open += 1
+            return item
+        }
+    }
+
+    func add(_ items: [Item]) {
+        guard !items.isEmpty else { return }
+        let news = state.withLock { state in
+            for item in items { state.add(item) }
+            return state.news
+        }
+        news?()
+    }
+
+    /// Something that was taken out is done.
+    func done() {
+        let news = state.withLock { state -> (@Sendable () -> Void)? in
+            state.open -= 1
+            return state.isEmpty && state.open == 0 ? state.news : nil
+        }
+        news?()
+    }
+
+    /// Something that was taken out has to be done again.
+    func again(_ item: Item) {
+        let news = state.withLock { state in
+            state.open -= 1
+            state.add(item)
+            return state.news
+        }
+        news?()
+    }
+
+    func report(_ report: PullReport) {
+        events.send(.finished(report))
+        done()
+    }
+
+    /// A file did not come: it is asked for again where that can help, and otherwise reported.
+    func retry(_ file: PullFile, _ failure: LocalFailure) {
+        file.attempts += 1
+        guard failure.code.isRetryable, file.attempts <= context.configuration.retries else {
+            return report(file.report(failure.code, failure.message))
+        }
+        file.mustStartAnew = file.mustStartAnew || failure.code == .digestMismatch
+        // What has changed has to be looked at anew.
+        again(failure.code == .fileChanged ? .operand(PullOperand(file, self)) : .file(file))
+    }
+
+    func resume() {
+        let news = state.withLock { $0.news }
+        news?()
+    }
+
+    // MARK: RequestPlan
+
+    func makeSource() -> any RequestSource {
+        lanes.withLock { $0 += 1 }
+        return PullLane(self)
+    }
+
+    func laneEnded() { lanes.withLock { $0 -= 1 } }
+
+    var wantsLane: Bool {
+        let (count, bytes) = state.withLock { state in
+            if state.parts.count >= Self.partsForLane { return (Self.filesForLane, UInt64(0)) }
+            return (
+                state.fileCount,
+                state.files[state.firstFile...].prefix(4).reduce(0) { $0 + min($1.entry.size, 1 << 40) }
+            )
+        }
+        return count >= Self.filesForLane || count >= 2 && bytes >= 32 << 20
+    }
+
+    func connect(_ news: @escaping @Sendable () -> Void) {
+        state.withLock { $0.news = news }
+    }
+
+    func connected() { events.send(.connected(server: context.server.description)) }
+
+    func reconnecting(reason: String, after seconds: Double) {
+        events.send(.reconnecting(reason: reason, after: seconds))
+    }
+}
+
+extension PullPlan.State {
+    fileprivate mutating func take() -> PullPlan.Item? {
+        if let (split, range) = parts.popLast() { return .part(split, range) }
+        if firstFile < files.count {
+            firstFile += 1
+            let file = files[firstFile - 1]
+            if firstFile >= 1024 || firstFile == files.count {
+                files.removeFirst(firstFile)
+                firstFile = 0
+            }
+            return .file(file)
+        }
+        if let folder = folders.popLast() { return .folder(folder) }
+        guard firstOperand < operands.count else { return nil }
+        firstOperand += 1
+        return .operand(operands[firstOperand - 1])
+    }
+
+    fileprivate mutating func add(_ item: PullPlan.Item) {
+        switch item {
+        case .operand(let operand): operands.append(operand)
+        case .folder(let folder): folders.append(folder)
+        case .file(let file): files.append(file)
+        case .part(let split, let range): parts.append((split, range))
+        }
+    }
+}

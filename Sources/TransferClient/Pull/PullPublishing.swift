@@ -1,0 +1,7 @@
+import TransferProtocol
+import TransferStore
+
+/// Is told what came of the publication of a file.
+protocol PullPublishing: AnyObject {
+    func published(_ outcome: Result<Published, StoreError>)
+}

@@ -1,0 +1,130 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// A long file that comes in parts, over several connections at once. Nothing of it was there before: what was interrupted
+/// goes on in one piece, so that the server compares all of it.
+final class PullSplit: PullPublishing, Sendable {
+    /// Bytes of a part: so many that asking for it costs nothing, and so few that all connections end together.
+    private static let partSize = 2 * UInt64(Limits.blockSize)
+
+    /// Bytes from which on a file is worth several connections.
+    private static let leastSize = 8 * UInt64(Limits.blockSize)
+
+    private struct State {
+        /// Of the blocks that are there.
+        var digests: [UInt64: [UInt8]] = [:]
+        var missing = 0
+        var arrived: UInt64 = 0
+        var failure: LocalFailure?
+        var found: FetchedFile?
+        var digest: Digest?
+    }
+
+    let file: PullFile
+    let staged: StagedFile
+    let plan: PullPlan
+    private let state = Locked(State())
+
+    init(_ file: PullFile, _ staged: StagedFile, _ plan: PullPlan) {
+        (self.file, self.staged, self.plan) = (file, staged, plan)
+    }
+
+    static func isWorthwhile(_ file: PullFile, _ plan: PullPlan) -> Bool {
+        plan.context.configuration.laneAllowance().most > 1 && file.entry.size >= leastSize
+    }
+
+    /// Whether the parts that are left need not come.
+    var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+    /// Lets the plan have all parts in place of the file.
+    func begin() {
+        let starts = stride(from: UInt64(0), to: file.entry.size, by: Int(Self.partSize))
+        // The last one is taken first.
+        let parts = starts.map { PullPlan.Item.part(self, $0..<min($0 + Self.partSize, file.entry.size)) }.reversed()
+        state.withLock { $0.missing = parts.count }
+        plan.add(Array(parts))
+        plan.done()
+    }
+
+    /// Bytes have come.
+    func progressed(_ bytes: Int, _ lane: PullLane) {
+        let arrived = state.withLock { state in
+            state.arrived += UInt64(bytes)
+            return state.arrived
+        }
+        let step: UInt64 = 4 << 20
+        if arrived / step != (arrived - UInt64(bytes)) / step { lane.progress(file, arrived) }
+    }
+
+    /// A part has to come again.
+    func lost(_ bytes: UInt64) {
+        state.withLock { $0.arrived -= min($0.arrived, bytes) }
+    }
+
+    /// A part is there.
+    func completed(_ range: Range<UInt64>, _ found: FetchedFile, digests: [UInt8], _ lane: PullLane) {
+        let size = plan.context.configuration.digest.size
+        let first = range.lowerBound / UInt64(Limits.blockSize)
+        let isLast = state.withLock { state in
+            for index in 0..<digests.count / size {
+                state.digests[first + UInt64(index)] = Array(digests[index * size..<(index + 1) * size])
+            }
+            state.missing -= 1
+            state.found = found
+            return state.missing == 0
+        }
+        if isLast { finish(lane) } else { plan.done() }
+    }
+
+    /// A part will not be there, and so the file neither.
+    func failed(_ failure: LocalFailure) {
+        state.withLock { $0.failure = $0.failure ?? failure }
+        dropped()
+    }
+
+    /// A part of what has failed is not asked for any more.
+    func dropped() {
+        let (isLast, failure) = state.withLock { state in
+            state.missing -= 1
+            return (state.missing == 0, state.failure)
+        }
+        guard isLast, let failure else { return plan.done() }
+        giveUp(failure)
+    }
+
+    private func finish(_ lane: PullLane) {
+        let (digests, found, failure) = state.withLock { state in
+            (state.digests.sorted { $0.key < $1.key }.flatMap(\.value), state.found, state.failure)
+        }
+        guard failure == nil, let found else { return giveUp(failure ?? .connectionLost) }
+        let configuration = plan.context.configuration
+        let digest = BlockTree.root(digests, configuration.digest)
+        if let stored = file.entry.digest, stored.algorithm == digest.algorithm, stored != digest {
+            return giveUp(.decayed)
+        }
+        state.withLock { $0.digest = digest }
+        lane.add(
+            self,
+            Publication(
+                staged: staged, id: file.partID(on: ""), path: file.target, size: file.entry.size, digest: digest,
+                conflict: configuration.conflict, modified: found.modified, permissions: found.permissions))
+    }
+
+    private func giveUp(_ failure: LocalFailure) {
+        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch || failure.code == .storageFailed
+        if isBad { staged.discard() }
+        plan.retry(file, failure)
+    }
+
+    func published(_ outcome: Result<Published, StoreError>) {
+        plan.report(file.report(outcome, state.withLock { $0.digest }))
+    }
+}
+
+extension LocalFailure {
+    /// The server has read what is on its disk; its catalog knows what was put there.
+    static let decayed = LocalFailure(
+        code: .storageFailed, message: "The file no longer is what was stored: the server's disk has lost it.")
+}

@@ -1,0 +1,77 @@
+import TransferIO
+import TransferProtocol
+
+/// One receive buffer on its way to the pool, with the answers that were found in it, in order.
+///
+/// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
+final class ReceivedBatch: @unchecked Sendable {
+    /// A piece of an answer; data lies in the buffer.
+    enum Piece {
+        case entries([ListedEntry])
+        case file(FetchedFile)
+        case data(Range<Int>)
+        case block(BlockDigest)
+        case end(End)
+        case outcome(Outcome)
+    }
+
+    /// Pieces in one batch at most, so that small frames don't become many times as much memory.
+    static let mostPieces = 4096
+
+    let buffer: BlockBuffer
+    var pieces: [(Asked, Piece)] = []
+
+    /// Bytes of the buffer that were received, and of these, that were parsed.
+    private(set) var filled = 0
+    private(set) var parsed = 0
+
+    init(_ buffer: BlockBuffer, carry: [UInt8]) {
+        self.buffer = buffer
+        UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<carry.count]).copyBytes(from: carry)
+        filled = carry.count
+    }
+
+    /// Where the next bytes go.
+    var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[filled...]) }
+
+    var isFull: Bool { filled == buffer.bytes.count || pieces.count >= Self.mostPieces }
+
+    /// Received bytes that no piece has taken yet.
+    var unparsed: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[parsed..<filled])
+    }
+
+    func received(_ count: Int) { filled += count }
+
+    func consumed(_ count: Int) { parsed += count }
+
+    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[range])
+    }
+
+    /// Gives the pieces to those who asked.
+    ///
+    /// - Parameter unwanted: is told what nobody wants the rest of.
+    /// - Throws: what the server did wrong.
+    func take(unwanted: (Asked) -> Void) throws(ProtocolFault) {
+        for (asked, piece) in pieces {
+            switch give(piece, to: asked.answer) {
+            case .wanted: break
+            case .unwanted: unwanted(asked)
+            case .fault(let fault): throw fault
+            }
+        }
+    }
+
+    private func give(_ piece: Piece, to answer: any AnswerTaker) -> Taken {
+        switch piece {
+        case .entries(let entries): return answer.take(entries)
+        case .file(let file): return answer.begin(file)
+        case .data(let range): return answer.take(bytes(range))
+        case .block(let block): return answer.check(block)
+        case .end(let end): answer.end(end)
+        case .outcome(let outcome): answer.end(outcome)
+        }
+        return .wanted
+    }
+}

@@ -1,0 +1,58 @@
+public import TransferProtocol
+import TransferSystem
+
+/// How a removal ended.
+public struct RemovalReport: Sendable, Equatable {
+    /// As it was asked for.
+    public let path: String
+
+    /// `completed`, or why it is still there.
+    public let result: ResultCode
+
+    /// Files that are gone.
+    public let files: UInt64
+
+    /// Whether that was synced to disk.
+    public let isDurable: Bool
+
+    /// A sentence for people; empty when there is nothing to say.
+    public let message: String
+}
+
+/// Takes the answer to a removal.
+final class RemovalTaker: AnswerTaker {
+    private let path: String
+    private let isRecursive: Bool
+    private let context: RequestContext
+    private let queue: RequestQueue
+    private let events: EventQueue<RemovalReport>
+    /// Whether it was asked before, on a connection that was lost: then it may be done already.
+    private let wasLost = Locked(false)
+
+    init(
+        _ path: String, isRecursive: Bool, _ context: RequestContext, _ queue: RequestQueue,
+        _ events: EventQueue<RemovalReport>
+    ) {
+        (self.path, self.isRecursive, self.context) = (path, isRecursive, context)
+        (self.queue, self.events) = (queue, events)
+    }
+
+    /// With what is to be asked.
+    var asked: Asked {
+        Asked(.remove(RemoveRequest(id: 0, path: context.remote(path), isRecursive: isRecursive)), self)
+    }
+
+    func end(_ outcome: Outcome) {
+        let isGone = outcome.code == .notFound && wasLost.withLock { $0 }
+        events.send(
+            RemovalReport(
+                path: path, result: isGone ? .completed : outcome.code, files: outcome.count,
+                isDurable: outcome.isDurable, message: isGone ? "" : outcome.message))
+        queue.answered()
+    }
+
+    func lost() {
+        wasLost.withLock { $0 = true }
+        queue.again(asked)
+    }
+}

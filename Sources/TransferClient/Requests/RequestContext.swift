@@ -1,0 +1,30 @@
+import TransferIO
+import TransferProtocol
+import TransferSystem
+
+/// What the connections of one list, pull, read or removal share.
+final class RequestContext: Sendable {
+    let server: ServerAddress
+    let configuration: ClientConfiguration
+    let loop: EventLoop
+    let pool: BlockingPool
+    let buffers: BufferPool
+    let security: ClientSecurity?
+
+    init(
+        server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
+        buffers: BufferPool, security: ClientSecurity?
+    ) {
+        self.server = server
+        self.configuration = configuration
+        self.loop = loop
+        self.pool = pool
+        self.buffers = buffers
+        self.security = security
+    }
+
+    /// A path on the server: that of a request is below the folder of the address.
+    func remote(_ path: String) -> String {
+        server.folder.isEmpty || path.isEmpty ? server.folder + path : "\(server.folder)/\(path)"
+    }
+}

@@ -1,0 +1,91 @@
+import TransferProtocol
+import TransferSystem
+
+/// Requests that are known, or come up on the way, for one connection.
+final class RequestQueue: RequestPlan, RequestSource {
+    private struct State {
+        /// Behind the first ones, those that were taken out.
+        var waiting: [Asked] = []
+        var first = 0
+        /// Taken out and not answered.
+        var open = 0
+        var news: (@Sendable () -> Void)?
+    }
+
+    private let state = Locked(State())
+    private let isFull: @Sendable () -> Bool
+
+    /// - Parameter isFull: whether those who take the answers are behind; `resume` is to be called when they are not any
+    ///   more.
+    init(isFull: @escaping @Sendable () -> Bool) {
+        self.isFull = isFull
+    }
+
+    func add(_ asked: Asked) {
+        let news = state.withLock { state in
+            state.waiting.append(asked)
+            return state.news
+        }
+        news?()
+    }
+
+    /// One that was taken out is answered.
+    func answered() {
+        state.withLock { $0.open -= 1 }
+    }
+
+    /// One that was taken out has to be asked again.
+    func again(_ asked: Asked) {
+        state.withLock { state in
+            state.open -= 1
+            state.waiting.append(asked)
+        }
+    }
+
+    func resume() {
+        let news = state.withLock { $0.news }
+        news?()
+    }
+
+    // MARK: RequestPlan
+
+    func makeSource() -> any RequestSource { self }
+
+    var wantsLane: Bool { false }
+
+    func connect(_ news: @escaping @Sendable () -> Void) {
+        state.withLock { $0.news = news }
+    }
+
+    func connected() {}
+
+    func reconnecting(reason: String, after seconds: Double) {}
+
+    // MARK: RequestSource
+
+    func next(_ count: Int, _ bytes: Int) -> [Asked] {
+        state.withLock { state in
+            var room = bytes
+            var next: [Asked] = []
+            while next.count < count, state.first < state.waiting.count {
+                let asked = state.waiting[state.first]
+                guard asked.request.cost <= room else { break }
+                room -= asked.request.cost
+                next.append(asked)
+                state.first += 1
+            }
+            if state.first == state.waiting.count {
+                state.waiting = []
+                state.first = 0
+            }
+            state.open += next.count
+            return next
+        }
+    }
+
+    func settle() {}
+
+    var isOver: Bool { state.withLock { $0.first == $0.waiting.count && $0.open == 0 } }
+
+    var mayRead: Bool { !isFull() }
+}

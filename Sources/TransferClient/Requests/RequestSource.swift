@@ -1,0 +1,63 @@
+import TransferProtocol
+
+/// One request on its way, and who takes its answer.
+final class Asked: Sendable {
+    /// Its id is chosen when it is sent.
+    let request: Request
+    let answer: any AnswerTaker
+
+    init(_ request: Request, _ answer: any AnswerTaker) {
+        (self.request, self.answer) = (request, answer)
+    }
+}
+
+/// What a taker thinks of what it was given.
+enum Taken {
+    case wanted
+    /// The rest of the answer is of no use.
+    case unwanted
+    /// The server broke the protocol.
+    case fault(ProtocolFault)
+}
+
+/// Takes the answer to one request, on the pool, one piece after the other.
+protocol AnswerTaker: AnyObject, Sendable {
+    func take(_ entries: [ListedEntry]) -> Taken
+    func begin(_ file: FetchedFile) -> Taken
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken
+    func check(_ block: BlockDigest) -> Taken
+    /// All of the content is there.
+    func end(_ end: End)
+    /// The server has no more to say.
+    func end(_ outcome: Outcome)
+    /// The connection was lost before the answer's end.
+    func lost()
+}
+
+extension AnswerTaker {
+    private var senseless: Taken { .fault(ProtocolFault(.unexpectedFrame, "The server answers something else.")) }
+
+    func take(_ entries: [ListedEntry]) -> Taken { senseless }
+    func begin(_ file: FetchedFile) -> Taken { senseless }
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken { senseless }
+    func check(_ block: BlockDigest) -> Taken { senseless }
+    func end(_ end: End) {}
+}
+
+/// What one connection is to ask. All but `isOver` is called on the pool, one call at a time.
+protocol RequestSource: AnyObject, Sendable {
+    /// - Parameters:
+    ///   - count: how many may be asked at once.
+    ///   - bytes: what they may count for together.
+    /// - Returns: none when there is nothing to ask now.
+    func next(_ count: Int, _ bytes: Int) -> [Asked]
+
+    /// Some answers were taken.
+    func settle()
+
+    /// Whether there will be nothing to ask any more once all that was asked is answered, on this connection and others.
+    var isOver: Bool { get }
+
+    /// Whether more answers are wanted now: those who take them may be behind.
+    var mayRead: Bool { get }
+}

@@ -1,0 +1,55 @@
+public import TransferProtocol
+import TransferSystem
+
+/// What there is under a path.
+public struct StatReport: Sendable, Equatable {
+    /// As it was asked for.
+    public let path: String
+
+    /// What it is; nothing when there is none.
+    public let entry: RemoteEntry?
+
+    /// `completed`, or why nothing can be said.
+    public let result: ResultCode
+
+    /// A sentence for people; empty when there is nothing to say.
+    public let message: String
+}
+
+/// Takes the answer to a question about one path.
+final class StatTaker: AnswerTaker {
+    private let path: String
+    private let context: RequestContext
+    private let queue: RequestQueue
+    private let events: EventQueue<StatReport>
+    private let entry = Locked<ListedEntry?>(nil)
+
+    init(_ path: String, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<StatReport>) {
+        (self.path, self.context, self.queue, self.events) = (path, context, queue, events)
+    }
+
+    /// With what is to be asked.
+    var asked: Asked {
+        Asked(
+            .list(ListRequest(id: 0, path: context.remote(path), isAboutItself: true, wantsDetails: true)), self)
+    }
+
+    func take(_ entries: [ListedEntry]) -> Taken {
+        if let first = entries.first { entry.withLock { $0 = first } }
+        return .wanted
+    }
+
+    func end(_ outcome: Outcome) {
+        let entry = entry.withLock { $0 }.map { RemoteEntry(path, $0) }
+        let isGood = outcome.code == .completed && entry != nil
+        events.send(
+            StatReport(
+                path: path, entry: isGood ? entry : nil,
+                result: isGood || outcome.code != .completed ? outcome.code : .notFound, message: outcome.message))
+        queue.answered()
+    }
+
+    func lost() {
+        queue.again(asked)
+    }
+}

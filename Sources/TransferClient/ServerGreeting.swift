@@ -1,0 +1,81 @@
+import TransferIO
+import TransferProtocol
+
+/// What every connection begins with: TLS with the server, before anything is said.
+struct ServerGreeting {
+    let server: ServerAddress
+    let security: ClientSecurity?
+    let pool: BlockingPool
+
+    /// The first byte of a frame: this protocol without TLS.
+    private static let bareFrame: UInt8 = 0
+
+    /// What the client says first. Who it is concerns nobody who listens in.
+    func hello(_ configuration: ClientConfiguration, features: Features, run: UInt64?) -> Hello {
+        var hello = Hello(agent: configuration.agent, features: features, run: run)
+        guard security != nil else { return hello }
+        hello.token = configuration.token
+        hello.clientName = configuration.machineName
+        return hello
+    }
+
+    /// Comes to know that it is the right server, and agrees on keys with it.
+    ///
+    /// - Parameters:
+    ///   - hasConnected: whether the server has answered before.
+    ///   - isEnding: whether the session wants no connection any more.
+    /// - Returns: why there is none; nothing when all is well.
+    func secure(
+        _ socket: StreamSocket, hasConnected: Bool, unless isEnding: () -> Bool
+    ) async -> ClientSession.Ending? {
+        guard let security else { return nil }
+        switch await pool.run({ security.prepare() }) {
+        case .failure(let fault): return .untrusted(fault.message)
+        case .success(let context):
+            do throws(StreamError) {
+                return try await secure(socket, security, context, unless: isEnding)
+            } catch {
+                return insecure(error, security, hasConnected: hasConnected)
+            }
+        }
+    }
+
+    private func secure(
+        _ socket: StreamSocket, _ security: ClientSecurity, _ context: TLSContext, unless isEnding: () -> Bool
+    ) async throws(StreamError) -> ClientSession.Ending? {
+        guard !isEnding() else { return nil }
+        try socket.beginTLS(context, name: security.name, judge: security.verifier.judge)
+        while try !socket.handshake() {
+            await socket.readable.wait()
+            guard !isEnding() else { return nil }
+        }
+        guard security.verifier.hasNews else { return nil }
+        let kept = await pool.run { Result { () throws(KnownServers.Fault) in try security.verifier.keep() } }
+        if case .failure(let fault) = kept { return .untrusted(fault.message) }
+        return nil
+    }
+
+    private func insecure(
+        _ error: StreamError, _ security: ClientSecurity, hasConnected: Bool
+    ) -> ClientSession.Ending {
+        if error == .tls(.untrusted), let refusal = security.verifier.refusal {
+            switch refusal {
+            case .unknown(let server): return .unknown(server)
+            case .wrong(let message): return .untrusted(message)
+            }
+        }
+        // With whom there was TLS before, it was only disturbed.
+        guard case .tls(let fault) = error, !hasConnected else { return .lost(error.reason) }
+        switch fault {
+        case .notTLS(firstByte: Self.bareFrame):
+            return .untrusted(
+                "The server \(server.server) doesn't use TLS. Where nobody can listen in, push with --plaintext. Nothing "
+                    + "was sent.")
+        case .notTLS:
+            return .unsupported(
+                "What listens at \(server.server) is no Transfer server: it doesn't speak TLS. Nothing was sent.")
+        case .alert, .broken, .untrusted:
+            return .unsupported("There is no TLS with \(server.server): \(fault.reason). Nothing was sent.")
+        }
+    }
+}

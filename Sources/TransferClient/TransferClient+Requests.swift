@@ -1,0 +1,127 @@
+import TransferProtocol
+import TransferIO
+import TransferStore
+import TransferSystem
+
+/// The other direction: what a server has, and what may be done with it. Paths are below the folder of the server's address;
+/// slashes at their ends mean nothing, and an empty path, `.` or `/` is that folder itself.
+extension TransferClient {
+    /// Lists a folder, in the order in which the server finds things. Nothing is held in memory.
+    ///
+    /// - Parameters:
+    ///   - isRecursive: whether to list the folders in it as well.
+    ///   - wantsDetails: whether kind, digest and time of storing are asked for, which costs the server a little.
+    /// - Returns: the entries. It throws `PushFailure`, `rejected` when there is no such folder.
+    public func list(
+        _ folder: String = "", isRecursive: Bool = false, wantsDetails: Bool = true
+    ) -> RequestEvents<RemoteEntry> {
+        let events = EventQueue<RemoteEntry>()
+        let queue = RequestQueue { events.isFull }
+        let shared = ListTaker.Shared(
+            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: wantsDetails)
+        shared.ask(Self.clean(folder), isFirst: true)
+        run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
+        return RequestEvents(events)
+    }
+
+    /// Asks what there is under each path, all at once.
+    ///
+    /// - Returns: one report for each path, in their order.
+    public func stat(_ paths: [String]) -> RequestEvents<StatReport> {
+        let events = EventQueue<StatReport>()
+        let queue = RequestQueue { events.isFull }
+        for path in paths { queue.add(StatTaker(Self.clean(path), requestContext, queue, events).asked) }
+        run(queue, events, resume: { queue.resume() })
+        return RequestEvents(events)
+    }
+
+    /// Removes files, and folders with all that is in them if that is wanted. What has its report is gone for good.
+    ///
+    /// - Returns: one report for each path.
+    public func remove(_ paths: [String], isRecursive: Bool = false) -> RequestEvents<RemovalReport> {
+        let events = EventQueue<RemovalReport>()
+        let queue = RequestQueue { events.isFull }
+        for path in paths {
+            let taker = RemovalTaker(Self.clean(path), isRecursive: isRecursive, requestContext, queue, events)
+            queue.add(taker.asked)
+        }
+        run(queue, events, resume: { queue.resume() })
+        return RequestEvents(events)
+    }
+
+    /// Reads one file.
+    ///
+    /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `PushFailure`, `rejected` when there is no
+    ///   such file or its content is not what it should be: then what came before is not all of it.
+    public func read(_ path: String) -> RequestEvents<[UInt8]> {
+        let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
+        let queue = RequestQueue { events.isFull }
+        let taker = ReadTaker(Self.clean(path), requestContext, queue, events)
+        queue.add(taker.asked)
+        run(queue, events, resume: { queue.resume() }, failure: { taker.failure })
+        return RequestEvents(events)
+    }
+
+    /// Pulls files, and folders with everything in them, to a directory of this machine. Each is there under its name when
+    /// it is whole, verified and on disk, and not before. What has the name already stays: see
+    /// `ClientConfiguration.conflict`. A long file that was interrupted goes on where it was.
+    ///
+    /// - Parameter directory: made where it is missing.
+    /// - Returns: what happens, ending when every file has its report.
+    public func pull(_ paths: [String], to directory: String = ".") -> RequestEvents<PullEvent> {
+        let events = EventQueue<PullEvent>()
+        let context = requestContext
+        Task(executorPreference: context.loop) { [self] in
+            let opened = await context.pool.run {
+                Result { () throws(StoreError) in try Landing(path: directory) }
+            }
+            switch opened {
+            case .failure(let error):
+                events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
+            case .success(let landing):
+                let plan = PullPlan(context, paths.map(Self.clean), landing, events)
+                await converse(
+                    plan, events, resume: { plan.resume() }, end: { await context.pool.run { landing.tidy() } })
+            }
+        }
+        return RequestEvents(events)
+    }
+
+    /// Blocks of a file that wait for whoever reads it.
+    private static let blocksAhead = 4
+
+    /// A path without what means nothing in it.
+    private static func clean(_ path: String) -> String {
+        let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        return components.filter { $0 != "." }.joined(separator: "/")
+    }
+
+    private func run<Event>(
+        _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
+        failure: @escaping @Sendable () -> PushFailure? = { nil }
+    ) {
+        Task(executorPreference: requestContext.loop) { [self] in
+            await converse(plan, events, resume: resume, failure: failure)
+        }
+    }
+
+    /// - Parameters:
+    ///   - resume: to be called when there is room for more events.
+    ///   - failure: why it is a failure though all was answered.
+    ///   - end: what is left to do afterwards.
+    private func converse<Event>(
+        _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
+        failure: @escaping @Sendable () -> PushFailure? = { nil }, end: () async -> Void = {}
+    ) async {
+        let context = requestContext
+        let run = RequestRun(context, plan)
+        events.connect(
+            onRoom: resume, onCancel: { Task(executorPreference: context.loop) { await run.cancel() } })
+        var result = await run.run()
+        await end()
+        if case .success = result, let failure = failure() { result = .failure(failure) }
+        events.finish(result)
+        // The client must outlive all this: its loop is what it runs on.
+        withExtendedLifetime(self) {}
+    }
+}

@@ -1,0 +1,75 @@
+/// Asks for the content of a file.
+package struct FetchRequest: Equatable, Sendable {
+    package var id: UInt32
+
+    /// Checked by the server.
+    package var path: String
+
+    /// What the digests are made with.
+    package var digest: DigestFunction
+
+    /// Bytes that the client has already; the start of a block. More than 0 only together with the version they are of.
+    package var offset: UInt64
+
+    /// What the file has to be for the offset to count; another one is sent from its beginning.
+    package var version: FileVersion?
+
+    /// How much of the content is wanted, a number of whole blocks; all of the rest without. Only together with a version.
+    package var length: UInt64?
+
+    package init(
+        id: UInt32, path: String, digest: DigestFunction = .xxh128, offset: UInt64 = 0, version: FileVersion? = nil,
+        length: UInt64? = nil
+    ) {
+        self.id = id
+        self.path = path
+        self.digest = digest
+        self.offset = offset
+        self.version = version
+        self.length = length
+    }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let version = Flags(rawValue: 1)
+        static let length = Flags(rawValue: 2)
+        static let all: Flags = [.version, .length]
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.integer(UInt32.self)
+        let flags = Flags(rawValue: try reader.integer(UInt8.self))
+        guard Flags.all.isSuperset(of: flags) else { throw .malformed("The fetch frame has unknown flags.") }
+        let number = try reader.integer(UInt8.self)
+        guard let digest = DigestFunction(rawValue: number) else {
+            throw ProtocolFault(.unsupportedDigest, "Digest algorithm \(number) is not known here.")
+        }
+        self.digest = digest
+        offset = try reader.integer(UInt64.self)
+        guard offset % UInt64(Limits.blockSize) == 0 else { throw .malformed("A fetch starts inside a block.") }
+        version = flags.contains(.version) ? try FileVersion(&reader) : nil
+        length = flags.contains(.length) ? try reader.integer(UInt64.self) : nil
+        guard offset == 0 && length == nil || version != nil else {
+            throw .malformed("A fetch that goes on must say with what.")
+        }
+        let end = length ?? 0
+        guard end % UInt64(Limits.blockSize) == 0, length != 0,
+            !offset.addingReportingOverflow(end).overflow
+        else { throw .malformed("A fetch of a part ends inside a block.") }
+        path = try reader.path()
+        _ = try reader.fields(known: [])
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        var flags: Flags = []
+        if version != nil { flags.insert(.version) }
+        if length != nil { flags.insert(.length) }
+        bytes.append(bigEndian: id)
+        bytes.append(flags.rawValue)
+        bytes.append(digest.rawValue)
+        bytes.append(bigEndian: offset)
+        version?.encode(into: &bytes)
+        if let length { bytes.append(bigEndian: length) }
+        bytes.append(path: path)
+    }
+}

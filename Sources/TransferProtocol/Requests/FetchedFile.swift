@@ -1,0 +1,52 @@
+/// Opens the answer to a `fetch`: what the content is of that follows.
+package struct FetchedFile: Equatable, Sendable {
+    /// Of the request.
+    package var id: UInt32
+
+    /// Permission bits, 0 to 0o777.
+    package var permissions: UInt16
+
+    /// Bytes of the whole content.
+    package var size: UInt64
+
+    package var modified: Begin.Timestamp
+
+    package var version: FileVersion
+
+    /// Where the content begins that follows: as asked for, or 0.
+    package var offset: UInt64
+
+    package init(
+        id: UInt32, permissions: UInt16, size: UInt64, modified: Begin.Timestamp, version: FileVersion,
+        offset: UInt64 = 0
+    ) {
+        self.id = id
+        self.permissions = permissions
+        self.size = size
+        self.modified = modified
+        self.version = version
+        self.offset = offset
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.integer(UInt32.self)
+        permissions = try reader.integer(UInt16.self)
+        size = try reader.integer(UInt64.self)
+        modified = try Begin.Timestamp(&reader)
+        version = try FileVersion(&reader)
+        offset = try reader.integer(UInt64.self)
+        guard size <= Limits.uploadSize, offset <= size else {
+            throw .malformed("A file of \(size) bytes cannot be sent from byte \(offset) on.")
+        }
+        _ = try reader.fields(known: [])
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: id)
+        bytes.append(bigEndian: permissions)
+        bytes.append(bigEndian: size)
+        modified.encode(into: &bytes)
+        version.encode(into: &bytes)
+        bytes.append(bigEndian: offset)
+    }
+}

@@ -1,0 +1,23 @@
+/// Tells what a stored file was from what it is: 16 bytes that change whenever its content may have. Opaque to clients,
+/// which compare it and give it back.
+package struct FileVersion: Hashable, Sendable {
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// As directories have it.
+    package static let none = FileVersion(high: 0, low: 0)
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        self.init(high: try reader.integer(UInt64.self), low: try reader.integer(UInt64.self))
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: high)
+        bytes.append(bigEndian: low)
+    }
+}

@@ -1,0 +1,61 @@
+/// Asks what there is in a directory, or what a path stands for.
+package struct ListRequest: Equatable, Sendable {
+    package var id: UInt32
+
+    /// Checked by the server; empty for the client's own top.
+    package var path: String
+
+    /// Asks about what has the path, and not about what is in it.
+    package var isAboutItself: Bool
+
+    /// Whether kind, digest and time of storing are wanted, which cost a look into the catalog.
+    package var wantsDetails: Bool
+
+    package init(id: UInt32, path: String, isAboutItself: Bool = false, wantsDetails: Bool = false) {
+        self.id = id
+        self.path = path
+        self.isAboutItself = isAboutItself
+        self.wantsDetails = wantsDetails
+    }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let itself = Flags(rawValue: 1)
+        static let details = Flags(rawValue: 2)
+        static let all: Flags = [.itself, .details]
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.integer(UInt32.self)
+        let flags = Flags(rawValue: try reader.integer(UInt8.self))
+        guard Flags.all.isSuperset(of: flags) else { throw .malformed("The list frame has unknown flags.") }
+        isAboutItself = flags.contains(.itself)
+        wantsDetails = flags.contains(.details)
+        path = try reader.path()
+        _ = try reader.fields(known: [])
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        var flags: Flags = []
+        if isAboutItself { flags.insert(.itself) }
+        if wantsDetails { flags.insert(.details) }
+        bytes.append(bigEndian: id)
+        bytes.append(flags.rawValue)
+        bytes.append(path: path)
+    }
+}
+
+extension BodyReader {
+    /// Two bytes of length and a path to be checked later. One that is not UTF-8 is the request's fault, not the
+    /// connection's: it becomes one that no check lets pass.
+    mutating func path() throws(ProtocolFault) -> String {
+        String(validating: try sizedArray(), as: UTF8.self) ?? Begin.undecodablePath
+    }
+}
+
+extension [UInt8] {
+    mutating func append(path: String) {
+        append(bigEndian: UInt16(path.utf8.count))
+        append(contentsOf: path.utf8)
+    }
+}

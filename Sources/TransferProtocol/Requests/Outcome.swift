@@ -1,0 +1,52 @@
+/// How a request ended: every `list` and `remove`, and a `fetch` whose content cannot be sent, or not to its end.
+package struct Outcome: Equatable, Sendable {
+    /// Of the request.
+    package var id: UInt32
+
+    package var code: ResultCode
+
+    /// Of a removal: whether it was synced to disk before this left.
+    package var isDurable: Bool
+
+    /// Entries that were listed, or files that were removed.
+    package var count: UInt64
+
+    /// A sentence for people; empty when there is nothing to say.
+    package var message: String
+
+    /// Milliseconds after which a retry has a chance.
+    package var retryAfter: UInt32?
+
+    package init(
+        id: UInt32, code: ResultCode, isDurable: Bool = false, count: UInt64 = 0, message: String = "",
+        retryAfter: UInt32? = nil
+    ) {
+        self.id = id
+        self.code = code
+        self.isDurable = isDurable
+        self.count = count
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.integer(UInt32.self)
+        code = ResultCode(rawValue: try reader.integer(UInt16.self))
+        let flags = try reader.integer(UInt8.self)
+        guard flags <= 1 else { throw .malformed("The outcome frame has unknown flags.") }
+        isDurable = flags == 1
+        count = try reader.integer(UInt64.self)
+        let fields = try reader.fields(known: [.message, .retryAfter])
+        message = fields.text(.message)
+        retryAfter = try fields.number(.retryAfter)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: id)
+        bytes.append(bigEndian: code.rawValue)
+        bytes.append(isDurable ? 1 : 0)
+        bytes.append(bigEndian: count)
+        bytes.append(field: .message, text: message)
+        if let retryAfter { bytes.append(field: .retryAfter, number: retryAfter) }
+    }
+}

@@ -1,0 +1,73 @@
+import TransferProtocol
+
+/// Frames on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
+/// socket.
+///
+/// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
+final class FrameChunk: @unchecked Sendable {
+    private let bytes: UnsafeMutableRawBufferPointer
+    private var scratch: [UInt8] = []
+
+    private(set) var count = 0
+
+    /// Bytes for what goes around content: headers, the beginning of the answer, a digest, and an end that may have a
+    /// sentence (`Limits.text`).
+    static let overhead = 2 << 10
+
+    /// - Parameter room: bytes of content that it has to hold.
+    init(room: Int) {
+        bytes = .allocate(byteCount: room + Self.overhead, alignment: 64)
+    }
+
+    deinit {
+        bytes.deallocate()
+    }
+
+    var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
+
+    /// Bytes that fit beside a message or two.
+    var room: Int { max(0, bytes.count - count - Self.overhead) }
+
+    /// Whether a message of any kind still fits.
+    var takesMessage: Bool { bytes.count - count >= Limits.controlBody + FrameHeader.shortSize }
+
+    /// - Precondition: it fits.
+    func append(_ message: Message) {
+        scratch.removeAll(keepingCapacity: true)
+        message.encode(into: &scratch)
+        append(scratch)
+    }
+
+    private func append(_ more: [UInt8]) {
+        precondition(more.count <= bytes.count - count, "a chunk is too small for a message")
+        UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyBytes(from: more)
+        count += more.count
+    }
+
+    /// Takes back what came last.
+    func shorten(to count: Int) {
+        precondition(count <= self.count, "a chunk only becomes shorter")
+        self.count = count
+    }
+
+    /// Appends a data frame whose content `body` puts into the memory that it gets.
+    ///
+    /// - Parameter body: returns how much it has put there. If that is less, the frame is not added.
+    /// - Returns: the content; nothing if it was less.
+    func appendData<E: Error>(
+        _ length: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+    ) throws(E) -> UnsafeRawBufferPointer? {
+        let start = count
+        scratch.removeAll(keepingCapacity: true)
+        FrameHeader(.data, bodyLength: length).encode(into: &scratch)
+        append(scratch)
+        precondition(length <= bytes.count - count, "a chunk is too small for its content")
+        let place = UnsafeMutableRawBufferPointer(rebasing: bytes[count..<count + length])
+        guard try body(place) == length else {
+            count = start
+            return nil
+        }
+        count += length
+        return UnsafeRawBufferPointer(place)
+    }
+}

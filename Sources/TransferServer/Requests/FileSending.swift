@@ -1,0 +1,138 @@
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The answer to a `fetch`: reads a file, digests it on the way and makes frames of it. Belongs to one task at a time.
+final class FileSending {
+    let request: FetchRequest
+
+    /// Where it is in the server's directory.
+    let path: RelativePath
+
+    /// Nanoseconds of the monotonic clock.
+    let started = monotonicNanoseconds()
+
+    /// Bytes of the whole content.
+    var size: UInt64 { content.attributes.size }
+
+    private let content: StoredContent
+    private let digester: ContentDigester
+    /// What the catalog says that the digest is.
+    private let known: Digest?
+    /// Where the content begins that is sent.
+    private let first: UInt64
+    /// Where it ends.
+    private let end: UInt64
+    /// What of it comes next.
+    private var offset: UInt64
+    /// Bytes in front of it that are digested and not sent.
+    private var prefix: UInt64
+
+    /// Content for which another frame is worth its header.
+    private static let leastData = 4 << 10
+
+    /// Bytes that are only digested before others have their turn.
+    private static let prefixStep: UInt64 = 64 << 20
+    private static let readSize = 256 << 10
+
+    /// - Parameters:
+    ///   - known: the digest that is known of the content as it is.
+    ///   - digester: reset.
+    init(
+        _ request: FetchRequest, _ path: RelativePath, _ content: StoredContent, known: Digest?,
+        digester: ContentDigester
+    ) {
+        (self.request, self.path, self.content, self.known) = (request, path, content, known)
+        self.digester = digester
+        let attributes = content.attributes
+        let goesOn = attributes.version == request.version && request.offset <= attributes.size
+        let start = goesOn ? request.offset : 0
+        (first, offset) = (start, start)
+        end = request.length.map { min(attributes.size, start + $0) } ?? attributes.size
+        prefix = known == nil && request.length == nil ? start : 0
+        if attributes.size > UInt64(Limits.blockSize) { content.expectAll() }
+    }
+
+    /// Whether the file is the one that a part of is wanted.
+    var isWanted: Bool { request.length == nil || content.attributes.version == request.version }
+
+    /// Whether the content ends with what is sent.
+    var isLast: Bool { end == size }
+
+    /// Bytes that `end` is about: of the whole, or of the part that was asked for.
+    var endSize: UInt64 { request.length == nil ? size : end - first }
+
+    /// What tells the client of what follows.
+    var beginning: FetchedFile {
+        let attributes = content.attributes
+        return FetchedFile(
+            id: request.id, permissions: attributes.permissions, size: size, modified: attributes.modified,
+            version: attributes.version, offset: first)
+    }
+
+    /// Fills the chunk as far as it can, or does what there is to do before.
+    ///
+    /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
+    /// - Throws: `fileChanged`; `storageFailed` also when the content is no longer what was acknowledged.
+    func fill(_ chunk: FrameChunk) throws(StoreError) -> Digest? {
+        guard prefix == 0 else {
+            try digestPrefix()
+            return nil
+        }
+        while offset < end {
+            let inBlock = UInt64(Limits.blockSize) - offset % UInt64(Limits.blockSize)
+            let rest = min(end - offset, inBlock, UInt64(Limits.dataBody))
+            guard chunk.room >= min(Int(rest), Self.leastData) else { return nil }
+            try send(min(Int(rest), chunk.room), in: chunk)
+        }
+        return try finish()
+    }
+
+    private func send(_ length: Int, in chunk: FrameChunk) throws(StoreError) {
+        let bytes = try chunk.appendData(length) { (place) throws(StoreError) in try read(into: place, at: offset) }
+        guard let bytes else { throw changed }
+        offset += UInt64(length)
+        var finished: [UInt8]?
+        digester.update(bytes) { _, digest in finished = digest }
+        guard let finished, size > UInt64(Limits.blockSize) else { return }
+        let digest = Digest(request.digest.plain, finished)
+        chunk.append(.block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest)))
+    }
+
+    /// The digest of the whole needs what the client has already.
+    private func digestPrefix() throws(StoreError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        let end = digester.size + min(prefix, Self.prefixStep)
+        while digester.size < end {
+            let piece = UnsafeMutableRawBufferPointer(
+                rebasing: buffer[..<Int(min(end - digester.size, UInt64(buffer.count)))])
+            guard try read(into: piece, at: digester.size) == piece.count else { throw changed }
+            digester.update(UnsafeRawBufferPointer(piece)) { _, _ in }
+            prefix -= UInt64(piece.count)
+        }
+    }
+
+    private func finish() throws(StoreError) -> Digest {
+        guard content.isUnchanged else { throw changed }
+        guard request.length == nil else { return digester.finish().digest }
+        // Without its front the digester has another digest.
+        guard known == nil || first == 0 else { return known ?? digester.finish().digest }
+        let digest = digester.finish().digest
+        guard let known, known != digest else { return digest }
+        throw StoreError(
+            .storageFailed,
+            "\(path) no longer is what was stored: the server's disk has lost it. 'transfer verify' there says more.")
+    }
+
+    private func read(into place: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StoreError) -> Int {
+        do throws(SystemError) {
+            return try content.read(into: place, at: offset)
+        } catch {
+            throw StoreError(error, reading: path)
+        }
+    }
+
+    private var changed: StoreError { StoreError(.fileChanged, "\(path) changed while it was read.") }
+}

@@ -1,0 +1,338 @@
+import TransferAccess
+import TransferCatalog
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The pool's side of a connection's requests: answers them one after the other, a chunk of frames at a time, so that
+/// neither a long file nor a slow client keeps a thread, and memory stays flat.
+///
+/// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads are ever
+/// in it.
+final class RequestLane: @unchecked Sendable {
+    private enum Work {
+        case sending(FileSending)
+        case listing(FolderListing)
+        case removing(RemoveRequest, RelativePath, Removal, files: UInt64)
+
+        var id: UInt32 {
+            switch self {
+            case .sending(let sending): sending.request.id
+            case .listing(let listing): listing.request.id
+            case .removing(let request, _, _, _): request.id
+            }
+        }
+    }
+
+    /// A removal that is answered when it is durable.
+    private struct Removed {
+        let request: RemoveRequest
+        let path: String
+        let removal: Removal
+        let files: UInt64
+    }
+
+    /// Whose requests these are; set before the first one, and renewed with every step.
+    var client: ClientView
+
+    let context: ServerContext
+    let peer: String
+    /// Those that are not begun are behind the first ones.
+    private var requests: [Request] = []
+    private var begun = 0
+    /// Of them, those that nobody wants answered any more.
+    private var cancelled: Set<UInt32> = []
+    /// Why nothing is begun any more.
+    private var refusal: StoreError?
+    private var work: Work?
+    private var digesters: [DigestFunction: ContentDigester] = [:]
+    private var outcome = RequestOutcome(chunk: RequestLane.noChunk)
+    private var reader: StoreReader?
+    private var remover: StoreRemover?
+    private var removed: [Removed] = []
+    private var events: [LogEvent] = []
+    private var failures = FailureTally()
+
+    /// Content that has to fit in a chunk before another request is begun.
+    private static let leastRoom = 4 << 10
+
+    /// Names that are removed in one step, and removals that are answered together.
+    private static let namesAtOnce = 512
+    private static let removalsAtOnce = 128
+
+    /// Between two steps.
+    private static let noChunk = FrameChunk(room: 0)
+
+    init(context: ServerContext, peer: String) {
+        self.context = context
+        self.peer = peer
+        client = ClientView(peer: peer)
+    }
+
+    /// Works until there is a chunk full of answers, nothing more to do, or it is others' turn.
+    ///
+    /// - Parameters:
+    ///   - requests: new ones.
+    ///   - cancelled: ids of requests that nobody wants answered any more.
+    ///   - room: bytes of content to put into the chunk.
+    ///   - isStopping: whether nothing new is to be begun.
+    func step(
+        _ requests: [Request], cancelled: [UInt32], room: Int, isStopping: Bool
+    ) -> RequestOutcome {
+        outcome = RequestOutcome(chunk: FrameChunk(room: room))
+        self.requests += requests
+        self.cancelled.formUnion(cancelled)
+        outcome.refusal = recheck()
+        refusal = outcome.refusal.map { StoreError($0.code, $0.message) } ?? (isStopping ? .stopping : nil)
+        if let work,
+            let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
+        {
+            attempt(work) { () throws(StoreError) in throw error }
+        }
+        while outcome.chunk.room >= Self.leastRoom, goOn() {}
+        endRemovals()
+        reader = nil
+        context.log.write(events)
+        events.removeAll(keepingCapacity: true)
+        outcome.isBusy = work != nil || begun < self.requests.count
+        defer { outcome = RequestOutcome(chunk: Self.noChunk) }
+        return outcome
+    }
+
+    /// The connection ended.
+    func end() {
+        work = nil
+        if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
+    }
+
+    /// - Returns: false when it is others' turn, or nothing is left to do.
+    private func goOn() -> Bool {
+        guard let work else {
+            guard let request = takeNext() else { return false }
+            if case .remove = request {} else { endRemovals() }
+            attempt(request) { () throws(StoreError) in self.work = try begin(request) }
+            return true
+        }
+        var mayGoOn = true
+        attempt(work) { () throws(StoreError) in mayGoOn = try goOn(work) }
+        return mayGoOn
+    }
+
+    private func takeNext() -> Request? {
+        guard begun < requests.count else {
+            requests.removeAll(keepingCapacity: true)
+            begun = 0
+            return nil
+        }
+        begun += 1
+        return requests[begun - 1]
+    }
+
+    private func begin(_ request: Request) throws(StoreError) -> Work {
+        if let refusal { throw refusal }
+        guard !cancelled.contains(request.id) else { throw .cancelled }
+        switch request {
+        case .list(let list): return .listing(try begin(list))
+        case .fetch(let fetch): return .sending(try begin(fetch))
+        case .remove(let remove):
+            let path = try client.removable(remove.path)
+            let remover = remover ?? context.store.remover()
+            self.remover = remover
+            return .removing(
+                remove, path, try remover.begin(path, isRecursive: remove.isRecursive), files: 0)
+        }
+    }
+
+    private func goOn(_ work: Work) throws(StoreError) -> Bool {
+        switch work {
+        case .sending(let sending):
+            guard let digest = try sending.fill(outcome.chunk) else { return false }
+            outcome.chunk.append(.end(End(size: sending.endSize, digest: digest)))
+            events.append(.fetched(sending, digest, peer: peer))
+            answered(sending.request.id)
+        case .listing(let listing):
+            guard try listing.fill(outcome.chunk) else { return false }
+            outcome.chunk.append(.outcome(Outcome(id: listing.request.id, code: .completed, count: listing.count)))
+            events.append(.listed(listing.request.path, listing.count, peer: peer))
+            answered(listing.request.id)
+        case .removing(let request, let path, let removal, let files):
+            return try goOn(request, path, removal, files)
+        }
+        return true
+    }
+
+    private func answered(_ id: UInt32) {
+        work = nil
+        noteAnswer(id)
+    }
+
+    private func noteAnswer(_ id: UInt32) {
+        outcome.answered.append(id)
+        if !cancelled.isEmpty { cancelled.remove(id) }
+    }
+}
+
+// MARK: Beginning
+
+extension RequestLane {
+    private func begin(_ list: ListRequest) throws(StoreError) -> FolderListing {
+        let path = try client.seen(list.path)
+        if list.wantsDetails { context.known.settleIfNeeded() }
+        guard list.isAboutItself else {
+            do throws(StoreError) {
+                return FolderListing(list, try context.store.list(path), context.known)
+            } catch {
+                // The folder of a client is made when it first sends something.
+                guard error.code == .notFound, list.path.isEmpty else { throw error }
+                return FolderListing(list, nil, context.known)
+            }
+        }
+        let attributes = try context.store.attributes(at: path)
+        let name = list.path.isEmpty ? "" : path.map { String($0.name) } ?? ""
+        let isKnown = list.wantsDetails && !attributes.isDirectory
+        let details = isKnown ? path.flatMap { context.known.details(of: [($0, attributes)])[0] } : nil
+        return FolderListing(list, about: ListedEntry(name, attributes, details), context.known)
+    }
+
+    private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
+        guard let path = try client.seen(fetch.path) else {
+            throw StoreError(.wrongForm, "The server's directory is a folder, and no file.")
+        }
+        let reader = reader ?? context.store.reader()
+        self.reader = reader
+        let content = try reader.open(path)
+        let sending = FileSending(
+            fetch, path, content,
+            known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
+            digester: digester(fetch.digest))
+        guard sending.isWanted else { throw StoreError(.fileChanged, "\(path) is not what it was.") }
+        outcome.chunk.append(.file(sending.beginning))
+        return sending
+    }
+
+    /// What the catalog says; only worth a look for content of more than a block.
+    private func digest(
+        of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
+    ) -> Digest? {
+        guard attributes.size > UInt64(Limits.blockSize) else { return nil }
+        context.known.settleIfNeeded()
+        let known = context.known.details(of: [(path, attributes)])[0]?.digest
+        return known?.algorithm == function.tree ? known : nil
+    }
+
+    private func digester(_ function: DigestFunction) -> ContentDigester {
+        let digester = digesters[function] ?? ContentDigester(function)
+        digesters[function] = digester
+        digester.reset()
+        return digester
+    }
+}
+
+// MARK: Removing
+
+extension RequestLane {
+    private func goOn(
+        _ request: RemoveRequest, _ path: RelativePath, _ removal: Removal, _ files: UInt64
+    ) throws(StoreError) -> Bool {
+        let isDone: Bool
+        do throws(StoreError) {
+            isDone = try removal.step(Self.namesAtOnce)
+        } catch {
+            forget(removal.takeRemoved())
+            throw error
+        }
+        let gone = removal.takeRemoved()
+        forget(gone)
+        let files = files + UInt64(gone.count)
+        guard isDone else {
+            work = .removing(request, path, removal, files: files)
+            return false
+        }
+        work = nil
+        removed.append(Removed(request: request, path: path.string, removal: removal, files: files))
+        if remover?.isFull == true || removed.count >= Self.removalsAtOnce { endRemovals() }
+        return true
+    }
+
+    /// What has its path again by now, somebody else has stored since.
+    private func forget(_ files: [Removal.File]) {
+        guard !files.isEmpty else { return }
+        context.known.settleIfNeeded()
+        context.quotas.removed(files)
+        let gone = files.map(\.path).filter { path in context.store.identity(at: path) == nil }
+        context.known.forget(gone.map(\.string))
+    }
+
+    /// Answers removals, when they are durable.
+    private func endRemovals() {
+        guard let remover, !removed.isEmpty else { return }
+        let ended = removed
+        removed.removeAll(keepingCapacity: true)
+        do throws(StoreError) {
+            try remover.commit(ended.map(\.removal))
+        } catch {
+            for removal in ended { fail(removal.request.id, removal.path, error) }
+            return
+        }
+        let isDurable = context.store.durability == .commit
+        for removal in ended {
+            let id = removal.request.id
+            outcome.chunk.append(
+                .outcome(Outcome(id: id, code: .completed, isDurable: isDurable, count: removal.files)))
+            events.append(.removed(removal.path, removal.files, peer: peer))
+            noteAnswer(id)
+        }
+    }
+}
+
+// MARK: What is not answered well
+
+extension RequestLane {
+    private func attempt(_ request: Request, _ body: () throws(StoreError) -> Void) {
+        do throws(StoreError) { try body() } catch { failed(request.id, request.path, error) }
+    }
+
+    private func attempt(_ work: Work, _ body: () throws(StoreError) -> Void) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            self.work = nil
+            switch work {
+            case .sending(let sending): failed(work.id, sending.path.string, error)
+            case .listing(let listing): failed(work.id, listing.request.path, error)
+            case .removing(_, let path, _, _): failed(work.id, path.string, error)
+            }
+        }
+    }
+
+    /// Removals before this one are answered first.
+    private func failed(_ id: UInt32, _ path: String, _ error: StoreError) {
+        endRemovals()
+        fail(id, path, error)
+    }
+
+    private func fail(_ id: UInt32, _ path: String, _ error: StoreError) {
+        let ending = Outcome(id: id, code: error.code, message: error.message)
+        outcome.chunk.append(.outcome(client.outer(ending)))
+        noteAnswer(id)
+        events.append(.requestFailed(path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
+    }
+
+    /// Asks again before every step: an access that was taken back ends with the next one.
+    private func recheck() -> Refusal? {
+        guard let authenticator = context.authenticator else { return nil }
+        defer { context.logAccessFaults() }
+        do throws(Refusal) {
+            client.renew(try authenticator.recheck(client.grant, at: .now), nil)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate static let stopping = StoreError(.shuttingDown, "The server is stopping.")
+    fileprivate static let cancelled = StoreError(.aborted, "The client has taken the request back.")
+}

@@ -1,0 +1,84 @@
+import TransferIO
+import TransferProtocol
+
+/// Requests that wait for the pool.
+struct WaitingRequests {
+    var requests: [Request] = []
+    var cancelled: [UInt32] = []
+    /// Whether somebody works on requests.
+    var isServing = false
+    /// Whether the lane has more to do than what waits here.
+    var isBusy = false
+
+    var isEmpty: Bool { requests.isEmpty && cancelled.isEmpty && !isBusy }
+
+    mutating func take() -> (requests: [Request], cancelled: [UInt32]) {
+        defer { (requests, cancelled) = ([], []) }
+        return (requests, cancelled)
+    }
+}
+
+/// What clients ask of the files: the pool makes one chunk of answers while the one before it leaves.
+extension ServerSession {
+    /// Bytes of answers that may wait for the client before more are made: a chunk on its way to the socket and the one
+    /// after it.
+    private static let answersAhead = 2 * ServerContext.bufferSize
+
+    /// Bytes of content in one chunk, also where too much waits for all clients together.
+    private static let chunkRoom = (usual: ServerContext.bufferSize, crowded: 32 << 10)
+
+    func admit(_ request: Request) {
+        liveness.active(now: .now)
+        waiting.requests.append(request)
+        serve()
+    }
+
+    func cancel(_ id: UInt32) {
+        waiting.cancelled.append(id)
+        serve()
+    }
+
+    private func serve() {
+        guard !waiting.isServing else { return }
+        waiting.isServing = true
+        Task(executorPreference: loop) { await self.serveLoop() }
+    }
+
+    private func serveLoop() async {
+        while ending == nil, !isOver, !waiting.isEmpty {
+            let isCrowded = context.isCrowded
+            guard outbound.count < (isCrowded ? 1 : Self.answersAhead) else {
+                await roomForAnswers.wait()
+                continue
+            }
+            let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
+            let (requests, cancelled) = waiting.take()
+            let outcome = await context.pool.run { [requestLane, isDraining] in
+                requestLane.step(requests, cancelled: cancelled, room: room, isStopping: isDraining)
+            }
+            waiting.isBusy = outcome.isBusy
+            for id in outcome.answered { machine.answered(id) }
+            liveness.active(now: .now)
+            queue(outcome.chunk)
+            if let refusal = outcome.refusal { end(.refused(refusal)) }
+        }
+        waiting.isServing = false
+        endIfDrained()
+        wake.fire()
+    }
+
+    /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
+    private func queue(_ chunk: FrameChunk) {
+        guard chunk.count > 0, !isOver else { return }
+        outbound.append(chunk)
+        Task(executorPreference: loop) { await self.flush() }
+    }
+
+    /// Lets the work on requests come to an end.
+    func endRequests() async {
+        waiting.isBusy = false
+        roomForAnswers.fire()
+        while waiting.isServing { await wake.wait() }
+        await context.pool.run { [requestLane] in requestLane.end() }
+    }
+}

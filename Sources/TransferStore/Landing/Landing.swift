@@ -1,0 +1,181 @@
+internal import CLinux
+import Glibc
+package import TransferProtocol
+import TransferSystem
+
+/// Where files of a server arrive: a directory of this machine's user, in which no server stores. Its files are made as a
+/// store makes them: whole, durable and under their names in one step, and never outside the directory.
+///
+/// Synchronous and safe to call from any thread; called on a pool.
+package final class Landing: Sendable {
+    private let tree: DirectoryTree
+    private let incoming: Incoming
+    /// Where parts of long files are, once there is one.
+    private let parts = Locked<Incoming?>(nil)
+    private let umask: mode_t
+
+    /// The folder in the directory in which parts of long files wait to be gone on with.
+    package static let partsName = ".transfer-parts"
+
+    /// Opens the directory, making it where it is missing.
+    ///
+    /// - Parameter path: of this machine; its parent must exist.
+    /// - Throws: `targetFailed` with a sentence that says why.
+    package init(path: String, durability: Durability = .commit) throws(StoreError) {
+        let disk = Disk()
+        do throws(SystemError) {
+            do throws(SystemError) {
+                try disk.makeDirectory(AT_FDCWD, path, mode: 0o777)
+            } catch {
+                guard error.isExisting else { throw error }
+            }
+            let root = try DirectoryHandle(path: path, on: disk)
+            tree = DirectoryTree(root: root)
+            incoming = try Incoming(root, durability)
+            umask = try FileStore.readUmask()
+        } catch {
+            throw StoreError(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+        }
+    }
+
+    /// The file that has the path, without a look at its content; nothing when there is none.
+    package func attributes(at path: RelativePath) -> StoredAttributes? {
+        guard let status = try? tree.open(path.parent).status(String(path.name)) else { return nil }
+        return StoredAttributes(status)
+    }
+
+    /// Whether the file that has the path has that content. Reads it.
+    package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {
+        try localized { () throws(StoreError) in
+            guard let directory = try? tree.open(path.parent) else { return false }
+            return try Slot(directory: directory, name: String(path.name)).find(size: size, digest: digest) != nil
+        }
+    }
+
+    /// A place for the bytes of a file, which goes with whoever holds it.
+    package func stage(size: UInt64, permissions: UInt16) throws(StoreError) -> StagedFile {
+        try localized { () throws(StoreError) in
+            let staged = try attempt("make a file") { () throws(SystemError) in
+                try StagedFile.anonymous(id: .random(), permissions: FileStore.mode(permissions), in: incoming)
+            }
+            if size > UInt64(Limits.blockSize) { try staged.reserve(size) }
+            return staged
+        }
+    }
+
+    /// Publishes verified files. When this returns, those that succeeded are under the paths it names, durably, and nothing
+    /// is visible of the others.
+    ///
+    /// - Returns: one outcome for each publication, in order.
+    package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+        let publisher = Publisher(tree: tree, umask: umask, committer: incoming.committer)
+        return zip(batch, publisher.publish(batch)).map { publication, outcome in
+            outcome.mapError { error in
+                publication.staged.discardUnlessResumable()
+                return error.local
+            }
+        }
+    }
+
+    /// Makes a directory, and those above it.
+    package func makeDirectory(_ path: RelativePath) throws(StoreError) {
+        try localized { () throws(StoreError) in
+            let directories = BatchDirectories(tree, incoming.committer)
+            defer { directories.close() }
+            _ = try directories.open(path)
+            try directories.commit(since: incoming.committer.failures)
+        }
+    }
+}
+
+// MARK: Long files
+
+extension Landing {
+    /// The part of a long file, with what has arrived of it before. Parts of what the file was earlier go.
+    ///
+    /// - Parameter id: its first half is the file's, its second half that of the version.
+    /// - Returns: nothing when somebody else works on it.
+    package func resume(id: UploadID, size: UInt64) throws(StoreError) -> StagedFile? {
+        try localized { () throws(StoreError) in
+            let directory = try partsDirectory()
+            let staged = try attempt("open the part of a file") { () throws(SystemError) in
+                if let staged = try StagedFile.resumable(id: id, in: directory) { return staged }
+                try Self.removeEarlier(id, in: directory)
+                return try StagedFile.newResumable(id: id, in: directory)
+            }
+            guard flock(staged.number, LOCK_EX | LOCK_NB) == 0 else { return nil }
+            try staged.reserve(size)
+            return staged
+        }
+    }
+
+    /// Removes the folder of parts, if nothing is left in it.
+    package func tidy() {
+        guard parts.withLock({ $0 != nil }) else { return }
+        try? tree.root.disk.removeDirectory(tree.root.number, Self.partsName)
+    }
+
+    private func partsDirectory() throws(StoreError) -> Incoming {
+        try parts.withLock { (parts) throws(StoreError) in
+            if let parts { return parts }
+            let made = try attempt("make a folder for parts of files") { () throws(SystemError) in
+                do throws(SystemError) {
+                    try tree.root.makeDirectory(Self.partsName, mode: 0o700)
+                } catch {
+                    guard error.isExisting else { throw error }
+                }
+                return Incoming(try tree.root.openDirectory(Self.partsName), beside: incoming)
+            }
+            parts = made
+            return made
+        }
+    }
+
+    private static func removeEarlier(_ id: UploadID, in directory: Incoming) throws(SystemError) {
+        for name in try directory.directory.names() {
+            guard let other = StagedFile.upload(ofPart: name), other.high == id.high, other != id else { continue }
+            // Somebody may still be at it.
+            guard let file = try? directory.directory.openFile(name, flags: O_RDWR) else { continue }
+            if flock(file.number, LOCK_EX | LOCK_NB) == 0 { try? directory.directory.unlink(name) }
+        }
+    }
+}
+
+extension StagedFile {
+    /// Bytes up to the last one that has arrived.
+    package var length: UInt64 {
+        (try? disk.status(number)).map { UInt64(max(0, $0.st_size)) } ?? 0
+    }
+
+    /// Bytes up to the first that have not arrived, as far as the file system can tell them from what has.
+    package var firstHole: UInt64 {
+        (try? disk.seek(number, from: 0, clinux_seek_hole)).map { min($0, length) } ?? 0
+    }
+
+    /// Reads what has arrived, up to a buffer full.
+    ///
+    /// - Returns: bytes; less than a buffer full only at the end.
+    package func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    ) throws(StoreError) -> Int {
+        try localized { () throws(StoreError) in
+            try attempt("read what has arrived before") { () throws(SystemError) in
+                var filled = 0
+                while filled < buffer.count {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                    let count = try disk.read(number, into: rest, at: offset + UInt64(filled))
+                    guard count > 0 else { break }
+                    filled += count
+                }
+                return filled
+            }
+        }
+    }
+
+    /// Throws away what has arrived, to begin anew.
+    package func empty() throws(StoreError) {
+        try localized { () throws(StoreError) in
+            try attempt("empty the part of a file") { () throws(SystemError) in try disk.truncate(number, to: 0) }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import CLinux
+import Glibc
+package import TransferProtocol
+package import TransferSystem
+
+/// What is stored, for clients that may see it. Every path goes through the same resolver as those of uploads.
+extension FileStore {
+    /// What has a path now; the store's directory itself for nothing.
+    ///
+    /// - Throws: `notFound`, also for what is neither a file nor a directory.
+    package func attributes(at path: RelativePath?) throws(StoreError) -> StoredAttributes {
+        let status = try reading(path) { () throws(SystemError) in
+            guard let path else { return try tree.root.status(".") }
+            return try tree.open(path.parent).status(String(path.name))
+        }
+        guard let status, let attributes = StoredAttributes(status) else { throw .notFound(path) }
+        return attributes
+    }
+
+    /// What is in a directory; in the store's directory itself for nothing.
+    ///
+    /// - Throws: `notFound`; `wrongForm` for a file.
+    package func list(_ path: RelativePath?) throws(StoreError) -> StoredListing {
+        do throws(StoreError) {
+            return try reading(path) { () throws(SystemError) in try StoredListing(try tree.open(path), at: path) }
+        } catch {
+            guard error.code == .notFound, try !attributes(at: path).isDirectory else { throw error }
+            throw StoreError(.wrongForm, "\(path?.description ?? "It") is a file, and no folder.")
+        }
+    }
+
+    /// A place to open files from that remembers the last directory. Keep it for a moment only: the directory may be
+    /// removed and made again.
+    package func reader() -> StoreReader { StoreReader(tree) }
+
+    fileprivate func reading<T>(
+        _ path: RelativePath?, _ body: () throws(SystemError) -> T
+    ) throws(StoreError) -> T {
+        do throws(SystemError) { return try body() } catch { throw StoreError(error, reading: path) }
+    }
+}
+
+extension StoreError {
+    static func notFound(_ path: RelativePath?) -> StoreError {
+        StoreError(.notFound, "There is nothing under \(path?.description ?? "the folder").")
+    }
+
+    /// For a call that was to look at a path, or at what stands there.
+    package init(_ error: SystemError, reading path: RelativePath?) {
+        let shown = path?.description ?? "the folder"
+        switch error.errno {
+        // On the way to it is a file.
+        case ENOENT, ENOTDIR: self = .notFound(path)
+        case EACCES, EPERM: self.init(.storageFailed, "The server may not read \(shown): its file system refuses.")
+        default: self.init(error, doing: "read \(shown)")
+        }
+    }
+}

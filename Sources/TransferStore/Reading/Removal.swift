@@ -1,0 +1,140 @@
+import Glibc
+package import TransferProtocol
+package import TransferSystem
+
+/// Removes one file, or a directory with all that is in it, a bounded number of names at a time. Symbolic links are removed
+/// and never followed. Belongs to one task at a time.
+package final class Removal {
+    /// A file that is gone.
+    package struct File: Sendable {
+        package let path: RelativePath
+        package let identity: FileIdentity
+    }
+
+    /// A directory that is being emptied.
+    private struct Level {
+        let path: RelativePath
+        let parent: DirectoryHandle
+        let directory: DirectoryHandle
+        let stream: DirectoryStream
+        /// How often it was gone through and is not empty.
+        var rounds = 0
+    }
+
+    /// Where it stands, and has to be made durable that it is gone.
+    let parent: DirectoryHandle
+
+    /// Syncs that had failed when it began.
+    let failures: Int
+
+    private let store: FileStore
+    private var levels: [Level] = []
+    private var removed: [File] = []
+
+    /// What others add while a directory is emptied is removed as well, but not for ever.
+    private static let mostRounds = 3
+
+    init(
+        _ path: RelativePath, in parent: DirectoryHandle, isRecursive: Bool, _ store: FileStore
+    ) throws(StoreError) {
+        (self.store, self.parent) = (store, parent)
+        failures = store.incoming.committer.failures
+        let status = try Self.attempt(path) { () throws(SystemError) in try parent.status(String(path.name)) }
+        guard let attributes = status.flatMap({ StoredAttributes($0) }) else { throw .notFound(path) }
+        guard attributes.isDirectory else {
+            try unlink(path, in: parent)
+            return
+        }
+        guard isRecursive else {
+            throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
+        }
+        try enter(path, in: parent)
+    }
+
+    /// Goes on.
+    ///
+    /// - Parameter count: of names to look at.
+    /// - Returns: whether all is gone.
+    package func step(_ count: Int) throws(StoreError) -> Bool {
+        for _ in 0..<count {
+            guard let level = levels.last else { break }
+            let name = try Self.attempt(level.path) { () throws(SystemError) in try level.stream.next() }
+            if let name { try remove(name, in: level) } else { try leave(level) }
+        }
+        return levels.isEmpty
+    }
+
+    /// The files that are gone since this was last asked.
+    package func takeRemoved() -> [File] {
+        defer { removed = [] }
+        return removed
+    }
+
+    private func remove(_ bytes: [UInt8], in level: Level) throws(StoreError) {
+        // What nobody can name stays, and the directory with it.
+        guard let name = String(validating: bytes, as: UTF8.self),
+            let path = try? RelativePath("\(level.path.string)/\(name)"),
+            let status = try Self.attempt(path, { () throws(SystemError) in try level.directory.status(name) })
+        else { return }
+        if status.isDirectory { try enter(path, in: level.directory) } else { try unlink(path, in: level.directory) }
+    }
+
+    private func enter(_ path: RelativePath, in parent: DirectoryHandle) throws(StoreError) {
+        try Self.attempt(path) { () throws(SystemError) in
+            let directory = try parent.openDirectory(String(path.name))
+            levels.append(
+                Level(path: path, parent: parent, directory: directory, stream: try DirectoryStream(directory)))
+        }
+    }
+
+    /// The lock keeps away whoever replaces a file, so that what is noted as gone is what is gone.
+    private func unlink(_ path: RelativePath, in parent: DirectoryHandle) throws(StoreError) {
+        let name = String(path.name)
+        let status = try store.incoming.replacing.withLock { _ throws(StoreError) in
+            try Self.attempt(path) { () throws(SystemError) -> stat? in
+                guard let status = try parent.status(name) else { return nil }
+                try parent.unlink(name)
+                return status
+            }
+        }
+        guard let status, status.isFile else { return }
+        let identity = FileIdentity(status)
+        removed.append(File(path: path, identity: identity))
+        store.space?.quota?.removed(identity.size)
+    }
+
+    private func leave(_ level: Level) throws(StoreError) {
+        do throws(SystemError) {
+            try level.parent.disk.removeDirectory(level.parent.number, String(level.path.name))
+        } catch {
+            if error.errno == ENOTEMPTY || error.errno == EEXIST { return try goThroughAgain(level) }
+            guard error.errno == ENOENT else { throw StoreError(error, doing: "remove \(level.path)") }
+        }
+        store.incoming.committer.directories.forget(level.path)
+        levels.removeLast()
+    }
+
+    private func goThroughAgain(_ level: Level) throws(StoreError) {
+        guard level.rounds < Self.mostRounds else {
+            throw StoreError(
+                .pathConflict,
+                "\(level.path) is not empty: something is being stored in it, or has a name that no client can give.")
+        }
+        levels[levels.count - 1].rounds += 1
+        level.stream.rewind()
+    }
+
+    private static func attempt<T>(
+        _ path: RelativePath, _ body: () throws(SystemError) -> T
+    ) throws(StoreError) -> T {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            switch error.errno {
+            case ENOENT, ENOTDIR: throw .notFound(path)
+            case EACCES, EPERM: throw StoreError(.storageFailed, "The server may not remove \(path).")
+            default: throw StoreError(error, doing: "remove \(path)")
+            }
+        }
+    }
+}

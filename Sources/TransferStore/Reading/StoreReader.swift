@@ -1,0 +1,48 @@
+internal import CLinux
+import Glibc
+package import TransferProtocol
+import TransferSystem
+
+/// Opens files of a store, many of them often in one directory. Belongs to one task at a time.
+package final class StoreReader {
+    private let tree: DirectoryTree
+    private var last: (path: RelativePath?, directory: DirectoryHandle)?
+
+    init(_ tree: DirectoryTree) {
+        self.tree = tree
+    }
+
+    /// - Throws: `notFound`; `wrongForm` for a directory.
+    package func open(_ path: RelativePath) throws(StoreError) -> StoredContent {
+        let (directory, status): (DirectoryHandle, stat?)
+        do throws(SystemError) {
+            directory = try self.directory(path.parent)
+            // Opening a device can do things.
+            status = try directory.status(String(path.name))
+        } catch {
+            throw StoreError(error, reading: path)
+        }
+        guard let status, let found = StoredAttributes(status) else { throw .notFound(path) }
+        guard !found.isDirectory else { throw StoreError(.wrongForm, "\(path) is a folder, and no file.") }
+        return try open(path, in: directory)
+    }
+
+    private func open(_ path: RelativePath, in directory: DirectoryHandle) throws(StoreError) -> StoredContent {
+        do throws(SystemError) {
+            let file = try directory.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
+            // By now it may be another one.
+            guard let attributes = StoredAttributes(try directory.disk.status(file.number)), !attributes.isDirectory
+            else { throw SystemError(errno: ENOENT, call: "open") }
+            return StoredContent(file, attributes, on: directory.disk)
+        } catch {
+            throw StoreError(error, reading: path)
+        }
+    }
+
+    private func directory(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
+        if let last, last.path == path { return last.directory }
+        let directory = try tree.open(path)
+        last = (path, directory)
+        return directory
+    }
+}

@@ -1,0 +1,45 @@
+internal import CLinux
+import Glibc
+import TransferCodec
+package import TransferProtocol
+package import TransferSystem
+
+/// What a stored file or directory is, without a look at its content.
+package struct StoredAttributes: Equatable, Sendable {
+    package let isDirectory: Bool
+
+    /// Bytes; 0 for a directory.
+    package let size: UInt64
+
+    package let modified: Begin.Timestamp
+
+    /// 0 to 0o777.
+    package let permissions: UInt16
+
+    package let identity: FileIdentity
+
+    /// - Returns: nothing for what is neither a file nor a directory.
+    init?(_ status: stat) {
+        guard status.isFile || status.isDirectory else { return nil }
+        isDirectory = status.isDirectory
+        identity = FileIdentity(status)
+        size = isDirectory ? 0 : identity.size
+        modified = Begin.Timestamp(
+            seconds: Int64(status.st_mtim.tv_sec),
+            nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999)))
+        permissions = UInt16(truncatingIfNeeded: status.st_mode & 0o777)
+    }
+
+    /// Changes whenever the content may have. Not with the permissions or names of a file: whoever has half of it can go
+    /// on with it.
+    package var version: FileVersion {
+        guard !isDirectory else { return .none }
+        let facts = (identity.inode.bigEndian, identity.modified.bigEndian, identity.size.bigEndian)
+        let digest = withUnsafeBytes(of: facts) { BlockHasher.digest(.xxh128, $0) }
+        return digest.withUnsafeBytes { bytes in
+            FileVersion(
+                high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Glibc
+package import TransferSystem
+
+/// A stored file, open to be sent. Belongs to one task at a time.
+package final class StoredContent {
+    /// When it was opened.
+    package let attributes: StoredAttributes
+
+    private let descriptor: Descriptor
+    private let disk: Disk
+
+    init(_ descriptor: consuming Descriptor, _ attributes: StoredAttributes, on disk: Disk) {
+        self.descriptor = descriptor
+        self.attributes = attributes
+        self.disk = disk
+    }
+
+    /// Whether nobody has changed it since it was opened.
+    package var isUnchanged: Bool { (try? FileIdentity(of: descriptor.number)) == attributes.identity }
+
+    /// Reads as much as there is at an offset, up to a buffer full.
+    ///
+    /// - Returns: bytes; less than a buffer full only at the end of the file.
+    package func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+    ) throws(SystemError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = try disk.read(descriptor.number, into: rest, at: offset + UInt64(filled))
+            guard count > 0 else { break }
+            filled += count
+        }
+        return filled
+    }
+
+    /// Tells the kernel that all of it will be read, one after the other.
+    package func expectAll() {
+        posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
+}

@@ -1,0 +1,223 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// The other direction, with the real program on both sides.
+@Suite(.ownThreads) struct FilesTests {
+    private let here: TemporaryDirectory
+
+    init() throws {
+        here = try TemporaryDirectory()
+    }
+
+    /// Something of everything, as a person would have it.
+    private static let tree: [(String, [UInt8])] = [
+        ("t/note.txt", Array("hello".utf8)), ("t/empty", []), ("t/line\nfeed 😀", [1]),
+        ("t/deep/er/photo", randomBytes(70_000, seed: 1)), ("t/deep/long", randomBytes(5 << 20, seed: 2)),
+    ]
+
+    private func pushed() throws -> RunningServer {
+        let server = try RunningServer()
+        for folder in ["from", "from/t", "from/t/deep", "from/t/deep/er"] { try makeDirectory(here.path(folder)) }
+        for (path, content) in Self.tree { try writeFile(here.path("from/\(path)"), content) }
+        #expect(chmod(here.path("from/t/note.txt"), 0o640) == 0)
+        #expect(try server.push([here.path("from/t")]).end == .exited(0))
+        return server
+    }
+
+    @Test func aFolderGoesThereAndBack() throws {
+        let server = try pushed()
+        let pull = try server.run(["pull", "t", "-o", here.path("to")])
+        #expect(pull.end == .exited(0) && pull.lines.count == Self.tree.count, "\(pull.errors)")
+        #expect(pull.output.contains("committed  t/line\\nfeed 😀  1 B  xxh128:"))
+        #expect(pull.errors.contains("5 fetched, 5.3 MB in "))
+        for (path, content) in Self.tree { #expect(try readFile(here.path("to/\(path)")) == content) }
+        #expect(files(below: here.path("to")) == Self.tree.map(\.0).sorted())
+        let before = try status(here.path("from/t/note.txt"))
+        let after = try status(here.path("to/t/note.txt"))
+        #expect(after.st_mode == before.st_mode && after.st_mtim.tv_sec == before.st_mtim.tv_sec)
+        #expect(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)
+        let again = try server.run(["pull", "t", "-o", here.path("to"), "--json"])
+        #expect(try again.objects().allSatisfy { $0["result"] == "alreadyStored" })
+        let keys = ["source", "result", "path", "size", "digest", "resumed", "seconds", "message"]
+        #expect(try again.objects().allSatisfy { $0.keys == keys })
+    }
+
+    @Test func listsAreSorted() throws {
+        let server = try pushed()
+        #expect(try server.run(["list"]).output == "t/\n")
+        let list = try server.run(["list", "t"])
+        #expect(list.output == "t/deep/\nt/empty\nt/line\\nfeed 😀\nt/note.txt\n")
+        let tree = try server.run(["list", "--tree"])
+        #expect(
+            tree.output == """
+                .
+                └── t/
+                    ├── deep/
+                    │   ├── er/
+                    │   │   └── photo
+                    │   └── long
+                    ├── empty
+                    ├── line\\nfeed 😀
+                    └── note.txt
+
+                """)
+        let all = try server.run(["list", "-R", "--json"])
+        #expect(
+            try all.objects().map { $0["path"] } == [
+                "t", "t/deep", "t/deep/er", "t/deep/er/photo", "t/deep/long", "t/empty", "t/line\\nfeed 😀",
+                "t/note.txt",
+            ])
+        let note = try #require(try all.objects().last)
+        #expect(note.keys == ["path", "type", "size", "modified", "permissions", "kind", "digest", "stored"])
+        #expect(note["type"] == "file" && note["kind"] == "text" && note["permissions"] == "640")
+        #expect(note["digest"] == "xxh128:b5e9c1ad071b3e7fc779cfaa5e523818")
+        let long = try server.run(["list", "t", "--long"]).lines
+        #expect(long.contains { $0.hasPrefix("     5 B  20") && $0.hasSuffix("Z  text      t/note.txt") }, "\(long)")
+        let unsorted = try server.run(["list", "-U", "t"]).lines
+        #expect(Set(unsorted) == Set(list.lines))
+    }
+
+    @Test func whatIsNotThere() throws {
+        let server = try pushed()
+        for arguments in [
+            ["list", "x"], ["cat", "x"], ["pull", "x", "-o", here.path("to")], ["stat", "x"], ["remove", "x"],
+        ] {
+            let finished = try server.run(arguments)
+            #expect(finished.end == .exited(1) && finished.output.isEmpty, "\(arguments)")
+            #expect(finished.errors.contains("There is nothing under x"), "\(finished.errors)")
+        }
+        for arguments in [["list", ".transfer"], ["cat", "../x"], ["stat", ".transfer/lock"]] {
+            #expect(try server.run(arguments).end == .exited(1), "\(arguments)")
+        }
+    }
+
+    @Test func whatIsKnownIsPrinted() throws {
+        let server = try pushed()
+        let finished = try server.run(["stat", "t/note.txt", "nothing", "t"])
+        #expect(finished.end == .exited(1))
+        #expect(finished.output.contains("digest       xxh128:b5e9c1ad071b3e7fc779cfaa5e523818\n"))
+        #expect(finished.output.contains("permissions  0640\n") && finished.output.contains("\n\npath         t/\n"))
+        #expect(finished.errors.contains("notFound  nothing: "))
+    }
+
+    @Test func contentIsPrinted() throws {
+        let server = try pushed()
+        #expect(try server.run(["cat", "t/note.txt", "t/empty", "t/note.txt"]).output == "hellohello")
+        let target = here.path("printed")
+        try writeFile(target, [])
+        var surroundings = Surroundings()
+        surroundings.output = .file(target)
+        #expect(try server.run(["cat", "t/deep/long"], surroundings).end == .exited(0))
+        #expect(try readFile(target) == Self.tree[4].1)
+    }
+
+    /// Who reads no more has what he wants.
+    @Test func aBrokenPipeIsNoError() throws {
+        let server = try pushed()
+        var surroundings = Surroundings()
+        surroundings.output = .brokenPipe
+        for command in [["cat", "t/deep/long", "t/note.txt"], ["list", "-R", "-U"], ["list", "t"], ["stat", "t"]] {
+            let finished = try server.run(command, surroundings)
+            #expect(finished.end == .exited(0) && finished.errors.isEmpty, "\(command): \(finished.errors)")
+        }
+    }
+
+    @Test func whatIsRemovedIsStoredAgain() throws {
+        let server = try pushed()
+        let removed = try server.run(["remove", "t/note.txt", "t/empty"])
+        #expect(removed.end == .exited(0) && removed.output == "removed  t/note.txt\nremoved  t/empty\n")
+        #expect(try server.run(["remove", "t/deep"]).errors.contains("wrongForm  t/deep: "))
+        let folder = try server.run(["remove", "-r", "t/deep", "--json"]).object()
+        #expect(folder["files"] == "2" && folder["durable"] == "true" && folder["result"] == "completed")
+        #expect(server.visibleFiles == ["t/line\nfeed 😀"])
+        let again = try server.push([here.path("from/t"), "--json"])
+        #expect(try again.objects().filter { $0["result"] == "committed" }.count == 4)
+        #expect(server.visibleFiles.count == Self.tree.count)
+        server.program.signal(SIGTERM)
+        _ = try server.program.wait()
+        let verified = try Finished(["verify", "--dir", server.directory])
+        #expect(verified.end == .exited(0), "\(verified.output)\(verified.errors)")
+    }
+
+    @Test(arguments: [
+        ["list", "a", "b"], ["list", "--long", "--json"], ["list", "--tree", "--unsorted"], ["stat"], ["cat"],
+        ["remove"], ["pull"], ["pull", "a", "--lanes", "0"], ["cat", "--json", "a"],
+        ["list", "--plaintext", "--trust-new"],
+    ]) func theCommandLineIsWrong(_ arguments: [String]) throws {
+        #expect(try Finished(arguments).end == .exited(2))
+    }
+
+    @Test func nobodyThere() throws {
+        for command in [
+            ["list"], ["stat", "a"], ["cat", "a"], ["remove", "a"], ["pull", "a", "-o", here.path("to")],
+        ] {
+            let finished = try Finished(command + ["--from", "127.0.0.1:1", "--plaintext"])
+            #expect(finished.end == .exited(3), "\(command)")
+        }
+    }
+
+    /// How much is large enough to be caught in the middle depends on the machine.
+    private static let sizes = [64 << 20, 256 << 20, 512 << 20]
+
+    /// - Parameter isServer: whether it is the server that dies.
+    @Test(arguments: [(["--lanes", "1"], false), (["--lanes", "1"], true), (["--lanes", "4"], true)])
+    func whatWasKilledGoesOn(flags: [String], isServer: Bool) throws {
+        for size in Self.sizes {
+            let content = randomBytes(size, seed: UInt64(size))
+            var server = try RunningServer()
+            try writeFile("\(server.directory)/big", content)
+            let target = here.path("to-\(size)")
+            let pull = try Program(
+                ["pull", "big", "-o", target, "--json", "--plaintext", "--from", server.address] + flags)
+            guard try waitForPart(in: target) else { continue }
+            if isServer {
+                server = try server.restarted()
+                let finished = try Finished(pull)
+                #expect(finished.end == .exited(0), "\(finished.errors)")
+            } else {
+                pull.signal(SIGKILL)
+                guard try pull.wait() == .killed(by: SIGKILL), files(below: target) != ["big"] else { continue }
+                #expect(!files(below: target).contains("big"))
+                let again = try server.run(["pull", "big", "-o", target, "--json"] + flags)
+                #expect(again.end == .exited(0), "\(again.errors)")
+                guard try again.object()["resumed"] != "0" else { continue }
+            }
+            #expect(try readFile("\(target)/big") == content)
+            #expect(files(below: target) == ["big"])
+            return
+        }
+        Issue.record("no pull was caught in the middle")
+    }
+
+    /// Waits until some blocks of a long file must be there.
+    ///
+    /// - Returns: false when all of it is.
+    private func waitForPart(in directory: String) throws -> Bool {
+        let end = time(nil) + 60
+        while time(nil) < end {
+            if files(below: directory).contains("big") { return false }
+            let parts = files(below: directory + "/.transfer-parts")
+            if let part = parts.first, let found = try? status("\(directory)/.transfer-parts/\(part)"),
+                found.st_size > 12 << 20
+            {
+                return true
+            }
+            sched_yield()
+        }
+        throw Program.Failure(description: "nothing was fetched")
+    }
+
+    private func status(_ path: String) throws -> stat {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw Program.Failure(description: "stat \(path): errno \(errno)") }
+        return status
+    }
+}
+
+extension RunningServer {
+    /// Runs a command for stored files to its end.
+    func run(_ arguments: [String], _ surroundings: Surroundings = Surroundings()) throws -> Finished {
+        try Finished(arguments + ["--plaintext", "--from", address], surroundings)
+    }
+}

@@ -1,0 +1,221 @@
+import Glibc
+import Testing
+import TransferCodec
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// A server that lies can keep its files, and nothing else: nothing is stored outside, under a wrong name, or damaged.
+@Suite struct HostilePullTests {
+    private let here: TemporaryDirectory
+
+    init() throws {
+        here = try TemporaryDirectory()
+    }
+
+    private var out: String { here.path("out") }
+
+    private static let version = FileVersion(high: 1, low: 2)
+
+    private static func entry(_ name: String, size: UInt64 = 3, _ form: ListedEntry.Form = .file) -> ListedEntry {
+        ListedEntry(
+            form, name: name, size: size, modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o6777,
+            version: version)
+    }
+
+    private static func file(_ id: UInt32, size: UInt64 = 3) -> FetchedFile {
+        FetchedFile(
+            id: id, permissions: 0o7777, size: size, modified: .init(seconds: 1, nanoseconds: 0), version: version)
+    }
+
+    private static func digest(_ content: [UInt8]) -> Digest {
+        Digest(.xxh128, content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
+    }
+
+    private static func data(_ content: [UInt8]) -> [UInt8] {
+        var frame: [UInt8] = []
+        FrameHeader(.data, bodyLength: content.count).encode(into: &frame)
+        return frame + content
+    }
+
+    /// A server of a folder with these entries, whose files are all answered in the same way.
+    private func server(
+        _ entries: [ListedEntry], _ answer: @escaping @Sendable (FakeServer.Peer, UInt32) -> Void
+    ) -> FakeServer {
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            peer.welcome(Welcome(features: .files))
+            while let arrival = peer.next() {
+                switch arrival {
+                case .message(.list(let list)) where list.isAboutItself:
+                    peer.send(
+                        .entries(Entries(id: list.id, [Self.entry("t", size: 0, .directory)])),
+                        .outcome(Ending(id: list.id, code: .completed, count: 1)))
+                case .message(.list(let list)):
+                    let found = list.path == "t" ? entries : []
+                    peer.send(
+                        .entries(Entries(id: list.id, found)),
+                        .outcome(Ending(id: list.id, code: .completed, count: UInt64(found.count))))
+                case .message(.fetch(let fetch)): answer(peer, fetch.id)
+                default: continue
+                }
+            }
+        }
+        return FakeServer(serve, serve, serve, serve, serve, serve)
+    }
+
+    private static func sendWell(_ peer: FakeServer.Peer, _ id: UInt32) {
+        peer.send(.file(file(id)))
+        peer.wire.send(data([1, 2, 3]))
+        peer.send(.end(End(size: 3, digest: digest([1, 2, 3]))))
+    }
+
+    private func pull(_ server: FakeServer) async throws -> Pulled {
+        let pulled = try await Pulled(["t"], from: server.address, to: out) { $0.retryFor = 0 }
+        server.stop()
+        return pulled
+    }
+
+    @Test func namesLeadNowhere() async throws {
+        let names = ["../up", "a/b", "..", ".", "", "/etc/x", "x\0y", String(repeating: "n", count: 256)]
+        let server = server(names.map { Self.entry($0) } + [Self.entry("good")], Self.sendWell)
+        let pulled = try await pull(server)
+        #expect(Files.tree(here.path) == ["out/t/good"])
+        #expect(pulled.reports.filter { $0.result == .invalidPath }.count == names.count)
+        #expect(pulled.results["t/good"] == .committed)
+    }
+
+    @Test func directoriesLeadNowhere() async throws {
+        let names = ["../up", "..", ".", "", "a/b"]
+        let pulled = try await pull(server(names.map { Self.entry($0, size: 0, .directory) }, Self.sendWell))
+        #expect(pulled.reports.filter { $0.result == .invalidPath }.count == names.count)
+        #expect(Files.tree(here.path) == [])
+    }
+
+    @Test func theServersOwnFolderIsNotMadeHere() async throws {
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            peer.welcome(Welcome(features: .files))
+            while let arrival = peer.next() {
+                guard case .message(.list(let list)) = arrival else { continue }
+                let name = list.isAboutItself ? "" : ".transfer"
+                peer.send(
+                    .entries(Entries(id: list.id, [Self.entry(name, size: 0, .directory)])),
+                    .outcome(Ending(id: list.id, code: .completed, count: 1)))
+            }
+        }
+        let server = FakeServer(serve)
+        let pulled = try await Pulled([""], from: server.address, to: out) { $0.retryFor = 0 }
+        server.stop()
+        #expect(pulled.results == [".transfer": .invalidPath])
+    }
+
+    @Test func oddPermissionsAreDropped() async throws {
+        let pulled = try await pull(server([Self.entry("f")], Self.sendWell))
+        #expect(pulled.results["t/f"] == .committed)
+        var status = stat()
+        #expect(stat("\(out)/t/f", &status) == 0 && status.st_mode & 0o7000 == 0)
+    }
+
+    @Test func aWrongDigestIsNoFile() async throws {
+        let server = server([Self.entry("f")]) { peer, id in
+            peer.send(.file(Self.file(id)))
+            peer.wire.send(Self.data([1, 2, 4]))
+            peer.send(.end(End(size: 3, digest: Self.digest([1, 2, 3]))))
+        }
+        let pulled = try await pull(server)
+        #expect(pulled.results["t/f"] == .digestMismatch)
+        #expect(Files.tree(here.path) == [])
+    }
+
+    @Test(arguments: [2, 3] as [UInt64]) func tooLittleIsNoFile(declared: UInt64) async throws {
+        let server = server([Self.entry("f")]) { peer, id in
+            peer.send(.file(Self.file(id)))
+            peer.wire.send(Self.data([1, 2]))
+            peer.send(.end(End(size: declared, digest: Self.digest([1, 2]))))
+        }
+        let pulled = try await pull(server)
+        #expect(pulled.results["t/f"] == .sizeMismatch)
+        #expect(Files.tree(here.path) == [])
+    }
+
+    /// It could go on for ever.
+    @Test func tooMuchEndsTheConnection() async throws {
+        let server = server([Self.entry("f")]) { peer, id in
+            peer.send(.file(Self.file(id)))
+            while peer.wire.send(Self.data([UInt8](repeating: 1, count: 1000))) {}
+        }
+        let pulled = try await pull(server)
+        #expect(pulled.failure?.reason == .protocolFault)
+        #expect(Files.tree(here.path) == [])
+    }
+
+    /// A file that is another one with every look is not waited for for ever.
+    @Test func aFileThatAlwaysChangesIsGivenUp() async throws {
+        let server = server([Self.entry("f")]) { peer, id in
+            var file = Self.file(id)
+            file.version = FileVersion(high: 9, low: UInt64(id))
+            peer.send(.file(file), .outcome(Ending(id: id, code: .aborted)))
+        }
+        let pulled = try await pull(server)
+        #expect(pulled.results == ["t/f": .fileChanged])
+        #expect(Files.tree(here.path) == [])
+    }
+
+    @Test func aListThatIsNotWholeIsSaid() async throws {
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            peer.welcome(Welcome(features: .files))
+            while let arrival = peer.next() {
+                guard case .message(.list(let list)) = arrival else { continue }
+                peer.send(
+                    .entries(Entries(id: list.id, list.isAboutItself ? [Self.entry("t", size: 0, .directory)] : [])),
+                    .outcome(Ending(id: list.id, code: .completed, count: 1)))
+            }
+        }
+        #expect(try await pull(FakeServer(serve)).results == ["t": .incomplete])
+    }
+
+    @Test(arguments: [
+        Message.entries(Entries(id: 77, [])), .end(End(size: 0, digest: digest([]))), .file(file(0)),
+        .outcome(Ending(id: 5, code: .completed)),
+    ]) func answersToNothingEndTheConnection(_ message: Message) async throws {
+        let server = FakeServer { peer in
+            peer.welcome(Welcome(features: .files))
+            _ = peer.next()
+            peer.send(message)
+            peer.drain()
+        }
+        #expect(try await pull(server).failure?.reason == .protocolFault)
+    }
+
+    /// The server sends half of a file and then nothing more; whoever waits for it may stop.
+    @Test func whoIsCancelledLeavesNothingHalf() async throws {
+        let server = server([Self.entry("f")]) { peer, id in
+            peer.send(.file(Self.file(id)))
+            peer.wire.send(Self.data([1, 2]))
+        }
+        let client = try TransferClient(server: server.address, configuration: .plain())
+        let events = client.pull(["t"], to: out)
+        var failure: PushFailure?
+        do throws(PushFailure) {
+            for try await event in events {
+                if case .connected = event { events.cancel() }
+            }
+        } catch {
+            failure = error
+        }
+        server.stop()
+        #expect(failure?.reason == .cancelled)
+        #expect(Files.tree(here.path) == [])
+    }
+
+    @Test func anOlderServerIsSaidToBeOne() async throws {
+        let server = FakeServer { peer in
+            peer.welcome()
+            peer.drain()
+        }
+        let failure = try await pull(server).failure
+        #expect(failure?.reason == .unsupported)
+        #expect(failure?.message.contains("older") ?? false)
+    }
+}

@@ -1,0 +1,55 @@
+import TransferClient
+import TransferProtocol
+import TransferTestSupport
+
+/// What a pull came to.
+struct Pulled {
+    var reports: [PullReport] = []
+    var failure: PushFailure?
+    var reconnects = 0
+
+    init(
+        _ paths: [String], from address: ServerAddress, to directory: String,
+        _ change: (inout ClientConfiguration) -> Void = { _ in }
+    ) async throws {
+        let client = try TransferClient(server: address, configuration: .plain(change))
+        do throws(PushFailure) {
+            for try await event in client.pull(paths, to: directory) {
+                switch event {
+                case .finished(let report): reports.append(report)
+                case .reconnecting: reconnects += 1
+                case .connected, .progress: break
+                }
+            }
+        } catch {
+            failure = error
+        }
+    }
+
+    /// The results by the paths on the server.
+    var results: [String: ResultCode] { Dictionary(reports.map { ($0.source, $0.result) }) { first, _ in first } }
+}
+
+/// How a server ends the answer to a request.
+typealias Ending = TransferProtocol.Outcome
+
+extension ClientConfiguration {
+    static func plain(_ change: (inout ClientConfiguration) -> Void = { _ in }) -> ClientConfiguration {
+        var configuration = ClientConfiguration()
+        configuration.security = .plaintext
+        configuration.lanes = .fixed(1)
+        change(&configuration)
+        return configuration
+    }
+}
+
+/// All that a sequence gives, and what ended it.
+func all<Event>(_ events: RequestEvents<Event>) async -> (events: [Event], failure: PushFailure?) {
+    var all: [Event] = []
+    do throws(PushFailure) {
+        for try await event in events { all.append(event) }
+        return (all, nil)
+    } catch {
+        return (all, error)
+    }
+}

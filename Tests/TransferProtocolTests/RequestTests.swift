@@ -1,0 +1,232 @@
+import Testing
+
+@testable import TransferProtocol
+
+@Suite struct RequestTests {
+    /// A server that was greeted.
+    private func server() throws -> ServerConnection {
+        var machine = ServerConnection()
+        _ = try machine.receive(.hello(Hello(agent: "")))
+        return machine
+    }
+
+    /// A client that was welcomed.
+    private func client() throws -> ClientConnection {
+        var machine = ClientConnection()
+        _ = try machine.receive(.welcome(Welcome(features: .files)))
+        return machine
+    }
+
+    private func list(_ id: UInt32, _ path: String = "") -> Request { .list(ListRequest(id: id, path: path)) }
+    private func fetch(_ id: UInt32) -> Request { .fetch(FetchRequest(id: id, path: "a")) }
+
+    private func file(_ id: UInt32, offset: UInt64 = 0) -> FetchedFile {
+        var file = Sample.file
+        (file.id, file.offset) = (id, offset)
+        return file
+    }
+
+    // MARK: The server's side
+
+    @Test func aRequestIsOpenUntilItIsAnswered() throws {
+        var machine = try server()
+        #expect(try machine.receive(list(1).message) == .request(list(1)))
+        #expect(!machine.isSettled && !machine.isReceiving)
+        #expect(faultCode { () throws(ProtocolFault) in _ = try machine.receive(list(1).message) } == .unexpectedFrame)
+        machine = try server()
+        _ = try machine.receive(list(1).message)
+        machine.answered(1)
+        #expect(machine.isSettled)
+        #expect(try machine.receive(list(1).message) == .request(list(1)))
+    }
+
+    @Test func onlyWhatIsOpenCanBeCancelled() throws {
+        var machine = try server()
+        _ = try machine.receive(list(1).message)
+        #expect(try machine.receive(.cancel(2)) == .nothing)
+        #expect(try machine.receive(.cancel(1)) == .cancel(1))
+        machine.answered(1)
+        #expect(try machine.receive(.cancel(1)) == .nothing)
+    }
+
+    @Test func requestsHaveALimit() throws {
+        var machine = try server()
+        for id in 0..<UInt32(Limits.requests) { _ = try machine.receive(list(id).message) }
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try machine.receive(list(9_999).message) } == .unexpectedFrame)
+    }
+
+    @Test func longPathsCountForMore() throws {
+        let path = String(repeating: "p", count: 4_064)
+        let most = UInt32(Limits.requestBytes / 4_096)
+        var (machine, asking) = (try server(), try client())
+        for id in 0..<most {
+            #expect(asking.allows(list(id, path)))
+            asking.requested(list(id, path))
+            _ = try machine.receive(list(id, path).message)
+        }
+        #expect(!asking.allows(list(most)))
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try machine.receive(list(most).message) } == .unexpectedFrame)
+    }
+
+    @Test func anAnswerThatNobodyWaitsForTraps() async {
+        await #expect(processExitsWith: .failure) {
+            var machine = ServerConnection()
+            machine.answered(1)
+        }
+    }
+
+    // MARK: The client's side
+
+    @Test func nothingIsAskedBeforeWelcomeOrAfterGoodbye() throws {
+        #expect(!ClientConnection().allows(list(1)))
+        var machine = try client()
+        #expect(machine.allows(list(1)))
+        _ = try machine.receive(.goodbye(Goodbye(.shuttingDown)))
+        #expect(!machine.allows(list(1)))
+    }
+
+    enum Step: CaseIterable {
+        /// Nothing was asked.
+        case idle
+        /// A list was, and then a file.
+        case listing
+        /// A file was, and then a list.
+        case waiting
+        /// Its content is coming.
+        case receiving
+    }
+
+    private func machine(at step: Step) throws -> ClientConnection {
+        var machine = try client()
+        switch step {
+        case .idle: break
+        case .listing:
+            machine.requested(list(1))
+            machine.requested(fetch(2))
+        case .waiting, .receiving:
+            machine.requested(fetch(1))
+            machine.requested(list(2))
+            if step == .receiving { _ = try machine.receive(.file(file(1))) }
+        }
+        return machine
+    }
+
+    private static let block = BlockDigest(index: 0, digest: Sample.xxh128)
+    private static let end = End(size: 0, digest: Sample.xxh128)
+
+    private func expected(_ message: Message, at step: Step) -> ClientConnection.Action? {
+        switch (message, step) {
+        case (.entries(let entries), .listing) where entries.id == 1: .entries(entries)
+        case (.outcome(let outcome), .listing) where outcome.id == 1: .outcome(outcome)
+        case (.outcome(let outcome), .waiting) where outcome.id == 1: .outcome(outcome)
+        case (.outcome(let outcome), .receiving) where outcome.id == 1: .outcome(outcome)
+        case (.file(let file), .waiting) where file.id == 1 && file.offset == 0: .file(file)
+        case (.block(let block), .receiving): .block(block)
+        case (.end(let end), .receiving): .fetched(end)
+        default: nil
+        }
+    }
+
+    /// Whatever answers the first request is taken; everything else ends the connection.
+    @Test(arguments: Step.allCases) func everyAnswerAtEveryStep(_ step: Step) throws {
+        let answers: [Message] = [
+            .entries(Entries(id: 1, Sample.entries)), .entries(Entries(id: 2, [])), .file(file(1)), .file(file(2)),
+            .file(file(1, offset: 4 << 20)), .block(Self.block), .end(Self.end),
+            .outcome(Outcome(id: 1, code: .completed)), .outcome(Outcome(id: 2, code: .completed)),
+        ]
+        for answer in answers {
+            var machine = try machine(at: step)
+            var action: ClientConnection.Action?
+            let code = faultCode { () throws(ProtocolFault) in action = try machine.receive(answer) }
+            #expect(action == expected(answer, at: step), "\(answer)")
+            #expect(code == (action == nil ? .unexpectedFrame : nil), "\(answer)")
+        }
+        let machine = try machine(at: step)
+        #expect(machine.isSettled == (step == .idle))
+        let data = faultCode { () throws(ProtocolFault) in try machine.receiveData() }
+        #expect(data == (step == .receiving ? nil : .unexpectedFrame))
+    }
+
+    @Test func aFileGoesOnOnlyWhereItWasAskedFor() throws {
+        let request = Request.fetch(FetchRequest(id: 1, path: "a", offset: 4 << 20, version: Sample.version))
+        for (offset, version, isTaken) in [
+            (0, Sample.version, true), (4 << 20, Sample.version, true), (8 << 20, Sample.version, false),
+            (4 << 20, FileVersion.none, false), (0, FileVersion.none, true),
+        ] as [(UInt64, FileVersion, Bool)] {
+            var machine = try client()
+            machine.requested(request)
+            var file = file(1, offset: offset)
+            file.version = version
+            let code = faultCode { () throws(ProtocolFault) in _ = try machine.receive(.file(file)) }
+            #expect(code == (isTaken ? nil : .unexpectedFrame), "\(offset)")
+        }
+    }
+
+    /// Many more than may be open at once, so that what is answered makes room.
+    @Test func answersMakeRoom() throws {
+        var machine = try client()
+        for id in 0..<5_000 as Range<UInt32> {
+            #expect(machine.allows(fetch(id)))
+            machine.requested(fetch(id))
+            if id % 2 == 0 {
+                _ = try machine.receive(.outcome(Outcome(id: id, code: .notFound)))
+            } else {
+                _ = try machine.receive(.file(file(id)))
+                _ = try machine.receive(.end(Self.end))
+            }
+        }
+        #expect(machine.isSettled)
+    }
+
+    // MARK: Messages
+
+    @Test(
+        arguments: [
+            (.fetch, [0, 0, 0, 1, 4, 1] + [UInt8](repeating: 0, count: 8) + [0, 1, 0x61]),
+            (.fetch, [0, 0, 0, 1, 0, 1] + [0, 0, 0, 0, 0, 0x40, 0, 0] + [0, 1, 0x61]),
+            (
+                .fetch,
+                [0, 0, 0, 1, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 16) + [0, 1, 0x61]
+            ),
+            (.list, [0, 0, 0, 1, 4, 0, 0]), (.remove, [0, 0, 0, 1, 2, 0, 1, 0x61]),
+            (.outcome, [0, 0, 0, 1, 0, 5, 2] + [UInt8](repeating: 0, count: 8)),
+            (.entries, [0, 0, 0, 1, 0xFF, 0xFF]),
+        ] as [(FunctionCode, [UInt8])]) func whatMakesNoSenseIsMalformed(_ function: FunctionCode, body: [UInt8])
+    {
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try Message.decode(function, body: body) } == .malformedFrame)
+    }
+
+    @Test func aFileCannotGoOnBehindItsEnd() {
+        var file = Sample.file
+        file.offset = file.size + 1
+        let body = Message.file(file).body
+        #expect(faultCode { () throws(ProtocolFault) in _ = try Message.decode(.file, body: body) } == .malformedFrame)
+    }
+
+    /// A path that is not UTF-8 is one request's fault.
+    @Test func aPathThatIsNotUTF8BecomesOneThatNoCheckLetsPass() throws {
+        var body: [UInt8] = [0, 0, 0, 1, 0, 0, 1, 0xFF]
+        body.appendCheck(from: 0)
+        let message = try Message.decode(.list, body: body)
+        guard case .list(let list) = message else { throw RelativePath.Fault(message: "no list") }
+        #expect(throws: RelativePath.Fault.self) { try RelativePath(list.path) }
+    }
+
+    @Test func anEntryKnowsItsSize() {
+        for entry in Sample.entries {
+            var bytes: [UInt8] = []
+            entry.encode(into: &bytes)
+            #expect(bytes.count == entry.encodedSize)
+        }
+    }
+
+    @Test func aFrameTakesAsManyEntriesAsItSays() throws {
+        let entry = Sample.entries[0]
+        let count = Entries.room / entry.encodedSize
+        let frame = Message.entries(Entries(id: 1, Array(repeating: entry, count: count))).frame
+        #expect(frame.count <= FrameHeader.shortSize + Limits.controlBody)
+    }
+}

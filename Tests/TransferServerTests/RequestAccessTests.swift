@@ -1,0 +1,134 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferKeys
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// What a client may see, fetch and remove.
+    @Suite struct RequestAccessTests {
+        private let directory: TemporaryDirectory
+        private let folder: AccessFolder
+        private let pair = KeyPair()
+        private let other = KeyPair()
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            _ = mkdir(directory.path("store"), 0o755)
+            folder = AccessFolder(of: directory.path("store"))
+            try folder.make()
+            try folder.admit(AuthorizedKey(other.key, name: "other"))
+        }
+
+        /// Serves with two files of `other`, one of them in the folder `mine`.
+        private func admitted(
+            _ change: (inout AccessOptions) -> Void, _ body: @escaping @Sendable (TestServer, RawClient) throws -> Void
+        ) async throws {
+            var options = AccessOptions()
+            change(&options)
+            try folder.admit(AuthorizedKey(pair.key, name: "laptop", options: options))
+            let configure = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+            }
+            try await serving(configure, in: directory) { [pair, other] server in
+                let owner = try server.securedClient(other)
+                let uploads = Frames.upload("a", [1]) + Frames.upload("mine/b", [2])
+                #expect(try owner.codes(2, to: Frames.hello + uploads) == [.committed, .committed])
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try body(server, client)
+            }
+        }
+
+        @Test func whoeverMayOnlySendSeesNothing() async throws {
+            try await admitted({ $0.rights = .writeOnly }) { (server, client) throws in
+                #expect(try client.list().outcome.code == .forbidden)
+                #expect(try client.list("a", itself: true).outcome.code == .forbidden)
+                // Also of what is not there: otherwise the answers would tell.
+                #expect(try client.list("x", itself: true).outcome.code == .forbidden)
+                #expect(try client.fetch(FetchRequest(id: 1, path: "a")).outcome?.code == .forbidden)
+                #expect(try client.remove("a").code == .forbidden)
+                #expect(try client.codes(to: Frames.upload("c", [3])) == [.committed])
+                #expect(server.tree == ["a", "c", "mine", "mine/b"])
+            }
+        }
+
+        @Test func whoeverMayOnlyReadRemovesNothing() async throws {
+            try await admitted({ $0.rights = .readOnly }) { (server, client) throws in
+                #expect(try client.list().outcome.count == 2)
+                #expect(try client.fetch(FetchRequest(id: 1, path: "a")).content == [1])
+                #expect(try client.remove("a").code == .forbidden)
+                #expect(try client.codes(to: Frames.upload("c", [3])) == [.forbidden])
+                #expect(server.tree == ["a", "mine", "mine/b"])
+            }
+        }
+
+        @Test func aClientSeesItsFolderOnly() async throws {
+            let mine = try RelativePath("mine")
+            try await admitted({ $0.folder = mine }) { (server, client) throws in
+                #expect(try client.list().entries.map(\.name) == ["b"])
+                #expect(try client.list("", itself: true).entries.map(\.name) == [""])
+                #expect(try client.fetch(FetchRequest(id: 1, path: "b")).content == [2])
+                for path in ["a", "mine", "mine/b"] {
+                    let outcome = try client.list(path, itself: true).outcome
+                    #expect(outcome.code == .notFound && !outcome.message.contains("mine/"), "\(outcome.message)")
+                }
+                for path in ["../a", "..", "../mine/b"] {
+                    #expect(try client.fetch(FetchRequest(id: 1, path: path)).outcome?.code == .invalidPath)
+                    #expect(try client.remove(path, recursive: true).code == .invalidPath)
+                }
+                #expect(try client.remove("", recursive: true).code == .invalidPath)
+                #expect(try client.remove("b").code == .completed)
+                #expect(server.tree == ["a", "mine"])
+            }
+        }
+
+        /// The folder of a client that has sent nothing yet.
+        @Test func aFolderThatIsNotThereYetIsEmpty() async throws {
+            let new = try RelativePath("new")
+            try await admitted({ $0.folder = new }) { (_, client) throws in
+                let (entries, outcome) = try client.list()
+                #expect(entries.isEmpty && outcome.code == .completed)
+            }
+        }
+
+        @Test func anAccessThatIsTakenBackEndsWithTheNextRequest() async throws {
+            try await admitted({ _ in }) { [folder, pair] (server, client) throws in
+                #expect(try client.list().outcome.code == .completed)
+                _ = try folder.expel { $0.key == pair.key }
+                #expect(try client.list().outcome.code == .authenticationFailed)
+                client.endSending()
+                try client.waitForClose()
+                #expect(server.tree.contains("a"))
+            }
+        }
+
+        /// A file that is being sent, too.
+        @Test func whatIsUnderWayEnds() async throws {
+            try await admitted({ _ in }) { [folder, pair] (server, client) throws in
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), server.directory.path("store/big")))
+                client.ask(.fetch(FetchRequest(id: 1, path: "big")))
+                while true { if case .file = try client.nextMessage() { break } }
+                _ = try folder.expel { $0.key == pair.key }
+                #expect(try client.fetched().outcome?.code == .authenticationFailed)
+            }
+        }
+
+        /// Also when somebody else removes what it has sent.
+        @Test func aQuotaIsGivenBackToWhoHadSentIt() async throws {
+            try await admitted({ $0.quota = 10 }) { [other] (server, client) throws in
+                let eight = [UInt8](repeating: 1, count: 8)
+                #expect(try client.codes(to: Frames.upload("c", eight)) == [.committed])
+                #expect(try client.codes(to: Frames.upload("d", eight)) == [.quotaExceeded])
+                let owner = try server.securedClient(other)
+                owner.send(Frames.hello)
+                #expect(try owner.remove("c").code == .completed)
+                #expect(try client.codes(to: Frames.upload("d", eight)) == [.committed])
+            }
+        }
+    }
+}

@@ -1,0 +1,422 @@
+import Glibc
+import Testing
+import TransferCatalog
+import TransferCodec
+import TransferProtocol
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// The other direction: what is stored is listed, sent and removed, and nothing else is.
+    @Suite struct RequestsTests {
+        private static let long = SplitMix64.bytes(seed: 3, 2 * Limits.blockSize + 12_345)
+
+        private func digest(_ content: [UInt8], _ function: DigestFunction = .xxh128) -> Digest {
+            Frames.digest(content, function)
+        }
+
+        /// A client that has stored some files.
+        private func client(_ server: TestServer, _ files: [(String, [UInt8])]) throws -> RawClient {
+            let client = try server.greetedClient()
+            for (path, content) in files {
+                let frames =
+                    Frames.begin(path, size: UInt64(content.count)) + Frames.stored(content) + Frames.end(content)
+                guard try client.codes(to: frames) == [.committed] else {
+                    throw RawClient.Failure(description: "\(path) was not stored")
+                }
+            }
+            return client
+        }
+
+        @Test func theServerSaysThatItAnswersRequests() async throws {
+            try await serving { server in
+                let client = try server.client()
+                client.send(Frames.hello)
+                guard case .welcome(let welcome) = try client.nextMessage() else {
+                    throw RawClient.Failure(description: "no welcome")
+                }
+                #expect(welcome.features == .files)
+            }
+        }
+
+        // MARK: Listing
+
+        @Test func aFolderIsListed() async throws {
+            try await serving { server in
+                let client = try client(server, [("a", [1]), ("d/b", [1, 2]), ("d/e/c", []), ("é\n😀", [3])])
+                let (entries, outcome) = try client.list()
+                #expect(outcome.code == .completed && outcome.count == 3)
+                #expect(Set(entries.map(\.name)) == ["a", "d", "é\n😀"])
+                let names = try client.list("d").entries.map(\.name)
+                #expect(Set(names) == ["b", "e"])
+                let file = try #require(entries.first { $0.name == "a" })
+                #expect(file.form == .file && file.size == 1 && file.digest == nil && file.version != .none)
+                let folder = try #require(entries.first { $0.name == "d" })
+                #expect(folder.form == .directory && folder.size == 0 && folder.version == .none)
+                #expect(try client.list("d/e/c").outcome.code == .wrongForm)
+                #expect(try client.list("x").outcome.code == .notFound)
+                #expect(try client.list("a/x").outcome.code == .notFound)
+            }
+        }
+
+        @Test func detailsAreThoseOfTheCatalogAsLongAsTheFileIsTheSame() async throws {
+            try await serving { server in
+                let client = try client(server, [("a", [1, 2, 3]), ("b", [4])])
+                #expect(TestServer.write([9], server.directory.path("store/b")))
+                let entries = try client.list(details: true).entries
+                let a = try #require(entries.first { $0.name == "a" })
+                #expect(a.digest == digest([1, 2, 3]) && a.stored != nil)
+                let b = try #require(entries.first { $0.name == "b" })
+                #expect(b.digest == nil && b.stored == nil)
+                let itself = try client.list("a", itself: true, details: true)
+                #expect(itself.entries == [a] && itself.outcome.count == 1)
+            }
+        }
+
+        /// Links, devices and what has a name that is none are not there; nor is the server's own folder.
+        @Test func whatIsNoFileIsNotThere() async throws {
+            try await serving { server in
+                let client = try client(server, [("d/a", [1])])
+                let store = server.directory.path("store")
+                #expect(symlink("/etc/passwd", store + "/link") == 0)
+                #expect(symlink(store + "/d", store + "/out") == 0)
+                #expect(mkfifo(store + "/pipe", 0o644) == 0)
+                #expect(withBytes([UInt8](store.utf8) + [0x2F, 0xFF, 0]) { open($0, O_CREAT | O_WRONLY, 0o644) } >= 0)
+                #expect(try client.list().entries.map(\.name) == ["d"])
+                for path in ["link", "pipe", "nothing"] {
+                    #expect(try client.list(path, itself: true).outcome.code == .notFound, "\(path)")
+                    #expect(try client.fetch(FetchRequest(id: 1, path: path)).outcome?.code == .notFound, "\(path)")
+                }
+                for path in [".transfer", ".Transfer/lock", "../store", "d/../.transfer/lock", "/etc/passwd", "a//b"] {
+                    #expect(try client.list(path, itself: true).outcome.code == .invalidPath, "\(path)")
+                    #expect(try client.fetch(FetchRequest(id: 1, path: path)).outcome?.code == .invalidPath, "\(path)")
+                    #expect(try client.remove(path, recursive: true).code == .invalidPath, "\(path)")
+                }
+                #expect(try client.fetch(FetchRequest(id: 1, path: "out/a")).outcome?.code == .invalidPath)
+                #expect(try client.list("out").outcome.code == .invalidPath)
+            }
+        }
+
+        private func withBytes(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Int32) -> Int32 {
+            bytes.map { CChar(bitPattern: $0) }.withUnsafeBufferPointer { $0.baseAddress.map(body) ?? -1 }
+        }
+
+        /// Many entries come in many frames, and no more are made than the client takes.
+        @Test func aLongListIsStreamed() async throws {
+            try await serving { server in
+                let folder = server.directory.path("store/many")
+                #expect(mkdir(folder, 0o755) == 0)
+                for number in 0..<20_000 {
+                    close(open("\(folder)/file-with-a-name-\(number)", O_CREAT | O_WRONLY, 0o644))
+                }
+                let client = try server.greetedClient()
+                client.ask(.list(ListRequest(id: 1, path: "many")))
+                client.ask(.list(ListRequest(id: 2, path: "")))
+                let (entries, outcome) = try client.listed()
+                #expect(outcome.id == 1 && outcome.count == 20_000)
+                #expect(Set(entries.map(\.name)).count == 20_000)
+                #expect(try client.listed().outcome.id == 2)
+            }
+        }
+
+        // MARK: Fetching
+
+        @Test(arguments: DigestFunction.allCases) func contentComesVerified(_ function: DigestFunction) async throws {
+            let files: [(String, [UInt8])] = [
+                ("empty", []), ("one", [1]), ("block", Array(Self.long.prefix(Limits.blockSize))), ("long", Self.long),
+            ]
+            try await serving { server in
+                let client = try client(server, files)
+                for (path, content) in files {
+                    let fetched = try client.fetch(FetchRequest(id: 7, path: path, digest: function))
+                    #expect(fetched.content == content)
+                    #expect(fetched.end == End(size: UInt64(content.count), digest: digest(content, function)))
+                    #expect(fetched.file?.size == UInt64(content.count) && fetched.file?.offset == 0)
+                    let whole = content.count > Limits.blockSize ? content.count / Limits.blockSize : 0
+                    #expect(fetched.blocks.map(\.index) == (0..<UInt64(whole)).map { $0 })
+                    for block in fetched.blocks {
+                        let start = Int(block.index) * Limits.blockSize
+                        #expect(block.digest == digest(Array(content[start..<start + Limits.blockSize]), function))
+                    }
+                }
+                #expect(try client.fetch(FetchRequest(id: 7, path: "")).outcome?.code == .wrongForm)
+            }
+        }
+
+        @Test func aFolderIsNoFile() async throws {
+            try await serving { server in
+                let client = try client(server, [("d/a", [1])])
+                #expect(try client.fetch(FetchRequest(id: 7, path: "d")).outcome?.code == .wrongForm)
+            }
+        }
+
+        @Test func manyAreAnsweredInTheirOrder() async throws {
+            let files = (0..<300).map { ("f\($0)", SplitMix64.bytes(seed: UInt64($0), $0 * 7)) }
+            try await serving { server in
+                let client = try client(server, files)
+                client.send(
+                    files.indices.flatMap { index in
+                        Frames.encoded(.fetch(FetchRequest(id: UInt32(index), path: files[index].0)))
+                    })
+                for (index, file) in files.enumerated() {
+                    let fetched = try client.fetched()
+                    #expect(fetched.file?.id == UInt32(index) && fetched.content == file.1)
+                }
+            }
+        }
+
+        @Test(arguments: [true, false]) func aFileGoesOnAtABlock(isInCatalog: Bool) async throws {
+            try await serving { server in
+                let client = try client(server, [("long", Self.long)])
+                // A touched file is one that the catalog doesn't vouch for.
+                if !isInCatalog { #expect(utimes(server.directory.path("store/long"), nil) == 0) }
+                let version = try #require(try client.list("long", itself: true).entries.first?.version)
+                for blocks in 0...2 {
+                    let offset = UInt64(blocks * Limits.blockSize)
+                    let fetched = try client.fetch(
+                        FetchRequest(id: 1, path: "long", offset: offset, version: version))
+                    #expect(fetched.file?.offset == offset)
+                    #expect(fetched.content == Array(Self.long.dropFirst(blocks * Limits.blockSize)))
+                    #expect(fetched.end == End(size: UInt64(Self.long.count), digest: digest(Self.long)))
+                    #expect(fetched.blocks.map(\.index) == (UInt64(blocks)..<2).map { $0 })
+                }
+            }
+        }
+
+        @Test func anotherVersionComesFromItsBeginning() async throws {
+            try await serving { server in
+                let client = try client(server, [("long", Self.long)])
+                let version = FileVersion(high: 1, low: 2)
+                let offset = UInt64(Limits.blockSize)
+                let fetched = try client.fetch(FetchRequest(id: 1, path: "long", offset: offset, version: version))
+                #expect(fetched.file?.offset == 0 && fetched.content == Self.long)
+                let part = try client.fetch(
+                    FetchRequest(id: 1, path: "long", offset: offset, version: version, length: offset))
+                #expect(part.outcome?.code == .fileChanged && part.content.isEmpty)
+            }
+        }
+
+        @Test func partsComeByThemselves() async throws {
+            try await serving { server in
+                let client = try client(server, [("long", Self.long)])
+                let version = try #require(try client.list("long", itself: true).entries.first?.version)
+                let block = Limits.blockSize
+                for (offset, length) in [(0, 1), (1, 1), (1, 2), (2, 1), (0, 9)] {
+                    let content = Array(Self.long.dropFirst(offset * block).prefix(length * block))
+                    let fetched = try client.fetch(
+                        FetchRequest(
+                            id: 1, path: "long", offset: UInt64(offset * block), version: version,
+                            length: UInt64(length * block)))
+                    #expect(fetched.content == content)
+                    #expect(fetched.end == End(size: UInt64(content.count), digest: digest(content)))
+                }
+            }
+        }
+
+        /// What was sent of a file before somebody wrote to it must not be taken for half of what it is now.
+        @Test func aFileThatChangesMeanwhileIsNotMixed() async throws {
+            try await serving { server in
+                let size = 32 << 20
+                let client = try server.greetedClient()
+                let path = server.directory.path("store/big")
+                #expect(TestServer.write([UInt8](repeating: 1, count: size), path))
+                client.ask(.fetch(FetchRequest(id: 1, path: "big")))
+                guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
+                // The server has not sent all of it: nobody reads.
+                let file = open(path, O_WRONLY)
+                #expect(pwrite(file, [2], 1, off_t(size - 1)) == 1)
+                close(file)
+                let fetched = try client.fetched()
+                #expect(fetched.end == nil && fetched.outcome?.code == .fileChanged)
+                #expect(try client.fetch(FetchRequest(id: 2, path: "big")).end != nil)
+            }
+        }
+
+        @Test func aFileThatIsCutMeanwhileIsNotMixed() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let path = server.directory.path("store/big")
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), path))
+                client.ask(.fetch(FetchRequest(id: 1, path: "big")))
+                guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
+                #expect(truncate(path, 1) == 0)
+                #expect(try client.fetched().outcome?.code == .fileChanged)
+            }
+        }
+
+        /// A disk that has lost content is no source of it.
+        @Test func contentThatIsNoLongerWhatWasStoredIsNotSentAsSuch() async throws {
+            try await serving { server in
+                let client = try client(server, [("long", Self.long)])
+                let path = server.directory.path("store/long")
+                var before = stat()
+                #expect(stat(path, &before) == 0)
+                // The same times, as if nobody had written. The time of change tells all the same, so the catalog is made
+                // to say what it would of a disk that decays.
+                let known = server.server.context.known
+                known.settleIfNeeded()
+                let file = open(path, O_WRONLY)
+                #expect(pwrite(file, [Self.long[0] ^ 1], 1, 0) == 1)
+                #expect(futimens(file, [before.st_atim, before.st_mtim]) == 0)
+                close(file)
+                let relative = try RelativePath("long")
+                var entry = try #require(known.entries(at: ["long"]).first?.first)
+                entry.identity = server.server.context.store.identity(at: relative)
+                known.record([entry])
+                let fetched = try client.fetch(FetchRequest(id: 1, path: "long"))
+                #expect(fetched.end == nil && fetched.outcome?.code == .storageFailed)
+            }
+        }
+
+        @Test func whatIsCancelledEnds() async throws {
+            try await serving { server in
+                let client = try client(server, [("a", [1])])
+                let path = server.directory.path("store/big")
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), path))
+                client.ask(.fetch(FetchRequest(id: 1, path: "big")))
+                client.ask(.fetch(FetchRequest(id: 2, path: "a")))
+                client.ask(.fetch(FetchRequest(id: 3, path: "a")))
+                guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
+                client.send(.cancel(1), .cancel(2), .cancel(99))
+                let first = try client.fetched()
+                #expect(first.outcome?.code == .aborted && first.content.count < 32 << 20)
+                #expect(try client.fetched().outcome?.code == .aborted)
+                #expect(try client.fetched().content == [1])
+            }
+        }
+
+        /// Whoever doesn't read holds nobody up, and uploads go on beside requests.
+        @Test func uploadsGoOnBesideRequests() async throws {
+            try await serving { server in
+                let client = try client(server, [("a", [1])])
+                client.ask(.list(ListRequest(id: 1, path: "")))
+                #expect(client.isStalled(milliseconds: 0) == false)
+                client.send(Frames.upload("b", [2]))
+                var isStored = false
+                var isListed = false
+                while !isStored || !isListed {
+                    switch try client.answer() {
+                    case .result(let result): isStored = result.code == .committed
+                    case .outcome: isListed = true
+                    case .entries: break
+                    case let message: throw RawClient.Failure(description: "\(message)")
+                    }
+                }
+            }
+        }
+
+        // MARK: Removing
+
+        @Test func aRemovedFileIsGone() async throws {
+            try await serving { server in
+                let client = try client(server, [("d/a", [1, 2]), ("d/b", [3])])
+                let gone = try client.remove("d/a")
+                #expect(gone.code == .completed && gone.isDurable && gone.count == 1)
+                #expect(server.tree == ["d", "d/b"])
+                #expect(try client.remove("d/a").code == .notFound)
+                #expect(try client.remove("d").code == .wrongForm)
+                #expect(try client.remove("").code == .invalidPath)
+                let all = try client.remove("d", recursive: true)
+                #expect(all.code == .completed && all.count == 1)
+                #expect(server.tree == [])
+            }
+        }
+
+        /// Also the same upload is stored again, and the catalog has no claim to what is gone.
+        @Test func whatIsRemovedIsNotAcknowledgedAnyMore() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let begin = Begin(id: .random(), path: "a", size: 3)
+                let upload = Frames.encoded(.begin(begin)) + Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])
+                #expect(try client.codes(to: upload) == [.committed])
+                #expect(try client.remove("a").code == .completed)
+                #expect(server.server.context.known.entries(at: ["a"]) == [[]])
+                #expect(try client.codes(to: upload) == [.committed])
+                #expect(server.content("a") == [1, 2, 3])
+            }
+        }
+
+        @Test func aTreeIsRemovedWithItsLinks() async throws {
+            let files = (0..<700).map { ("t/\($0 % 7)/\($0 % 3)/f\($0)", [UInt8($0 % 251)]) }
+            try await serving { server in
+                let client = try client(server, files + [("keep", [1])])
+                let store = server.directory.path("store")
+                #expect(symlink(store + "/keep", store + "/t/link") == 0)
+                #expect(symlink("/", store + "/t/1/root") == 0)
+                let outcome = try client.remove("t", recursive: true)
+                #expect(outcome.code == .completed && outcome.count == 700)
+                #expect(server.tree == ["keep"])
+                // A directory that was made durable before is made anew.
+                #expect(try client.codes(to: Frames.upload("t/1/x", [1])) == [.committed])
+            }
+        }
+
+        @Test func manyRemovalsAreAnswered() async throws {
+            let files = (0..<500).map { ("d\($0 % 100)/f\($0)", [UInt8(1)]) }
+            try await serving { server in
+                let client = try client(server, files)
+                for (index, file) in files.enumerated() {
+                    client.ask(.remove(RemoveRequest(id: UInt32(index), path: file.0)))
+                }
+                client.ask(.list(ListRequest(id: 9999, path: "d1")))
+                for index in files.indices {
+                    let outcome = try client.outcome()
+                    #expect(outcome.id == UInt32(index) && outcome.code == .completed)
+                }
+                #expect(try client.listed().entries.isEmpty)
+            }
+        }
+
+        @Test func theServersQuotaIsGivenBack() async throws {
+            try await serving {
+                $0.space.quota = 10
+            } _: { server in
+                let client = try client(server, [("a", [UInt8](repeating: 1, count: 8))])
+                #expect(try client.codes(to: Frames.upload("b", [1, 2, 3])) == [.quotaExceeded])
+                #expect(try client.remove("a").code == .completed)
+                #expect(try client.codes(to: Frames.upload("b", [1, 2, 3])) == [.committed])
+            }
+        }
+
+        // MARK: Bounds
+
+        @Test func aRequestTooManyEndsTheConnection() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                // Nobody reads, so nothing is answered after a while; but all of it may be asked.
+                let path = String(repeating: "p/", count: 2000) + "p"
+                client.send(
+                    (0..<64).flatMap { Frames.encoded(.list(ListRequest(id: $0, path: path))) })
+                var codes: Set<ResultCode> = []
+                while case .message(let message) = try client.next() {
+                    if case .outcome(let outcome) = message { codes.insert(outcome.code) }
+                    if case .result(let result) = message {
+                        codes.insert(result.code)
+                        client.endSending()
+                    }
+                }
+                #expect(codes.isSubset(of: [.invalidPath, .unexpectedFrame]))
+            }
+        }
+
+        @Test func aStoppingServerBeginsNothing() async throws {
+            try await serving {
+                $0.drain = .seconds(60)
+            } _: { server in
+                let client = try client(server, [("a", [1])])
+                let path = server.directory.path("store/big")
+                #expect(TestServer.write([UInt8](repeating: 1, count: 32 << 20), path))
+                client.ask(.fetch(FetchRequest(id: 1, path: "big")))
+                client.ask(.fetch(FetchRequest(id: 2, path: "a")))
+                guard case .file = try client.nextMessage() else { throw RawClient.Failure(description: "no file") }
+                server.beginShutDown()
+                server.waitUntilClosed()
+                #expect(try client.fetched().end != nil)
+                #expect(try client.fetched().outcome?.code == .shuttingDown)
+                #expect(try client.goodbye().code == .shuttingDown)
+            }
+        }
+    }
+}
