@@ -34,7 +34,9 @@ import TransferTestSupport
         let text = try String(decoding: readFile("\(Self.folder)/TUTORIAL.md"), as: UTF8.self)
         var script = try #require(text.split(separator: "```bash\n").dropFirst().first?.split(separator: "\n```").first)
             .description
-        for (place, name) in [("/var/backups", "backups"), ("/var/tmp/failed", "failed"), ("/var/log/push.jsonl", "log")] {
+        for (place, name) in [
+            ("/var/backups", "backups"), ("/var/tmp/failed", "failed"), ("/var/log/push.jsonl", "log"),
+        ] {
             #expect(script.contains(place))
             script = script.split(separator: place, omittingEmptySubsequences: false).joined(separator: home.path(name))
         }
