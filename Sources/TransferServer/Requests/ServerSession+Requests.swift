@@ -70,6 +70,7 @@ extension ServerSession {
     /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
     private func queue(_ chunk: FrameChunk) {
         guard chunk.count > 0, !isOver else { return }
+        progress.answered(chunk.count)
         outbound.append(chunk)
         Task(executorPreference: loop) { await self.flush() }
     }

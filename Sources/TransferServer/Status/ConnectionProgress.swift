@@ -28,6 +28,9 @@ final class ConnectionProgress: Sendable {
         var stored = 0
         /// Bytes of content.
         var received: UInt64 = 0
+        /// Bytes of answers to requests.
+        var sent: UInt64 = 0
+        /// Of both.
         var rate: RateEstimate
         var current: Current?
     }
@@ -53,6 +56,15 @@ final class ConnectionProgress: Sendable {
         state.withLock { state in
             state.isEstablished = true
             state.client = client
+        }
+    }
+
+    /// Answers to requests are on their way.
+    func answered(_ bytes: Int) {
+        let (bytes, now) = (UInt64(clamping: bytes), monotonicNanoseconds())
+        state.withLock { state in
+            state.sent = state.sent.addingClamped(bytes)
+            state.rate.add(bytes, at: now)
         }
     }
 

@@ -47,7 +47,8 @@ extension ServerStatus.Connection {
     fileprivate init(_ progress: ConnectionProgress, _ state: ConnectionProgress.State, at now: Int64) {
         self.init(
             number: progress.number, peer: progress.peer, client: state.client, isEstablished: state.isEstablished,
-            since: progress.since, stored: state.stored, received: state.received, rate: state.rate.rate(at: now))
+            since: progress.since, stored: state.stored, received: state.received, sent: state.sent,
+            rate: state.rate.rate(at: now))
     }
 }
 

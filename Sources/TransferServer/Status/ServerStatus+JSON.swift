@@ -74,7 +74,7 @@ extension ServerStatus.Connection {
             "number": .integer(number), "peer": .string(peer), "client": client.map { .string($0) } ?? .null,
             "state": isEstablished ? "open" : "handshake",
             "since": .string(UTCTime(clamping: since / 1_000_000_000).description), "stored": .integer(stored),
-            "received": .integer(received), "rate": ServerStatus.rate(rate),
+            "received": .integer(received), "sent": .integer(sent), "rate": ServerStatus.rate(rate),
         ]
     }
 }

@@ -16,7 +16,8 @@ struct ServerStatus: Sendable {
         let since: Int64
         let stored: Int
         let received: UInt64
-        /// Bytes a second.
+        let sent: UInt64
+        /// Bytes a second, of both.
         let rate: Double
     }
 

@@ -13,7 +13,7 @@ import TransferTestSupport
             connections: (0..<connections).map {
                 .init(
                     number: $0, peer: "peer-\($0)", client: nil, isEstablished: $0 % 2 == 0, since: 0, stored: 0,
-                    received: 0, rate: Double($0))
+                    received: 0, sent: 0, rate: Double($0))
             },
             uploads: (0..<uploads).map {
                 .init(path: "\(path)\($0)", client: "c", size: 100, received: 40, rate: 10, seconds: Double($0))
@@ -97,6 +97,18 @@ extension ServerTests {
                 for client in clients { client.endSending() }
                 for client in clients { try? client.waitForClose() }
                 try server.waitUntil("nobody works on it") { context.status().uploads.isEmpty }
+            }
+        }
+
+        @Test func whatIsFetched() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let content = Array(Self.content[..<100_000])
+                client.send(Frames.begin("a", size: 100_000) + Frames.stored(content) + Frames.end(content))
+                #expect(try client.result().code == .committed)
+                _ = try client.fetch(FetchRequest(id: 1, path: "a"))
+                let connection = try #require(server.server.context.status().connections.first)
+                #expect((100_000...101_000).contains(connection.sent) && connection.received == 100_000)
             }
         }
 

@@ -15,7 +15,7 @@ struct StatusReport {
     var text: String {
         let tables = [
             table("uploads", ["received", "size", "rate", "time", "from", "path"], upload),
-            table("connections", ["address", "client", "since", "stored", "received", "rate"], connection),
+            table("connections", ["address", "client", "since", "stored", "received", "sent", "rate"], connection),
         ]
         return ([Self.lines(summary)] + tables.filter { !$0.isEmpty }).joined(separator: "\n")
     }
@@ -100,7 +100,8 @@ extension StatusReport {
         let isOpen = connection.text("state") == "open"
         return [
             connection.shown("peer"), isOpen ? connection.shown("client") : "(handshake)", connection.time("since"),
-            "\(connection.number("stored"))", ByteFormat.size(connection.number("received")), connection.rate("rate"),
+            "\(connection.number("stored"))", ByteFormat.size(connection.number("received")),
+            ByteFormat.size(connection.number("sent")), connection.rate("rate"),
         ]
     }
 
