@@ -27,12 +27,6 @@ actor ServerSession {
     /// Batches that wait for the pool beside the one that it works on and the one being filled.
     private static let queueLimit = 2
 
-    /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
-    private static let outboundLimit = 256 << 10
-
-    /// The same, while as much waits for all clients together as may.
-    private static let crowdedLimit = 1
-
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -57,7 +51,7 @@ actor ServerSession {
     private var timer: EventLoop.Timer?
     var outbound = Outbound()
     /// Of its bytes, those that `ServerContext.unsent` counts.
-    private var counted = 0
+    var counted = 0
     private var replies: [UInt8] = []
     private var filling: LaneBatch?
     private var carry: [UInt8] = []
@@ -407,52 +401,6 @@ extension ServerSession {
         isWorking = false
         endIfDrained()
         wake.fire()
-    }
-}
-
-// MARK: Writing
-
-extension ServerSession {
-    func send(_ message: Message) {
-        var frame: [UInt8] = []
-        message.encode(into: &frame)
-        send(frame)
-    }
-
-    func send(_ frames: [UInt8]) {
-        guard !frames.isEmpty, !isOver, mayTalk else { return }
-        outbound.append(frames)
-        flush()
-    }
-
-    private var outboundLimit: Int { context.isCrowded ? Self.crowdedLimit : Self.outboundLimit }
-
-    /// Tells how much waits here.
-    private func countUnsent() {
-        let count = isOver ? 0 : outbound.count
-        context.unsent.wrappingAdd(count - counted, ordering: .relaxed)
-        counted = count
-    }
-
-    func flush() {
-        guard !isOver, !outbound.isEmpty, let socket else { return }
-        defer { countUnsent() }
-        do throws(StreamError) {
-            try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
-            liveness.sent(now: .now)
-            roomForAnswers.fire()
-        } catch {
-            end(.lost(error.reason))
-            close()
-        }
-    }
-
-    private func writeLoop() async {
-        while !isOver {
-            await socket?.writable.wait()
-            flush()
-            if outbound.count < outboundLimit { wake.fire() }
-        }
     }
 }
 

@@ -29,7 +29,7 @@ extension LogEvent {
 
     static func removed(_ path: String, _ files: UInt64, peer: String) -> LogEvent {
         LogEvent(
-            .info, "removed", "removed \(path.escapedForDisplay), \(files) files",
+            .info, "removed", "removed \(path.escapedForDisplay), \(files) file\(files == 1 ? "" : "s")",
             [("path", .string(path)), ("count", .unsigned(files)), ("peer", .string(peer))])
     }
 

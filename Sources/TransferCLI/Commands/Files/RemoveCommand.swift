@@ -41,9 +41,12 @@ struct RemoveCommand {
         if isJSON {
             printer.print(report.json.text)
         } else if !report.result.isSuccess {
-            StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
+            let advice = report.result == .wrongForm && !isRecursive ? " Say --recursive to remove that." : ""
+            let reason = report.message.escapedForDisplay + advice
+            StandardStream.error.write("\(report.result)  \(path): \(reason)\n")
         } else if !isQuiet {
-            printer.print("removed  \(path)" + (isRecursive ? "  \(report.files) files" : ""))
+            let count = "  \(report.files) file\(report.files == 1 ? "" : "s")"
+            printer.print("removed  \(path)" + (isRecursive ? count : ""))
         }
     }
 }
