@@ -5,7 +5,7 @@ private import TransferKeys
 /// `transfer trust`: the list of servers whose keys are known.
 struct TrustCommand {
     private enum Action {
-        case list
+        case list(isJSON: Bool)
         case add(KnownServers.Entry)
         case remove(address: String)
     }
@@ -23,7 +23,7 @@ struct TrustCommand {
             switch arguments.command.name {
             case Commands.trustAdd.name: .add(try Self.entry(arguments))
             case Commands.trustRemove.name: .remove(address: try Self.address(arguments, of: 1))
-            default: .list
+            default: .list(isJSON: arguments.isSet("json"))
             }
     }
 
@@ -52,7 +52,7 @@ struct TrustCommand {
     func run() -> ExitCode {
         do throws(KnownServers.Fault) {
             switch action {
-            case .list: try list()
+            case .list(let isJSON): try list(isJSON: isJSON)
             case .add(let entry): try add(entry)
             case .remove(let address): return try remove(address)
             }
@@ -63,9 +63,11 @@ struct TrustCommand {
         }
     }
 
-    private func list() throws(KnownServers.Fault) {
+    private func list(isJSON: Bool) throws(KnownServers.Fault) {
         let lines = try known.entries().map { entry in
-            "\(entry.address.escapedForDisplay) \(entry.fingerprint)\(entry.isOwn ? " (this user's own)" : "")\n"
+            isJSON
+                ? "\(entry.json.text)\n"
+                : "\(entry.address.escapedForDisplay) \(entry.fingerprint)\(entry.isOwn ? " (this user's own)" : "")\n"
         }
         StandardStream.output.write(lines.joined())
     }
@@ -81,5 +83,15 @@ struct TrustCommand {
         guard try !known.remove(address) else { return .success }
         StandardStream.error.write("transfer: '\(address.escapedForDisplay)' was not known.\n")
         return .uploadsFailed
+    }
+}
+
+extension KnownServers.Entry {
+    /// The object of `--json`; every key is always there.
+    fileprivate var json: JSONLine {
+        [
+            "schema": .string(JSONSchema.trust), "address": .string(address),
+            "fingerprint": .string(fingerprint.description), "own": .bool(isOwn),
+        ]
     }
 }

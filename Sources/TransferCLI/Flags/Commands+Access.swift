@@ -14,10 +14,12 @@ extension Commands {
         ],
         outcomes: accessOutcomes, operandValue: .oneOf(["show", "new"]))
 
+    private static let accessJSON = Flag(name: "json", help: "Print one JSON object a line for every entry.")
+
     static let accessList = Command(
         name: "access list", summary: "List who may push to a server's directory by a key.",
         description: ["Prints name, fingerprint and bounds of every key, and which lines cannot be read."],
-        flags: [accessDir, .help],
+        flags: [accessDir, accessJSON, .help],
         examples: [.init(caption: "List the keys of a server", line: "transfer access list --dir /srv/in")],
         outcomes: [
             .init(.success, "all lines were read"), .init(.uploadsFailed, "a line or the whole file admits nobody"),
@@ -94,7 +96,7 @@ extension Commands {
     static let tokenList = Command(
         name: "access token list", summary: "List tokens and pairing codes.",
         description: ["Prints id, name and bounds of each; nobody can print its secret."],
-        flags: [accessDir, .help],
+        flags: [accessDir, accessJSON, .help],
         examples: [.init(caption: "List the tokens of a server", line: "transfer access token list --dir /srv/in")],
         outcomes: [
             .init(.success, "all lines were read"), .init(.uploadsFailed, "a line or the whole file admits nobody"),

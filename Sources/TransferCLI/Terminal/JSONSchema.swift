@@ -10,5 +10,7 @@ enum JSONSchema {
     static let download = "transfer.download/1"
     static let removal = "transfer.removal/1"
     static let remote = "transfer.remote/1"
+    static let access = "transfer.access/1"
+    static let trust = "transfer.trust/1"
     static let setting = "transfer.setting/1"
 }

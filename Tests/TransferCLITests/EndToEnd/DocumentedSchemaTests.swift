@@ -131,6 +131,25 @@ import TransferTestSupport
         }
     }
 
+    @Test func accessAndTrust() throws {
+        let home = try TemporaryDirectory()
+        try makeDirectory(home.path("in"))
+        let surroundings = Surroundings(environment: ["XDG_CONFIG_HOME": home.path("config")])
+        func run(_ words: String...) throws -> Finished { try Finished(words, surroundings) }
+        let line = try run("key").output.split(separator: "\n").first.map(String.init) ?? ""
+        let bounds = ["--folder", "a/b", "--quota", "1G", "--read-only", "--expires", "30d"]
+        let added = try Finished(["access", "add", "--dir", home.path("in"), line] + bounds, surroundings)
+        #expect(added.end == .exited(0), "\(added.errors)")
+        _ = try run("access", "token", "create", "--dir", home.path("in"), "--name", "camera")
+        let keys = try run("access", "list", "--dir", home.path("in"), "--json")
+        try expect(keys.lines, are: "access", count: 1)
+        #expect(keys.output.contains(#""folder":"a/b","quota":1073741824,"maxUpload":null,"rights":"read-only""#))
+        try expect(
+            try run("access", "token", "list", "--dir", home.path("in"), "--json").lines, are: "access", count: 1)
+        _ = try run("trust", "add", "nas.local", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")
+        try expect(try run("trust", "list", "--json").lines, are: "trust", count: 1)
+    }
+
     /// A schema that accepts everything would prove nothing.
     @Test(arguments: [
         #"{"schema":"transfer.plan/2","source":"a","destination":"a","size":1}"#,

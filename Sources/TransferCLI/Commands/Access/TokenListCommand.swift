@@ -3,22 +3,31 @@ private import TransferAccess
 /// `transfer access token list`: prints tokens and pairing codes, without their secrets.
 struct TokenListCommand {
     private let folder: AccessFolder
+    private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         folder = try arguments.accessFolder
+        isJSON = arguments.isSet("json")
     }
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             let list = try folder.list(AccessFolder.tokensName, of: AccessToken.self)
             let now = UTCTime.now
-            AccessOutput.table(
-                list.entries.map {
-                    [
-                        $0.id, $0.kind == .pairing ? "pairing code" : "token", $0.name,
-                        AccessOutput.bounds($0.options, at: now),
-                    ]
-                })
+            if isJSON {
+                AccessOutput.print(
+                    list.entries.map {
+                        AccessOutput.json($0.kind == .pairing ? "pairing" : "token", $0.id, $0.name, $0.options)
+                    })
+            } else {
+                AccessOutput.table(
+                    list.entries.map {
+                        [
+                            $0.id, $0.kind == .pairing ? "pairing code" : "token", $0.name,
+                            AccessOutput.bounds($0.options, at: now),
+                        ]
+                    })
+            }
             return AccessOutput.report(list, AccessFolder.tokensName)
         }
     }
