@@ -10,7 +10,9 @@ extension Commands {
     static let trustList = Command(
         name: "trust list", summary: "List the servers whose keys are known.",
         description: [about, "Prints an address and a fingerprint a line."],
-        flags: [Flag(name: "json", help: "Print one JSON object a line for every server."), .help],
+        flags: [
+            Flag(name: "json", help: "Print one JSON object a line for every server.", reach: .nowhere), .help,
+        ],
         examples: [.init(caption: "List them", line: "transfer trust list")], outcomes: outcomes)
 
     static let trustAdd = Command(
