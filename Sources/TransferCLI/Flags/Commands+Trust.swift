@@ -11,7 +11,7 @@ extension Commands {
         name: "trust list", summary: "List the servers whose keys are known.",
         description: [about, "Prints an address and a fingerprint a line."],
         flags: [
-            Flag(name: "json", help: "Print one JSON object a line for every server.", reach: .nowhere), .help,
+            Flag(name: "json", help: "Print one JSON object a line for every server.", reach: .environment), .help,
         ],
         examples: [.init(caption: "List them", line: "transfer trust list")], outcomes: outcomes)
 
