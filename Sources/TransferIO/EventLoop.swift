@@ -101,10 +101,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         fileprivate let id: UInt64
     }
 
-    /// Suspends the calling task, which must be isolated to this loop.
-    package func sleep(nanoseconds: Int64) async {
+    /// Suspends the calling task, which must be isolated to this loop, until a moment in nanoseconds of the monotonic clock;
+    /// to the next turn of the loop when that has passed.
+    package func wait(until moment: Int64) async {
         await withCheckedContinuation { continuation in
-            _ = schedule(at: monotonicDeadline(after: nanoseconds)) { continuation.resume() }
+            _ = schedule(at: moment) { continuation.resume() }
         }
     }
 

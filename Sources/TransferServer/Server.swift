@@ -197,11 +197,11 @@ extension Server {
                 case .wouldBlock: await listener.acceptable.wait()
                 case .exhausted(let error):
                     context.log.write([.acceptFailed(error)])
-                    await loop.sleep(nanoseconds: backoff.next(using: &generator).nanoseconds)
+                    await loop.wait(until: (.now + backoff.next(using: &generator)).nanoseconds)
                 }
             } catch {
                 context.log.write([.acceptFailed(error)])
-                await loop.sleep(nanoseconds: backoff.next(using: &generator).nanoseconds)
+                await loop.wait(until: (.now + backoff.next(using: &generator)).nanoseconds)
             }
         }
         return nil

@@ -29,7 +29,7 @@ extension ServerSession {
     /// Not at once, so that nobody can try much.
     private func refuse(_ refusal: Refusal, since began: MonotonicTime) async {
         let end = began + refusal.delay
-        while ending == nil, MonotonicTime.now < end { await loop.sleep(nanoseconds: (end - .now).nanoseconds) }
+        if ending == nil { await loop.wait(until: end.nanoseconds) }
         self.end(.refused(refusal))
     }
 

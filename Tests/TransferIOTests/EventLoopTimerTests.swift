@@ -85,15 +85,13 @@ import TransferSystem
         }
     }
 
-    /// The loop's own `sleep` is what is tested here and below; nothing else waits by it.
-    @Test func sleepLastsItsTime() async throws {
+    @Test func whoeverWaitsForAMomentGoesOnThenAndThere() async throws {
         try await onLoop { actor in
-            let start = monotonicNanoseconds()
-            await actor.loop.sleep(nanoseconds: 2_000_000)
-            #expect(monotonicNanoseconds() - start >= 2_000_000)
+            let moment = monotonicNanoseconds() + 2_000_000
+            await actor.loop.wait(until: moment)
+            #expect(monotonicNanoseconds() >= moment)
             #expect(threadName() == "test-loop")
-            await actor.loop.sleep(nanoseconds: 0)
-            await actor.loop.sleep(nanoseconds: .min)
+            for past in [moment, 0, .min] { await actor.loop.wait(until: past) }
         }
     }
 
@@ -105,13 +103,13 @@ import TransferSystem
         }
     }
 
-    @Test func whoeverSleepsForEverIsNotWokenAtOnce() async throws {
+    @Test func whoeverWaitsForEverIsNotWokenAtOnce() async throws {
         try await onLoop { actor in
             var isAwake = false
             // The task is never woken and never ends; the loop does.
             Task.immediate(executorPreference: actor.loop) {
                 _ = actor
-                await actor.loop.sleep(nanoseconds: .max)
+                await actor.loop.wait(until: .max)
                 isAwake = true
             }
             await Self.aRound(of: actor)

@@ -83,7 +83,7 @@ actor ServerLifetime {
         while !isOver {
             await server.visitLoops()
             notifier?.alive()
-            await loop.sleep(nanoseconds: interval)
+            await loop.wait(until: monotonicDeadline(after: interval))
         }
     }
 }
