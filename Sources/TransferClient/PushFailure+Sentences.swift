@@ -7,10 +7,11 @@ extension PushFailure {
     ///   - isName: whether it was the name that led nowhere.
     ///   - seconds: for which it was tried again; nothing when it was tried once, before anything was connected.
     static func unreachable(
-        _ endpoint: Endpoint, _ reason: String, isName: Bool, triedFor seconds: Double?
+        _ endpoint: Endpoint, _ reason: String, isName: Bool, triedFor seconds: Double?,
+        leaving rest: String = "what is acknowledged"
     ) -> PushFailure {
         let tries =
-            seconds.map { "\(retries($0)); the same command goes on from what is acknowledged." }
+            seconds.map { "\(retries($0)); the same command goes on from \(rest)." }
             ?? "It was tried once, and nothing was sent."
         let advice =
             isName
@@ -28,6 +29,16 @@ extension PushFailure {
         return PushFailure(
             reason: isAccess ? .refused : .protocolFault,
             message: "The server refused: \(result.message) (\(result.code)). \(tries).\(advice)")
+    }
+
+    /// Nobody knows the server.
+    static func unknown(_ server: UnknownServer) -> PushFailure {
+        PushFailure(
+            reason: .untrusted,
+            message: """
+                The server \(server.address) is not known here. It shows the key \(server.fingerprint); nothing was sent. \
+                If that is what the server's log says, say --server-key \(server.fingerprint), or once --trust-new.
+                """)
     }
 
     static func broken(_ endpoint: Endpoint, _ fault: ProtocolFault) -> PushFailure {

@@ -19,12 +19,12 @@ actor PushRun {
     private var patience: MonotonicTime?
     private var generator = SystemRandomNumberGenerator()
     private let mayGoOn = Signal()
-    /// Whether an unknown server is to be trusted, once somebody has said.
-    private var answer: Bool?
+    private let inquiry: TrustInquiry
 
     init(_ context: RunContext) {
         self.context = context
         unownedExecutor = context.loop.asUnownedSerialExecutor()
+        inquiry = TrustInquiry(context.configuration, context.security, on: context.loop)
     }
 
     func run() async {
@@ -47,6 +47,7 @@ actor PushRun {
     private func cancel() async {
         isCancelled = true
         mayGoOn.fire()
+        await inquiry.cancel()
         await session?.cancel()
     }
 
@@ -63,7 +64,7 @@ actor PushRun {
                 return await giveUp(session, PushFailure(reason: .unsupported, message: message), local)
             case .untrusted(let message): return await untrusted(message, session)
             case .unknown(let server):
-                guard await isTrusted(server) else { return await unknown(server, session) }
+                guard await inquiry.isTrusted(server) else { return await unknown(server, session) }
             case .fault(let fault):
                 return await giveUp(session, .broken(context.server.endpoint, fault))
             case .lost(let reason):
@@ -207,30 +208,8 @@ extension PushRun {
 // MARK: Trust
 
 extension PushRun {
-    /// Asks whoever knows; the push may be cancelled meanwhile.
-    private func isTrusted(_ server: UnknownServer) async -> Bool {
-        guard case .tls(let trust) = context.configuration.security, case .ask(let ask) = trust.firstContact else {
-            return false
-        }
-        answer = nil
-        Task.detached { await self.answered(ask(server)) }
-        while answer == nil, !isCancelled { await mayGoOn.wait() }
-        guard answer == true else { return isCancelled }
-        context.security?.verifier.accept(server.fingerprint)
-        return true
-    }
-
-    private func answered(_ isTrusted: Bool) {
-        answer = isTrusted
-        mayGoOn.fire()
-    }
-
     private func unknown(_ server: UnknownServer, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        let message = """
-            The server \(server.address) is not known here. It shows the key \(server.fingerprint); nothing was sent. If \
-            that is what the server's log says, push with --server-key \(server.fingerprint), or once with --trust-new.
-            """
-        return await untrusted(message, session)
+        await untrusted(PushFailure.unknown(server).message, session)
     }
 
     private func untrusted(_ message: String, _ session: ClientSession?) async -> Result<Void, PushFailure> {

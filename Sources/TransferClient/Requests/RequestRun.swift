@@ -32,6 +32,8 @@ actor RequestRun {
     private var isCancelled = false
     private var isOver = false
     private var hasConnected = false
+    /// Whether the latest attempt ended with the server's name.
+    private var isNameLost = false
     private let started = MonotonicTime.now
     /// Connections beside the first that are open, and that were lost.
     private var helpers = 0
@@ -41,8 +43,7 @@ actor RequestRun {
     private var patience: MonotonicTime?
     private var generator = SystemRandomNumberGenerator()
     private let mayGoOn = Signal()
-    /// Whether an unknown server is to be trusted, once somebody has said.
-    private var answer: Bool?
+    private let inquiry: TrustInquiry
 
     /// Connections that may be lost before it is taken that this server or this network wants no more than one.
     private static let mostLosses = 3
@@ -51,6 +52,7 @@ actor RequestRun {
         self.context = context
         self.plan = plan
         unownedExecutor = context.loop.asUnownedSerialExecutor()
+        inquiry = TrustInquiry(context.configuration, context.security, on: context.loop)
     }
 
     /// - Returns: when everything is answered, or why not.
@@ -68,6 +70,7 @@ actor RequestRun {
     func cancel() async {
         isCancelled = true
         mayGoOn.fire()
+        await inquiry.cancel()
         for session in sessions { await session.cancel() }
     }
 
@@ -124,21 +127,19 @@ extension RequestRun {
             switch ending {
             case .complete: return .success(())
             case .cancelled: return .failure(.stopped)
-            case .refused(let result): return .failure(PushFailure(refusal: result))
+            case .refused(let result): return .failure(.refused(result))
             case .unsupported(let message): return .failure(PushFailure(reason: .unsupported, message: message))
             case .untrusted(let message): return .failure(PushFailure(reason: .untrusted, message: message))
             case .unknown(let server):
-                guard await isTrusted(server) else { return .failure(PushFailure(unknown: server)) }
-            case .fault(let fault):
-                let message = "The server broke the protocol: \(fault.message)"
-                return .failure(PushFailure(reason: .protocolFault, message: message))
+                guard await inquiry.isTrusted(server) else { return .failure(.unknown(server)) }
+            case .fault(let fault): return .failure(.broken(context.server.endpoint, fault))
             case .lost(let reason):
                 guard hasConnected else { return .failure(unreachable(reason)) }
                 guard await wait(reason, hasProgressed) else { return .failure(unreachable(reason)) }
             case .paused(let result):
                 let hold = Interval.milliseconds(Int64(result.retryAfter ?? 0))
                 guard await wait(result.message, hasProgressed, hold) else {
-                    return .failure(PushFailure(refusal: result))
+                    return .failure(.refused(result, triedFor: triedFor))
                 }
             }
         }
@@ -152,8 +153,11 @@ extension RequestRun {
         let addresses: [SocketAddress]
         switch resolved {
         case .success(let found): addresses = found
-        case .failure(let error): return (.lost(error.reason), false)
+        case .failure(let error):
+            isNameLost = true
+            return (.lost(error.reason), false)
         }
+        isNameLost = false
         var last = ClientSession.Ending.lost("The name has no address.")
         for address in addresses {
             guard !isCancelled else { return (.cancelled, false) }
@@ -189,45 +193,18 @@ extension RequestRun {
     }
 
     private func unreachable(_ reason: String) -> PushFailure {
-        PushFailure(reason: .unreachable, message: "Cannot reach \(context.server.endpoint): \(reason)")
+        .unreachable(
+            context.server.endpoint, reason, isName: isNameLost, triedFor: hasConnected ? triedFor : nil,
+            leaving: "what has arrived")
     }
 
-    /// Asks whoever knows; it may be cancelled meanwhile.
-    private func isTrusted(_ server: UnknownServer) async -> Bool {
-        guard case .tls(let trust) = context.configuration.security, case .ask(let ask) = trust.firstContact else {
-            return false
-        }
-        answer = nil
-        Task.detached { await self.answered(ask(server)) }
-        while answer == nil, !isCancelled { await mayGoOn.wait() }
-        guard answer == true else { return isCancelled }
-        context.security?.verifier.accept(server.fingerprint)
-        return true
-    }
-
-    private func answered(_ isTrusted: Bool) {
-        answer = isTrusted
-        mayGoOn.fire()
+    /// Seconds since the first loss after the last progress.
+    private var triedFor: Double {
+        guard let patience else { return 0 }
+        return max(0, context.configuration.retryFor - (patience - .now).seconds)
     }
 }
 
 extension PushFailure {
     fileprivate static let stopped = PushFailure(reason: .cancelled, message: "It was stopped.")
-
-    /// What a server said of the whole connection.
-    fileprivate init(refusal result: UploadResult) {
-        let isAccess = result.code.class == .access || result.code == .busy
-        let message = "The server refused: \(result.message) (\(result.code))"
-        self.init(reason: isAccess ? .refused : .protocolFault, message: message)
-    }
-
-    /// Nobody knows the server.
-    fileprivate init(unknown server: UnknownServer) {
-        self.init(
-            reason: .untrusted,
-            message: """
-                The server \(server.address) is not known here. It shows the key \(server.fingerprint); nothing was sent. \
-                If that is what the server's log says, say --server-key \(server.fingerprint), or once --trust-new.
-                """)
-    }
 }

@@ -11,7 +11,7 @@ import TransferTestSupport
         let push = try server.push(["--json"])
         #expect(push.end == .exited(4) && push.output == "")
         #expect(push.errors.contains("The server \(server.address) is not known here."), "\(push.errors)")
-        #expect(try push.errors.contains("push with --server-key \(server.fingerprint),"), "\(push.errors)")
+        #expect(try push.errors.contains("say --server-key \(server.fingerprint),"), "\(push.errors)")
         #expect(server.storedFiles.isEmpty && access(server.list, F_OK) != 0)
     }
 
