@@ -18,6 +18,7 @@ from pathlib import Path
 
 # Seconds that a program may take to start, to come to rest, or to end.
 PATIENCE = 30.0
+# Seconds between two looks at what cannot be waited for.
 _POLL = 0.001
 
 # Characters of an argument that are shown: paths are shorter.
@@ -46,14 +47,21 @@ def free_port(source: random.Random) -> int:
                 continue
 
 
-def until(happened: Callable[[], bool], otherwise: str) -> None:
-    """Waits. Raises Broken when it doesn't happen."""
+def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherwise: str) -> None:
+    """Waits for something that a process does. Raises Broken when it doesn't happen.
+
+    `happened` finds out when the process has ended, which ends the wait at once.
+    """
     deadline = time.monotonic() + PATIENCE
-    while not happened():
-        if time.monotonic() > deadline:
-            raise Broken(otherwise)
-        # A log that grows and a descriptor that is closed in another process tell nobody.
-        time.sleep(_POLL)
+    end = os.pidfd_open(process.pid)
+    try:
+        while not happened():
+            if time.monotonic() > deadline:
+                raise Broken(otherwise)
+            # What it writes to a file and the descriptors that it closes tell nobody, so these are looked at again.
+            select.select([end], [], [], _POLL)
+    finally:
+        os.close(end)
 
 
 class Server:
@@ -78,7 +86,7 @@ class Server:
         begin = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as errors:
             self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
-        until(lambda: self._listens(begin), "the server did not start again")
+        until(lambda: self._listens(begin), self._process, "the server did not start again")
         self._resting = self.descriptors
 
     def _listens(self, begin: int) -> bool:
@@ -144,7 +152,7 @@ class Server:
         Returns how many it has more. Raises Broken when it keeps them.
         """
         most = self._resting + spare
-        until(lambda: self.descriptors <= most, f"the idle server keeps more than {most} descriptors open")
+        until(lambda: self.descriptors <= most, self._running, f"the idle server keeps more than {most} descriptors open")
         return self.descriptors - self._resting
 
     @property
