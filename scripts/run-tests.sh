@@ -10,12 +10,25 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 swift=$(scripts/swift-path.sh)
 
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# What failed is said again at the end, where it is looked for first, and where it is when a log is cut off.
+run() {
+    local filter=$1
+    shift
+    "$swift" test --skip-build "$@" --filter "$filter" 2>&1 | tee "$log" && return
+    echo "== failed:"
+    grep -a '✘' "$log" || tail -n 20 "$log"
+    exit 1
+}
+
 "$swift" build --build-tests "$@"
 for target in Tests/*Tests; do
     echo "== $(basename "$target")"
-    "$swift" test --skip-build "$@" --filter "^$(basename "$target")\\."
+    run "^$(basename "$target")\\." "$@"
 done
 
 export TRANSFER_WIRE_SESSIONS=${TRANSFER_WIRE_SESSIONS:-1000}
 echo "== $TRANSFER_WIRE_SESSIONS sessions over a faulty wire"
-"$swift" test --skip-build "$@" --filter '^TransferClientTests\.FaultyWireTests'
+run '^TransferClientTests\.FaultyWireTests' "$@"

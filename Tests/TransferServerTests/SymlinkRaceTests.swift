@@ -52,7 +52,6 @@ extension ServerTests {
                 let codes = try results.get()
                 #expect(
                     codes.keys.allSatisfy { [.committed, .invalidPath, .pathConflict, .alreadyStored].contains($0) })
-                #expect(codes[.committed, default: 0] > 0, "some come through: \(codes)")
                 #expect(rounds.value.load(ordering: .relaxed) > Self.count / 10, "the race took place")
                 print("\(race): \(codes), \(rounds.value.load(ordering: .relaxed)) changes of place")
                 try server.checkServes()
@@ -80,12 +79,15 @@ extension ServerTests {
             close(file)
         }
 
-        /// Over one connection, some at a time.
+        /// Over one connection, some at a time, and until one has come through: on a busy machine nearly all meet the
+        /// link.
         private static func push(_ race: Race, to server: TestServer) throws -> [ResultCode: Int] {
             let client = try server.greetedClient()
             var codes: [ResultCode: Int] = [:]
             let step = 10
-            for start in stride(from: 0, to: count, by: step) {
+            var start = 0
+            while start < count || codes[.committed] == nil {
+                defer { start += step }
                 for number in start..<start + step {
                     let content = Array("content \(number)".utf8)
                     client.send(Frames.upload(race.path(number), content, conflict: .overwrite))
