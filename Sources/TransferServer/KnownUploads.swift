@@ -22,7 +22,7 @@ final class KnownUploads: Sendable {
     private static let logInterval: Int64 = 60_000_000_000
 
     private let catalog: Catalog
-    private let recent = RecentResults()
+    let recent = RecentResults()
     private let filter: UploadFilter
     private let unfinished = UnfinishedUploads()
     /// Held while something is said of unfinished uploads, so that what was said last counts.

@@ -43,6 +43,8 @@ final class Receiving {
     /// The push that the connection is part of.
     let run: UInt64?
     let client: ClientView
+    /// Of the acknowledged uploads, before this one was looked for among them.
+    private let moment: Int
     private let digester: ContentDigester
     private let inflation: Inflation
     private var path: RelativePath?
@@ -68,6 +70,7 @@ final class Receiving {
         self.connection = connection
         self.run = run
         self.client = client
+        moment = context.known.recent.moment
         self.digester = digester
         self.inflation = inflation
     }
@@ -83,6 +86,10 @@ final class Receiving {
         if case .part(let part) = begin.scope { part.offset == 0 } else { isLong }
     }
 
+    /// To be asked for before it is published; nothing for one in parts, whose assembly sees to it that it is completed
+    /// once.
+    var claim: RecentResults.Claim? { begin.scope == .whole ? .init(id: begin.id, begun: moment) : nil }
+
     private var limit: UInt64 { client.maximumUpload(of: context.settings.maximumUpload) }
 
     /// Checks what can be known before the content.
@@ -94,13 +101,18 @@ final class Receiving {
         let path = try checkedPath()
         self.path = path
         if begin.leastSize > limit { throw tooLarge }
+        let mayEnd = begin.expectsAccept || isQuestion
         earlier = try acknowledgement(path)
-        if let earlier { return begin.expectsAccept || isQuestion ? earlier : nil }
-        guard begin.expectsAccept || isQuestion || begin.conflict != .keepBoth else { return nil }
+        if let earlier { return mayEnd ? earlier : nil }
+        guard mayEnd || begin.conflict != .keepBoth else { return nil }
         guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped else {
             if isLong { try open() }
             return nil
         }
+        // What stands there may come from this very upload, over a connection that was lost.
+        guard !context.known.recent.isClaimed(begin.id) else { throw .beingCompleted }
+        earlier = try acknowledgement(path)
+        if let earlier { return mayEnd ? earlier : nil }
         return UploadResult(id: begin.id, code: .skipped, message: "\(path) was there already.")
     }
 
@@ -252,10 +264,20 @@ extension Receiving {
     private func compare(_ earlier: UploadResult, _ end: End) throws(StoreError) -> UploadResult {
         let digest =
             begin.scope == .assembly ? end.digest : try checked(end, size: size, digest: digester.finish().digest)
-        guard earlier.size == end.size, earlier.digest == digest else {
-            throw .otherContent
-        }
+        return try compare(earlier, size: end.size, digest)
+    }
+
+    private func compare(_ earlier: UploadResult, size: UInt64, _ digest: Digest) throws(StoreError) -> UploadResult {
+        guard earlier.size == size, earlier.digest == digest else { throw .otherContent }
         return earlier
+    }
+
+    /// The acknowledgement of an upload that may not be completed here, because another connection is at it or was faster.
+    ///
+    /// - Throws: `busy` when there is none yet, or none any more; `contentMismatch`.
+    func acknowledgedElsewhere(_ publication: Publication) throws(StoreError) -> UploadResult {
+        guard let earlier = try acknowledgement(publication.path) else { throw .beingCompleted }
+        return try compare(earlier, size: publication.size, publication.digest)
     }
 
     private func stage(_ end: End) throws(StoreError) -> UploadResult {

@@ -13,6 +13,7 @@ extension UploadLane {
 
     /// Publishes what the batch completed: one sync pass for all of it.
     func publish() {
+        leaveOutRepeated()
         guard !ready.isEmpty else { return }
         let outcomes = context.store.publish(ready.map(\.publication))
         let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
@@ -28,6 +29,22 @@ extension UploadLane {
         hasCompleted = true
     }
 
+    /// A client that lost its connection and comes again may be faster than what it sent over the first one. Then it has
+    /// to come once more, and gets the acknowledgement of that.
+    private func leaveOutRepeated() {
+        let claiming = ready.indices.filter { ready[$0].receiving.claim != nil }
+        let refused = context.known.recent.claim(claiming.compactMap { ready[$0].receiving.claim })
+        for index in refused.lazy.map({ claiming[$0] }).reversed() {
+            let (receiving, publication) = ready.remove(at: index)
+            publication.staged.discard()
+            do throws(StoreError) {
+                settle(receiving, withReceipt(try receiving.acknowledgedElsewhere(publication), receiving))
+            } catch {
+                settle(receiving, UploadResult(error, publication.id, size: publication.size))
+            }
+        }
+    }
+
     /// Whether results may wait for those of the next batch, to have one signature with them: only while each batch
     /// completes uploads and the next one is there already, so that nobody waits for longer than that takes.
     var mayWait: Bool {
@@ -41,6 +58,7 @@ extension UploadLane {
         guard !published.isEmpty, !shouldWait else { return }
         let receipts = issuer?.sign(&published, of: client)
         context.known.record(published.compactMap(\.entry), with: receipts)
+        context.known.recent.release(published.lazy.map(\.receiving.begin.id))
         for upload in published { settle(upload.receiving, upload.result) }
         if let receipts { Message.receipts(receipts).encode(into: &outcome.frames) }
         for upload in published { if let assembly = upload.receiving.assembly { context.assemblies.remove(assembly) } }

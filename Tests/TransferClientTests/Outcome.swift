@@ -6,6 +6,8 @@ import TransferProtocol
 struct Outcome {
     var reports: [UploadReport] = []
     var connections = 0
+    /// Why connections were lost.
+    var losses: [String] = []
     var failure: PushFailure?
 
     init(_ events: PushEvents) async {
@@ -21,7 +23,8 @@ struct Outcome {
         switch event {
         case .finished(let report): reports.append(report)
         case .connected: connections += 1
-        case .reconnecting, .counted, .progress: break
+        case .reconnecting(let reason, _): losses.append(reason)
+        case .counted, .progress: break
         }
     }
 

@@ -24,6 +24,7 @@ import TransferTestSupport
                 .text("after", name: "after"),
             ])
             #expect(outcome.codes == [.committed, .committed, .committed])
+            #expect(outcome.losses.isEmpty)
             let report = try #require(outcome["stream"])
             #expect(report.size == UInt64(size))
             #expect(report.digest == ContentDigester.digest(.xxh128, content))
@@ -70,6 +71,7 @@ import TransferTestSupport
             ]) { $0.lanes = .fixed(lanes) }
             #expect(outcome["broken"]?.result == .sourceUnreadable)
             #expect(outcome["after"]?.result == .committed)
+            #expect(outcome.losses.isEmpty)
             #expect(server.tree == ["after"] && server.parts.isEmpty)
         }
     }
@@ -89,6 +91,7 @@ import TransferTestSupport
             .stream(Endless(), name: code == .skipped ? "taken" : "endless"), .text("after", name: "after"),
         ]) { $0.conflict = .skip }
         #expect(outcome.failure == nil)
+        #expect(outcome.losses.isEmpty)
         #expect(outcome.reports.first { $0.source != "after" }?.result == code)
         #expect(outcome["after"]?.result == .committed)
         #expect(server.tree == ["after", "taken"])

@@ -3,6 +3,8 @@ import Testing
 import TransferProtocol
 import TransferTestSupport
 
+@testable import TransferServer
+
 extension ServerTests {
     /// Uploads that come again with the id they had.
     @Suite struct ReplayTests {
@@ -84,19 +86,42 @@ extension ServerTests {
             }
         }
 
+        /// An older connection, which the client has lost, is about to have its acknowledgement.
+        @Test(arguments: [ConflictPolicy.keepBoth, .overwrite, .fail, .skip])
+        func whileTheFirstIsBeingCompletedHasToComeOnceMore(_ conflict: ConflictPolicy) async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let recent = server.server.context.known.recent
+                #expect(recent.claim([.init(id: id, begun: 0)]).isEmpty)
+                let client = try server.greetedClient()
+                if conflict == .skip { #expect(TestServer.write([1, 2], server.directory.path("store/x"))) }
+                client.send(Frames.upload("x", [1, 2], id: id, conflict: conflict))
+                #expect(try client.result().code == .busy)
+                #expect(server.parts.isEmpty)
+                recent.release([id])
+                client.send(Frames.upload("x", [1, 2], id: id, conflict: conflict))
+                #expect(try client.result().code == (conflict == .skip ? .skipped : .committed))
+                #expect(server.tree == ["x"])
+            }
+        }
+
         /// The older connection may be dead without the server's knowledge: nobody waits for it.
-        @Test func besideTheOlderConnectionIsStoredOnce() async throws {
+        @Test(arguments: [ConflictPolicy.keepBoth, .overwrite, .fail, .skip])
+        func besideTheOlderConnectionIsStoredOnce(_ conflict: ConflictPolicy) async throws {
             try await serving { server in
                 let id = UploadID.random()
                 let content = [UInt8](repeating: 7, count: 5_000_000)
                 let older = try server.greetedClient()
-                older.send(Frames.begin("x", size: 5_000_000, id: id, expectsAccept: true))
+                let begin = Frames.begin("x", size: 5_000_000, id: id, conflict: conflict, expectsAccept: true)
+                older.send(begin)
                 try older.expectAccept()
                 let newer = try server.greetedClient()
-                newer.send(Frames.begin("x", size: 5_000_000, id: id) + Frames.stored(content) + Frames.end(content))
-                #expect(try newer.result().code == .committed)
+                newer.send(begin + Frames.stored(content) + Frames.end(content))
+                try newer.expectAccept()
+                let acknowledged = try newer.result()
+                #expect(acknowledged.code == .committed)
                 older.send(Frames.stored(content) + Frames.end(content))
-                #expect(try older.result().code == .alreadyStored)
+                #expect(try older.result() == acknowledged)
                 #expect(server.tree == ["x"])
                 #expect(server.parts.isEmpty)
             }
