@@ -48,6 +48,11 @@ package final class BufferPool: Sendable {
         }
     }
 
+    /// Whether more than half of the buffers are in use.
+    package var isScarce: Bool {
+        state.withLock { 2 * ($0.allocated - $0.free.count) > limit }
+    }
+
     /// Waits until a buffer is free.
     package func take() async -> BlockBuffer {
         if let buffer = takeNow() { return buffer }

@@ -109,20 +109,34 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    /// Watches a descriptor, edge-triggered in both directions.
-    func register(_ descriptor: Int32, _ handler: any ReadinessHandler) throws(SystemError) -> Registration {
+    /// Watches a descriptor, edge-triggered.
+    func register(
+        _ descriptor: Int32, for interest: Interest, _ handler: any ReadinessHandler
+    ) throws(SystemError) -> Registration {
         assertOnLoop()
         let registration = registrations.add(handler)
-        let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         do throws(SystemError) {
-            try system("epoll_ctl") {
-                clinux_epoll_ctl(epoll.number, EPOLL_CTL_ADD, descriptor, events, registration.tag)
-            }
+            try control(EPOLL_CTL_ADD, descriptor, registration, interest)
         } catch {
             registrations.remove(registration)
             throw error
         }
         return registration
+    }
+
+    /// What to be told of a registered descriptor. Tells at once what is so already.
+    func watch(_ descriptor: Int32, _ registration: Registration, for interest: Interest) {
+        assertOnLoop()
+        // Changing what is registered has no reason to fail (epoll_ctl(2)).
+        try? control(EPOLL_CTL_MOD, descriptor, registration, interest)
+    }
+
+    private func control(
+        _ operation: Int32, _ descriptor: Int32, _ registration: Registration, _ interest: Interest
+    ) throws(SystemError) {
+        try system("epoll_ctl") {
+            clinux_epoll_ctl(epoll.number, operation, descriptor, interest.events, registration.tag)
+        }
     }
 
     /// Stops watching; events already taken from the kernel are dropped by their generation. The caller closes the

@@ -34,7 +34,7 @@ package final class ExitSignals: ReadinessHandler {
         self.loop = loop
         number = descriptor.number
         registration = nil
-        registration = try loop.register(number, self)
+        registration = try loop.register(number, for: .input, self)
         _ = descriptor.release()
     }
 

@@ -41,7 +41,7 @@ package final class ListeningSocket: ReadinessHandler {
         self.number = number
         self.unixPath = unixPath
         registration = nil
-        registration = try loop.register(number, self)
+        registration = try loop.register(number, for: .input, self)
         _ = descriptor.release()
     }
 

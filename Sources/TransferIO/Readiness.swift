@@ -9,6 +9,23 @@ struct Readiness: OptionSet {
     static let failed = Readiness(rawValue: 4)
 }
 
+/// What a loop is to tell of a descriptor, at each change. Errors and hang-ups it always does.
+struct Interest: OptionSet {
+    let rawValue: UInt8
+    /// There is something to read.
+    static let input = Interest(rawValue: 1)
+    /// There is room for what is written.
+    static let output = Interest(rawValue: 2)
+
+    /// For epoll.
+    var events: UInt32 {
+        var events = EPOLLET.rawValue
+        if contains(.input) { events |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }
+        if contains(.output) { events |= EPOLLOUT.rawValue }
+        return events
+    }
+}
+
 extension Readiness {
     init(epoll events: UInt32) {
         self = []

@@ -7,7 +7,8 @@ extension StreamSocket {
     package convenience init(
         for address: SocketAddress, loop: EventLoop, readable: Signal = Signal()
     ) throws(SystemError) {
-        try self.init(try makeSocket(family: address.family), loop: loop, readable: readable)
+        try self.init(
+            try makeSocket(family: address.family), loop: loop, readable: readable, interest: [.input, .output])
     }
 
     /// Connects to one address; the socket was made for it. The caller is isolated to the loop, and closes the socket when

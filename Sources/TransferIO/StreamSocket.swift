@@ -27,6 +27,8 @@ package final class StreamSocket: ReadinessHandler {
     private var registration: Registration?
     /// Between this socket and its user, once TLS was begun.
     var layer: TLSLayer?
+    /// Room for output is watched from the first time on that there is none: who receives seldom has to know.
+    private var interest: Interest
     /// The direction is to be closed when what waits in the layer was sent.
     private var endsSending = false
 
@@ -35,16 +37,24 @@ package final class StreamSocket: ReadinessHandler {
     /// - Parameters:
     ///   - readable: fired when reading may go on; several sources of news may share one signal.
     ///   - writable: fired when writing may go on.
-    package init(
+    package convenience init(
         _ descriptor: consuming Descriptor, loop: EventLoop, readable: Signal = Signal(), writable: Signal = Signal()
+    ) throws(SystemError) {
+        try self.init(descriptor, loop: loop, readable: readable, writable: writable, interest: .input)
+    }
+
+    init(
+        _ descriptor: consuming Descriptor, loop: EventLoop, readable: Signal, writable: Signal = Signal(),
+        interest: Interest
     ) throws(SystemError) {
         self.loop = loop
         self.readable = readable
         self.writable = writable
+        self.interest = interest
         number = descriptor.number
         peerEnd = PeerEnd(descriptor.number)
         registration = nil
-        registration = try loop.register(descriptor.number, self)
+        registration = try loop.register(descriptor.number, for: interest, self)
         _ = descriptor.release()
     }
 
@@ -73,6 +83,20 @@ package final class StreamSocket: ReadinessHandler {
         return try received { () throws(SystemError) in try receiveBare(into: buffer) }
     }
 
+    package var isReadingPaused: Bool { !interest.contains(.input) }
+
+    /// While nobody reads, every packet that comes would wake the loop for nothing. When this ends, `readable` fires if there
+    /// is something to read.
+    package func pauseReading(_ isPaused: Bool) {
+        watch(isPaused ? interest.subtracting(.input) : interest.union(.input))
+    }
+
+    private func watch(_ wanted: Interest) {
+        guard let registration, wanted != interest else { return }
+        interest = wanted
+        loop.watch(number, registration, for: wanted)
+    }
+
     private func received(_ body: () throws(SystemError) -> Int?) throws(StreamError) -> Received {
         switch try streaming(body) {
         case nil: .wouldBlock
@@ -89,7 +113,11 @@ package final class StreamSocket: ReadinessHandler {
     }
 
     func sendBare(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int? {
-        try nonBlocking("send") { Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+        let count = try nonBlocking("send") {
+            Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+        }
+        if count == nil { watch(interest.union(.output)) }
+        return count
     }
 
     /// Says that no more will be sent; reading goes on.

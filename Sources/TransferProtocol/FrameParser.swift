@@ -76,5 +76,14 @@ package struct DataPiece: Equatable, Sendable {
     package var range: Range<Int>
     package let encoding: BodyEncoding
     package let isFirst: Bool
-    package let isLast: Bool
+    package private(set) var isLast: Bool
+
+    /// - Returns: both as one, when the other is the next of the same frame and lies behind this.
+    package func joined(with next: DataPiece) -> DataPiece? {
+        guard !isLast, !next.isFirst, range.upperBound == next.range.lowerBound else { return nil }
+        var joined = self
+        joined.range = range.lowerBound..<next.range.upperBound
+        joined.isLast = next.isLast
+        return joined
+    }
 }

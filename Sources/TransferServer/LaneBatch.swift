@@ -43,6 +43,16 @@ final class LaneBatch: @unchecked Sendable {
     /// Whether no more steps may be added. There may be whole frames left in the buffer.
     var isComplete: Bool { operations.count >= Self.mostOperations }
 
+    /// Whether it has more than content of what has begun before.
+    var hasBeginnings: Bool {
+        operations.contains { operation in
+            switch operation {
+            case .begin, .resume, .lookup: true
+            case .data, .block, .end, .abort: false
+            }
+        }
+    }
+
     /// Where the next bytes go.
     var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[filled...]) }
 
@@ -61,11 +71,16 @@ final class LaneBatch: @unchecked Sendable {
         parsed += count
     }
 
-    /// Adds a piece whose range counts from the first unparsed byte.
+    /// Adds a piece whose range counts from the first unparsed byte. What of one frame came in several pieces becomes one
+    /// again: each is a call to the disk.
     func append(_ piece: DataPiece) {
         var placed = piece
         placed.range = piece.range.lowerBound + parsed..<piece.range.upperBound + parsed
-        operations.append(.data(placed))
+        if case .data(let last)? = operations.last, let joined = last.joined(with: placed) {
+            operations[operations.count - 1] = .data(joined)
+        } else {
+            operations.append(.data(placed))
+        }
     }
 
     func bytes(_ piece: DataPiece) -> UnsafeRawBufferPointer {

@@ -26,7 +26,9 @@ final class PartClaim: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
         try staged.withLock { (staged) throws(StoreError) in
             guard let staged else { throw .takenOver }
-            try staged.write(bytes, at: range.lowerBound + offset)
+            try assembly.writing.withLock { _ throws(StoreError) in
+                try staged.write(bytes, at: range.lowerBound + offset)
+            }
         }
     }
 

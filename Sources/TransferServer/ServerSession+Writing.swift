@@ -38,6 +38,8 @@ extension ServerSession {
             try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
             liveness.sent(now: .now)
             roomForAnswers.fire()
+            // Whoever doesn't read because of what waits here, or lingers until nothing does.
+            if socket.isReadingPaused || ending != nil, outbound.count < outboundLimit { wake.fire() }
         } catch {
             end(.lost(error.reason))
             close()
@@ -48,7 +50,6 @@ extension ServerSession {
         while !isOver {
             await socket?.writable.wait()
             flush()
-            if outbound.count < outboundLimit { wake.fire() }
         }
     }
 }

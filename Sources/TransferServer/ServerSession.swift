@@ -24,8 +24,10 @@ actor ServerSession {
         case shutdown
     }
 
-    /// Batches that wait for the pool beside the one that it works on and the one being filled.
-    private static let queueLimit = 2
+    /// Batches that wait for the pool beside the one that it works on and the one being filled. Where the two sides share
+    /// the cores, one of them stands still for milliseconds while the other has its turn: what waits must last as long. With
+    /// few buffers left everybody has to do with less.
+    private static let queueLimit = (usual: 8, scarce: 2)
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -163,21 +165,33 @@ extension ServerSession {
             guard mayGoOn else {
                 // A client that doesn't take its results must not keep a buffer.
                 submit(unless: isWorking)
-                liveness.pauseReading(true, now: .now)
+                pauseReading(true)
                 await wake.wait()
-                liveness.pauseReading(false, now: .now)
                 continue
             }
+            pauseReading(false)
             if filling == nil { filling = LaneBatch(await takeBuffer(), carry: carry) }
             switch pump() {
             case 0: await wake.wait()
             case let count: await letOthers(after: count)
             }
         }
+        // Whoever lingers waits for the end of what comes.
+        pauseReading(false)
+    }
+
+    private func pauseReading(_ isPaused: Bool) {
+        liveness.pauseReading(isPaused, now: .now)
+        socket?.pauseReading(isPaused)
     }
 
     /// Whether there is room for what comes next. What is in a buffer already is worked on without asking for more.
-    private var mayGoOn: Bool { queue.count < Self.queueLimit && (isBehind || outbound.count < outboundLimit) }
+    private var mayGoOn: Bool { mayQueue && (isBehind || outbound.count < outboundLimit) }
+
+    private var mayQueue: Bool {
+        let limit = Self.queueLimit
+        return queue.count < limit.scarce || queue.count < limit.usual && !context.buffers.isScarce
+    }
 
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
     ///
@@ -222,8 +236,8 @@ extension ServerSession {
     /// While the buffers are all in use, this side doesn't read.
     private func takeBuffer() async -> BlockBuffer {
         if let buffer = context.buffers.takeNow() { return buffer }
-        liveness.pauseReading(true, now: .now)
-        defer { liveness.pauseReading(false, now: .now) }
+        pauseReading(true)
+        defer { pauseReading(false) }
         return await context.buffers.take()
     }
 
@@ -315,8 +329,11 @@ extension ServerSession {
                     serverKey: context.serverKey, features: .files)))
     }
 
+    /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
+    private var isStopping: Bool { isDraining || context.isStopping.load(ordering: .relaxed) }
+
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
-        guard !isDraining else {
+        guard !isStopping else {
             machine.settled(begin.id)
             send(.result(UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")))
             return
@@ -328,7 +345,7 @@ extension ServerSession {
     }
 
     private func admit(_ lookup: Lookup, _ batch: LaneBatch) {
-        guard !isDraining else {
+        guard !isStopping else {
             for id in lookup.ids { machine.settled(id) }
             return send(.unknown(lookup.ids))
         }

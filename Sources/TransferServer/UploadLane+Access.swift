@@ -4,7 +4,7 @@ import TransferStore
 
 /// What the lane's client may do.
 extension UploadLane {
-    /// Asks again before every batch: an access that was taken back ends with the next upload.
+    /// Asks again before every batch in which something begins: an access that was taken back ends with the next upload.
     ///
     /// - Returns: why the client may not begin anything any more.
     func recheck() -> Refusal? {

@@ -84,7 +84,7 @@ final class UploadLane: @unchecked Sendable {
     }
 
     func process(_ batches: [LaneBatch]) -> LaneOutcome {
-        outcome.refusal = recheck()
+        if batches.contains(where: \.hasBeginnings) { outcome.refusal = recheck() }
         for batch in batches {
             for operation in batch.operations { perform(operation, batch) }
         }

@@ -27,6 +27,17 @@ import TransferIO
         withExtendedLifetime(second) {}
     }
 
+    @Test func moreThanHalfIsScarce() {
+        let pool = BufferPool(size: 4096, count: 4)
+        var buffers = [pool.takeNow(), pool.takeNow()]
+        #expect(!pool.isScarce)
+        buffers.append(pool.takeNow())
+        #expect(pool.isScarce)
+        buffers.removeLast()
+        #expect(!pool.isScarce)
+        withExtendedLifetime(buffers) {}
+    }
+
     @Test func neverMoreThanThereAreAndNoneInTwoHands() async {
         let pool = BufferPool(size: 4096, count: 3)
         let holders = Crowd()

@@ -22,7 +22,7 @@ import TransferSystem
         try await onLoop { actor in
             let pair = try SocketPair()
             let recorder = Recorder()
-            let registration = try actor.loop.register(pair.near.number, recorder)
+            let registration = try actor.loop.register(pair.near.number, for: [.input, .output], recorder)
             await recorder.told.wait()
             #expect(recorder.events == [.writable])
 
@@ -37,6 +37,27 @@ import TransferSystem
         }
     }
 
+    /// What comes while nobody is interested wakes nobody, and is told of as soon as somebody is.
+    @Test func tellsWhatIsOfInterest() async throws {
+        try await onLoop { actor in
+            let pairs = [try SocketPair(), try SocketPair()]
+            let recorders = [Recorder(), Recorder()]
+            var registrations: [Registration] = []
+            for (pair, recorder) in zip(pairs, recorders) {
+                registrations.append(try actor.loop.register(pair.near.number, for: .input, recorder))
+            }
+            actor.loop.watch(pairs[0].near.number, registrations[0], for: [])
+            for pair in pairs { try system("write") { write(pair.far.number, "x", 1) } }
+            await recorders[1].told.wait()
+            #expect(recorders.map(\.events) == [[], [.readable]])
+
+            actor.loop.watch(pairs[0].near.number, registrations[0], for: .input)
+            await recorders[0].told.wait()
+            #expect(recorders.map(\.events) == [[.readable], [.readable]])
+            for registration in registrations { actor.loop.deregister(registration) }
+        }
+    }
+
     /// Two descriptors become ready together; whoever is told first closes the other and registers a third under the
     /// same number. The event that was meant for the closed one must not reach anybody.
     @Test func anEventTakenBeforeACloseDoesNotReachWhoeverGotTheNumber() async throws {
@@ -47,7 +68,7 @@ import TransferSystem
             let heir = Recorder()
             var registrations: [Registration] = []
             for (pair, recorder) in zip(pairs, recorders) {
-                registrations.append(try actor.loop.register(pair.near.number, recorder))
+                registrations.append(try actor.loop.register(pair.near.number, for: [.input, .output], recorder))
             }
             for recorder in recorders { await recorder.told.wait() }
 
@@ -59,7 +80,7 @@ import TransferSystem
                     actor.loop.deregister(registrations[1 - index])
                     // Closes the victim and takes its number in one step.
                     dup2(spare.near.number, victim)
-                    inherited = try? actor.loop.register(victim, heir)
+                    inherited = try? actor.loop.register(victim, for: [.input, .output], heir)
                 }
             }
             for pair in pairs { try system("write") { write(pair.far.number, "x", 1) } }
@@ -84,7 +105,7 @@ import TransferSystem
                 let recorder = Recorder()
                 forgotten = recorder
                 #expect(throws: SystemError(errno: EPERM, call: "epoll_ctl")) {
-                    _ = try actor.loop.register(file.number, recorder)
+                    _ = try actor.loop.register(file.number, for: .input, recorder)
                 }
             }
             #expect(forgotten == nil)

@@ -112,8 +112,6 @@ import TransferTestSupport
             let numbers = try SocketPair.numbers()
             let far = Descriptor(numbers.far)
             let socket = try StreamSocket(Descriptor(numbers.near), loop: actor.loop)
-            // The first edge: it is writable.
-            await socket.writable.wait()
             let waiting = [socket.readable, socket.writable].map { signal in
                 Task.immediate(executorPreference: actor.loop) {
                     _ = actor

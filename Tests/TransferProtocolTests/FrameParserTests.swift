@@ -58,6 +58,19 @@ import Testing
         #expect(parser.isBetweenFrames)
     }
 
+    @Test func piecesOfOneFrameCanBeJoined() {
+        let first = DataPiece(range: 7..<9, encoding: .stored, isFirst: true, isLast: false)
+        let second = DataPiece(range: 9..<12, encoding: .stored, isFirst: false, isLast: true)
+        #expect(
+            first.joined(with: second) == DataPiece(range: 7..<12, encoding: .stored, isFirst: true, isLast: true))
+        #expect(second.joined(with: first) == nil)
+        #expect(first.joined(with: first) == nil)
+        let other = DataPiece(range: 19..<22, encoding: .stored, isFirst: false, isLast: true)
+        #expect(first.joined(with: other) == nil)
+        let next = DataPiece(range: 12..<13, encoding: .stored, isFirst: true, isLast: true)
+        #expect(second.joined(with: next) == nil)
+    }
+
     @Test func emptyDataIsOnePiece() throws {
         var parser = FrameParser()
         let step = try parser.next(FrameHeader.data([]))

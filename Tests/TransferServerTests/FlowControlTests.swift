@@ -35,16 +35,17 @@ extension ServerTests {
             return (thread, true)
         }
 
-        /// Each result repeats a long path, so thousands are more than the buffers hold.
+        /// Each result repeats a long path, so thousands are more than the buffers hold, and so are thousands of uploads: as
+        /// many as a client may have without result.
         @Test func whoDoesNotReadResultsIsNotReadEither() async throws {
             try await serving { server in
                 let path = String(repeating: "directory/", count: 90) + "file"
                 let client = try server.greetedClient()
                 client.send(Frames.upload(path, [1]))
                 #expect(try client.result().code == .committed)
-                let count = 5000
-                let one = { Frames.begin(path, size: 1, conflict: .skip) + Frames.data([2]) + Frames.end([2]) }
-                let all = (0..<count).flatMap { _ in one() }
+                let count = Limits.unacknowledgedUploads
+                let content = [UInt8](repeating: 2, count: 8 << 10)
+                let all = (0..<count).flatMap { _ in Frames.upload(path, content, conflict: .skip) }
                 let (writer, wasTaken) = Self.sendUntilStalled(client, all)
                 defer { writer.join() }
                 #expect(!wasTaken, "the server takes uploads without end from a client that reads no results")
