@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 import socket
@@ -203,6 +204,18 @@ def pushes(directory: Path) -> Iterator[list[str]]:
     yield ["--compress", "zlib", "--lanes", "1", str(directory / "zeros")]
 
 
+def requests(directory: Path) -> Iterator[list[str]]:
+    """Commands that ask for what was pushed, each for a conversation of its own."""
+    yield ["list"]
+    yield ["list", "--recursive", "--long"]
+    yield ["list", "no-such-folder"]
+    yield ["stat", "note.txt", "small/sub/b.png", "gone"]
+    yield ["cat", "note.txt"]
+    yield ["pull", "--quiet", "-o", str(directory / "out"), "words.log", "small"]
+    yield ["remove", "note.txt", "gone"]
+    yield ["remove", "--recursive", "many"]
+
+
 def frames(stream: bytes) -> Iterator[tuple[int, bool, bytes]]:
     """Function code, whether it is compressed, and body of each."""
     while stream:
@@ -264,7 +277,7 @@ def keep_conversation(client: bytes, server: bytes) -> None:
 
 def keep_frames(stream: bytes, seen: set[tuple[int, int]]) -> None:
     # By their place in the table of function codes, without data.
-    places = {code: place for place, code in enumerate([*range(1, 6), 16, 17, *range(19, 28)])}
+    places = {code: place for place, code in enumerate([*range(1, 6), 16, 17, *range(19, 29), *range(32, 39)])}
     for function, is_compressed, body in frames(stream):
         if (function, len(body)) in seen:
             continue
@@ -303,9 +316,15 @@ def record(transfer: Path, directory: Path) -> None:
     with serving(command):
         proxy = Proxy(relay, listen)
         seen: set[tuple[int, int]] = set()
-        for arguments in pushes(directory):
-            push = [str(transfer), "push", "--plaintext", "--quiet", "--to", f"unix:{relay}"]
-            subprocess.run([*push, *arguments], check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+        address = f"unix:{relay}"
+        # One after the other: what is pushed changes between them.
+        commands = itertools.chain(
+            (["push", "--quiet", "--to", address, *arguments] for arguments in pushes(directory)),
+            ([name, "--from", address, *arguments] for name, *arguments in requests(directory)),
+        )
+        for name, *arguments in commands:
+            command = [str(transfer), name, "--plaintext", *arguments]
+            subprocess.run(command, check=False, timeout=PATIENCE, stdout=subprocess.DEVNULL)
             for streams in proxy.take():
                 keep_conversation(*streams)
                 for stream in streams:
