@@ -14,7 +14,7 @@ public final class TransferClient: Sendable {
     public let server: ServerAddress
 
     private let configuration: ClientConfiguration
-    private let loop: EventLoop
+    private let loops: ClientLoops
     let pool: BlockingPool
     private let buffers: BufferPool
     private let security: ClientSecurity?
@@ -39,7 +39,7 @@ public final class TransferClient: Sendable {
             case .tls(let trust): ClientSecurity(trust, server, key: configuration.key)
             }
         do throws(SystemError) {
-            loop = try EventLoop(name: "transfer-client")
+            loops = try ClientLoops()
         } catch {
             throw PushFailure(reason: .unreachable, message: "Cannot start a thread: \(error).")
         }
@@ -51,7 +51,6 @@ public final class TransferClient: Sendable {
     }
 
     deinit {
-        loop.stop()
         pool.close()
     }
 
@@ -70,7 +69,7 @@ public final class TransferClient: Sendable {
     /// What requests for stored files share.
     var requestContext: RequestContext {
         RequestContext(
-            server: server, configuration: configuration, loop: loop, pool: pool, buffers: buffers, security: security)
+            server: server, configuration: configuration, loops: loops, pool: pool, buffers: buffers, security: security)
     }
 
     /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A
@@ -80,12 +79,12 @@ public final class TransferClient: Sendable {
     ///   can be made, or none again in time.
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         let context = RunContext(
-            server: server, configuration: configuration, loop: loop, pool: pool, buffers: buffers,
+            server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers,
             feed: UploadFeed(uploads, folder: server.folder, selection: configuration.selection), security: security)
         if configuration.countsAhead { count(uploads, context) }
         let run = PushRun(context)
         // The client must outlive the push: its loop is what the push runs on.
-        Task(executorPreference: loop) { [self] in
+        Task(executorPreference: loops.main) { [self] in
             await run.run()
             withExtendedLifetime(self) {}
         }

@@ -18,13 +18,16 @@ extension StreamSocket {
     /// - Throws: what connect(2) says, ETIMEDOUT and ECANCELED included.
     package func connect(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
         try await finishConnecting(to: address, timeout: nanoseconds)
-        if address.family != AF_UNIX { disableDelay() }
-        if address.family != AF_UNIX, address.isLocal { usePlainCongestionControl() }
+        if address.family == AF_UNIX { return }
+        disableDelay()
+        if address.isLocal { usePlainCongestionControl() }
     }
 
-    /// On loopback there is nothing to be congested. Algorithms that pace what they send (BBR) cost a timer for each
-    /// segment there: a sixth of the CPU time of a large push. Reno doesn't, and every process may choose it (tcp(7)).
-    private func usePlainCongestionControl() {
+    /// For a peer on this machine: on loopback there is nothing to be congested. Algorithms that pace what they send (BBR)
+    /// cost a timer for each segment there: a sixth of the CPU time of a large push. Reno doesn't, and every process may
+    /// choose it (tcp(7)). Without effect on Unix-domain sockets.
+    package func usePlainCongestionControl() {
+        guard !isClosed else { return }
         setsockopt(number, Int32(IPPROTO_TCP), TCP_CONGESTION, "reno", socklen_t("reno".utf8.count))
     }
 

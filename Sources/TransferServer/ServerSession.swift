@@ -104,6 +104,7 @@ actor ServerSession {
             return
         }
         socket?.disableDelay()
+        if origin.isLocal { socket?.usePlainCongestionControl() }
         context.log.write([.connected(peer: peer)])
         armTimer()
         await secure()

@@ -43,6 +43,17 @@ final class ReceivedBatch: @unchecked Sendable {
 
     func received(_ count: Int) { filled += count }
 
+    /// Adds content whose range counts from the first unparsed byte. What came of one frame in several pieces becomes one
+    /// again: each is a call to the disk.
+    func append(_ piece: DataPiece, of owner: Asked) {
+        let range = piece.range.lowerBound + parsed..<piece.range.upperBound + parsed
+        if case (let last, .data(let before))? = pieces.last, last === owner, before.upperBound == range.lowerBound {
+            pieces[pieces.count - 1].1 = .data(before.lowerBound..<range.upperBound)
+        } else {
+            pieces.append((owner, .data(range)))
+        }
+    }
+
     func consumed(_ count: Int) { parsed += count }
 
     func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {

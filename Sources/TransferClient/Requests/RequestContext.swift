@@ -6,22 +6,25 @@ import TransferSystem
 final class RequestContext: Sendable {
     let server: ServerAddress
     let configuration: ClientConfiguration
-    let loop: EventLoop
+    let loops: ClientLoops
     let pool: BlockingPool
     let buffers: BufferPool
     let security: ClientSecurity?
 
     init(
-        server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
+        server: ServerAddress, configuration: ClientConfiguration, loops: ClientLoops, pool: BlockingPool,
         buffers: BufferPool, security: ClientSecurity?
     ) {
         self.server = server
         self.configuration = configuration
-        self.loop = loop
+        self.loops = loops
         self.pool = pool
         self.buffers = buffers
         self.security = security
     }
+
+    /// Where everything lives but some of the connections.
+    var loop: EventLoop { loops.main }
 
     /// A path on the server: that of a request is below the folder of the address.
     func remote(_ path: String) -> String {

@@ -102,7 +102,7 @@ actor RequestRun {
 
     private func makeSession() -> RequestSession {
         let loop = context.loop
-        let session = RequestSession(context, plan.makeSource()) {
+        let session = RequestSession(context, on: context.loops.loop(for: sessions.count), plan.makeSource()) {
             Task(executorPreference: loop) { await self.welcomed() }
         }
         sessions.append(session)

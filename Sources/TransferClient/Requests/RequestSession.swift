@@ -4,17 +4,18 @@ import TransferProtocol
 import TransferSystem
 
 /// One connection that asks: sends what its source wants to know, as much as the server takes at once, and hands the
-/// answers to the pool, a buffer full at a time. While the pool is behind, it doesn't read. Lives on the client's loop.
+/// answers to the pool, a buffer full at a time. While the pool is behind, it doesn't read. Lives on one of the client's loops.
 actor RequestSession {
     typealias Ending = ClientSession.Ending
 
     /// Batches that wait for the pool beside the one that it works on and the one being filled.
-    private static let queueLimit = 2
+    private static let queueLimit = 8
 
     /// Heartbeats in the time after which a silent server is given up: some pongs must have the time to come back.
     private static let heartbeatsInSilence = 3.0
 
-    nonisolated let unownedExecutor: UnownedSerialExecutor
+    private nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let context: RequestContext
     private let source: any RequestSource
@@ -49,18 +50,21 @@ actor RequestSession {
     /// Called when the server has let this client in.
     private let welcomed: @Sendable () -> Void
 
-    init(_ context: RequestContext, _ source: any RequestSource, welcomed: @escaping @Sendable () -> Void = {}) {
+    init(
+        _ context: RequestContext, on loop: EventLoop, _ source: any RequestSource,
+        welcomed: @escaping @Sendable () -> Void = {}
+    ) {
         self.context = context
+        self.loop = loop
         self.source = source
         self.welcomed = welcomed
-        unownedExecutor = context.loop.asUnownedSerialExecutor()
         liveness = Liveness(context.configuration.timeouts, now: .now)
     }
 
     /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
     func converse(with address: SocketAddress, hasConnectedBefore: Bool) async -> Ending {
         do throws(SystemError) {
-            let socket = try StreamSocket(for: address, loop: context.loop, readable: mayRead)
+            let socket = try StreamSocket(for: address, loop: loop, readable: mayRead)
             self.socket = socket
             guard ending == nil else { throw SystemError(errno: ECANCELED, call: "connect") }
             try await socket.connect(to: address, timeout: context.configuration.timeouts.handshake.nanoseconds)
@@ -71,8 +75,8 @@ actor RequestSession {
         liveness = Liveness(context.configuration.timeouts, now: .now)
         armTimer()
         await greet(hasConnectedBefore)
-        let reader = Task(executorPreference: context.loop) { await self.readLoop() }
-        let writer = Task(executorPreference: context.loop) { await self.writeLoop() }
+        let reader = Task(executorPreference: loop) { await self.readLoop() }
+        let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await askLoop()
         await finish()
         await reader.value
@@ -116,7 +120,7 @@ actor RequestSession {
     }
 
     private func finish() async {
-        if let timer { context.loop.cancel(timer) }
+        if let timer { loop.cancel(timer) }
         timer = nil
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
@@ -201,11 +205,11 @@ extension RequestSession {
     private func readLoop() async {
         while ending == nil {
             guard queue.count < Self.queueLimit, source.mayRead else {
-                liveness.pauseReading(true, now: .now)
+                pauseReading(true)
                 await mayRead.wait()
-                liveness.pauseReading(false, now: .now)
                 continue
             }
+            pauseReading(false)
             if filling == nil { filling = ReceivedBatch(await takeBuffer(), carry: carry) }
             if !pump() { await mayRead.wait() }
         }
@@ -213,9 +217,14 @@ extension RequestSession {
 
     private func takeBuffer() async -> BlockBuffer {
         if let buffer = context.buffers.takeNow() { return buffer }
-        liveness.pauseReading(true, now: .now)
-        defer { liveness.pauseReading(false, now: .now) }
+        pauseReading(true)
+        defer { pauseReading(false) }
         return await context.buffers.take()
+    }
+
+    private func pauseReading(_ isPaused: Bool) {
+        liveness.pauseReading(isPaused, now: .now)
+        socket?.pauseReading(isPaused)
     }
 
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
@@ -271,9 +280,7 @@ extension RequestSession {
             guard piece.encoding == .stored else {
                 throw ProtocolFault(.unexpectedFrame, "The server compresses what was to come as it is.")
             }
-            let start = batch.parsed
-            batch.pieces.append(
-                (asked[firstAsked], .data(piece.range.lowerBound + start..<piece.range.upperBound + start)))
+            batch.append(piece, of: asked[firstAsked])
             batch.consumed(consumed)
         }
         return true
@@ -338,7 +345,7 @@ extension RequestSession {
         queue.append(batch)
         guard !isWorking else { return }
         isWorking = true
-        Task(executorPreference: context.loop) { await self.workLoop() }
+        Task(executorPreference: loop) { await self.workLoop() }
     }
 
     private func release(_ batch: ReceivedBatch) {
@@ -419,8 +426,8 @@ extension RequestSession {
     }
 
     private func armTimer() {
-        if let timer { context.loop.cancel(timer) }
-        timer = context.loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
+        if let timer { loop.cancel(timer) }
+        timer = loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.timerFired() }
         }
     }
