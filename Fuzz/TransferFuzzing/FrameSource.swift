@@ -60,7 +60,9 @@ enum FrameSource {
     static func request(_ argument: UInt8) -> UInt32 { UInt32(argument % 5) }
 
     /// Some are so long that few of them make all that may be open.
-    static func path(_ argument: UInt8) -> String { String(repeating: "p", count: argument & 0x80 == 0 ? 1 : 60_000) }
+    static func path(_ argument: UInt8) -> String { argument & 0x80 == 0 ? "p" : longPath }
+
+    private static let longPath = String(repeating: "p", count: 60_000)
 
     /// Every fourth goes on where nobody asked for it.
     private static func file(_ argument: UInt8) -> FetchedFile {

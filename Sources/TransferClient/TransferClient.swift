@@ -69,7 +69,8 @@ public final class TransferClient: Sendable {
     /// What requests for stored files share.
     var requestContext: RequestContext {
         RequestContext(
-            server: server, configuration: configuration, loops: loops, pool: pool, buffers: buffers, security: security)
+            server: server, configuration: configuration, loops: loops, pool: pool, buffers: buffers,
+            security: security)
     }
 
     /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A

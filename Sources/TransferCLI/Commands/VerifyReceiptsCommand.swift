@@ -10,6 +10,7 @@ struct VerifyReceiptsCommand {
     private let operand: String
     private let key: KeyPattern?
     private let against: String?
+    private let isJSON: Bool
     private let isQuiet: Bool
 
     /// A file with more is no key.
@@ -19,6 +20,7 @@ struct VerifyReceiptsCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         operand = try arguments.receiptFile
         against = arguments.string("against")
+        isJSON = arguments.isSet("json")
         isQuiet = arguments.isSet("quiet")
         key = try arguments.string("key").map { (text) throws(UsageError) in
             guard let key = KeyPattern(text) ?? Self.read(text).flatMap(KeyPattern.init) else {
@@ -49,21 +51,32 @@ struct VerifyReceiptsCommand {
                         continue
                     }
                     tally.bad += 1
-                    let path = signed.receipt.path
-                    StandardStream.output.write("\(lines.name):\(line.number): \(path): \(difference)\n")
+                    print(difference, about: signed.receipt.path.string, lines.name, line.number)
                 } catch {
                     tally.bad += 1
-                    StandardStream.output.write("\(lines.name):\(line.number): \(error.phrase)\n")
+                    print(error.phrase, about: nil, lines.name, line.number)
                 }
             }
         } catch {
             StandardStream.error.write("transfer: \(error)\n")
             return .uploadsFailed
         }
-        if !isQuiet {
+        if isJSON {
+            StandardStream.output.write(tally.json(isContentCompared: against != nil).text + "\n")
+        } else if !isQuiet {
             StandardStream.output.write(tally.text(isKeyKnown: key != nil, isContentCompared: against != nil))
         }
         return tally.bad == 0 && tally.good > 0 ? .success : .uploadsFailed
+    }
+
+    /// - Parameter path: of the receipt, where it is the content that is wrong.
+    private func print(_ difference: String, about path: String?, _ file: String, _ number: Int) {
+        let object: JSONLine = [
+            "schema": .string(JSONSchema.receiptFinding), "file": .string(operand), "line": .integer(number),
+            "path": path.map { .string($0) } ?? .null, "message": .string(difference),
+        ]
+        let subject = path.map { "\($0.escapedForDisplay): " } ?? ""
+        StandardStream.output.write(isJSON ? object.text + "\n" : "\(file):\(number): \(subject)\(difference)\n")
     }
 
     private static func read(_ path: String) -> String? {
@@ -84,10 +97,25 @@ private struct Tally {
     /// Receipts that each server has signed.
     var servers: [ServerKey: Int] = [:]
 
+    private var sortedServers: [(key: ServerKey, value: Int)] {
+        servers.sorted { $0.key.hexadecimal < $1.key.hexadecimal }
+    }
+
+    func json(isContentCompared: Bool) -> JSONLine {
+        [
+            "schema": .string(JSONSchema.receiptCheck), "good": .integer(good), "bad": .integer(bad),
+            "contentCompared": .bool(isContentCompared),
+            "servers": .array(
+                sortedServers.map {
+                    .object(["key": .string("\($0.key.fingerprint)"), "receipts": .integer($0.value)])
+                }),
+        ]
+    }
+
     func text(isKeyKnown: Bool, isContentCompared: Bool) -> String {
         var text = ""
         if !isKeyKnown {
-            for (key, count) in servers.sorted(by: { $0.key.hexadecimal < $1.key.hexadecimal }) {
+            for (key, count) in sortedServers {
                 text += "signed by \(key.fingerprint): \(count)\n"
             }
         }

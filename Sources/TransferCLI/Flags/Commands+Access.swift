@@ -7,7 +7,7 @@ extension Commands {
             "Prints the public key as one line, which a server's operator gives to 'transfer access add'. new makes "
                 + "another pair and keeps the old one beside it: servers have to be told.",
         ],
-        flags: [.help],
+        flags: [Flag(name: "json", help: "Print one JSON object.", reach: .environment), .help],
         examples: [
             .init(caption: "Show the line for a server", line: "transfer key"),
             .init(caption: "Make another key", line: "transfer key new"),

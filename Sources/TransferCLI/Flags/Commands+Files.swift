@@ -132,7 +132,7 @@ extension Commands {
                 defaultValue: DigestFunction.xxh128.flagValue, choices: DigestFunction.flagValues),
             json("file"), retryFor,
         ] + pushSecurity + [
-            Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."), .help,
+            Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."), progress, .help,
         ],
         examples: [
             .init(caption: "Fetch a file", line: "transfer pull photo.png"),

@@ -97,6 +97,13 @@ extension Commands {
             details: "16K at least. \(sizeNotation)", value: .size),
     ]
 
+    static let progress = Flag(
+        name: "progress", placeholder: "STYLE", help: "How to show progress on standard error.",
+        details:
+            "bar draws it on a terminal, plain prints a line now and then, json prints objects for programs, none "
+            + "nothing. auto is bar on a terminal and none elsewhere.",
+        defaultValue: ProgressStyle.auto.flagValue, choices: ProgressStyle.flagValues)
+
     private static let pushOutput = [
         Flag(name: "json", help: "Print one JSON object a line for every upload."),
         Flag(
@@ -105,12 +112,7 @@ extension Commands {
                 "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
                 + "anything is sent if the server gives no receipts.", value: .file),
         Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed."),
-        Flag(
-            name: "progress", placeholder: "STYLE", help: "How to show progress on standard error.",
-            details:
-                "bar draws it on a terminal, plain prints a line now and then, json prints objects for programs, none "
-                + "nothing. auto is bar on a terminal and none elsewhere.",
-            defaultValue: ProgressStyle.auto.flagValue, choices: ProgressStyle.flagValues),
+        progress,
         Flag(
             name: "color", placeholder: "WHEN", help: "Whether results have colours.",
             details: "auto is on a terminal, unless NO_COLOR is set or TERM is dumb.",

@@ -18,6 +18,9 @@ extension Commands {
                 details:
                     "A directory, such as the server's or a copy of it, in which each receipt's path is looked up; or one "
                     + "file, which every receipt must be about.", value: .file),
+            Flag(
+                name: "json",
+                help: "Print one JSON object a line for everything that is wrong, and one for the summary."),
             Flag(name: "quiet", short: "q", help: "Print only what is wrong."),
             .help,
         ],

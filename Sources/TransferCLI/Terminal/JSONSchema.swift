@@ -12,5 +12,8 @@ enum JSONSchema {
     static let remote = "transfer.remote/1"
     static let access = "transfer.access/1"
     static let trust = "transfer.trust/1"
+    static let key = "transfer.key/1"
+    static let receiptFinding = "transfer.receipt-finding/1"
+    static let receiptCheck = "transfer.receipt-check/1"
     static let setting = "transfer.setting/1"
 }

@@ -27,6 +27,14 @@ import TransferTestSupport
         try expect(sha.lines, are: "upload", count: 2)
         let receipts = try Finished(["receipt", "show", "--json", files.home.path("receipts")])
         try expect(receipts.lines, are: "receipt", count: 12)
+        let verify = ["receipt", "verify", "--json", files.home.path("receipts")]
+        let good = try Finished(verify)
+        try expect(good.lines, are: "receiptCheck", count: 1)
+        #expect(good.end == .exited(0) && good.output.contains(#""good":12,"bad":0,"contentCompared":false"#))
+        let elsewhere = try Finished(verify + ["--against", files.home.path])
+        #expect(elsewhere.end == .exited(1))
+        try expect(elsewhere.lines.dropLast(), are: "receiptFinding", count: elsewhere.lines.count - 1)
+        try expect(elsewhere.lines.suffix(1), are: "receiptCheck", count: 1)
     }
 
     @Test func plans() throws {
@@ -111,6 +119,9 @@ import TransferTestSupport
         try expect(try server.run(["stat", "in", "in/a", "--json"]).lines, are: "entry", count: 2)
         let target = files.home.path("out")
         try expect(try server.run(["pull", "in", "gone", "-o", target, "--json"]).lines, are: "download", count: 4)
+        let talk = try server.run(["pull", "in", "gone", "-o", files.home.path("again"), "--progress", "json"]).errors
+        let events = try talk.split(separator: "\n").map { try schema.matches(JSONReader.read(Array($0.utf8))) }
+        #expect(Set(events) == [["connected"], ["progress"], ["message"]], "\(talk)")
         try expect(try server.run(["remove", "in/a", "gone", "--json"]).lines, are: "removal", count: 2)
         try expect(try server.run(["remove", "-r", "in", "--json"]).lines, are: "removal", count: 1)
     }
@@ -136,7 +147,11 @@ import TransferTestSupport
         try makeDirectory(home.path("in"))
         let surroundings = Surroundings(environment: ["XDG_CONFIG_HOME": home.path("config")])
         func run(_ words: String...) throws -> Finished { try Finished(words, surroundings) }
+        let first = try run("key", "--json")
+        try expect(first.lines, are: "key", count: 1)
+        #expect(first.output.contains(#""isNew":true,"previous":null"#) && first.errors.isEmpty)
         let line = try run("key").output.split(separator: "\n").first.map(String.init) ?? ""
+        #expect(first.output.contains("\"line\":\"\(line)\""))
         let bounds = ["--folder", "a/b", "--quota", "1G", "--read-only", "--expires", "30d"]
         let added = try Finished(["access", "add", "--dir", home.path("in"), line] + bounds, surroundings)
         #expect(added.end == .exited(0), "\(added.errors)")
@@ -148,6 +163,7 @@ import TransferTestSupport
             try run("access", "token", "list", "--dir", home.path("in"), "--json").lines, are: "access", count: 1)
         _ = try run("trust", "add", "nas.local", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")
         try expect(try run("trust", "list", "--json").lines, are: "trust", count: 1)
+        try expect(try run("key", "new", "--json").lines, are: "key", count: 1)
     }
 
     /// A schema that accepts everything would prove nothing.
@@ -165,7 +181,7 @@ import TransferTestSupport
         #expect(try schema.matches(JSONReader.read(Array(good.utf8))) == ["plan"])
     }
 
-    private func expect(_ lines: [Substring], are name: String, count: Int) throws {
+    private func expect(_ lines: some Collection<Substring>, are name: String, count: Int) throws {
         #expect(lines.count == count)
         for line in lines {
             let names = try schema.matches(JSONReader.read(Array(line.utf8)))

@@ -6,9 +6,11 @@ private import TransferSystem
 /// `transfer key`: shows this user's key, or makes another.
 struct KeyCommand {
     private let makesNew: Bool
+    private let isJSON: Bool
 
     /// - Throws: `UsageError` for another word than those it knows.
     init(_ arguments: ParsedArguments) throws(UsageError) {
+        isJSON = arguments.isSet("json")
         switch arguments.operands {
         case [], ["show"]: makesNew = false
         case ["new"]: makesNew = true
@@ -30,18 +32,30 @@ struct KeyCommand {
 
     private func show(_ key: ClientKey) throws(KeyPair.Fault) -> ExitCode {
         let (pair, isNew) = try key.open()
-        return print(pair, isNew ? "Made '\(key.path.escapedForDisplay)'." : "In '\(key.path.escapedForDisplay)'.")
+        return print(pair, key, isNew: isNew)
     }
 
     private func replace(_ key: ClientKey) throws(KeyPair.Fault) -> ExitCode {
         let (pair, old) = try key.replace(at: .now)
-        let kept = old.map { " The old one is '\($0.escapedForDisplay)'; remove it when it is not needed any more." }
-        return print(pair, "Made '\(key.path.escapedForDisplay)'." + (kept ?? ""))
+        return print(pair, key, isNew: true, old: old)
     }
 
-    private func print(_ pair: KeyPair, _ note: String) -> ExitCode {
-        StandardStream.error.write("\(note) Fingerprint: \(pair.key.fingerprint)\n")
-        let failure = StandardStream.output.write(ClientKey.line(for: pair.key) + "\n")
+    /// - Parameter old: the file that has the key that was this user's until now.
+    private func print(_ pair: KeyPair, _ key: ClientKey, isNew: Bool, old: String? = nil) -> ExitCode {
+        let line = ClientKey.line(for: pair.key)
+        let object: JSONLine = [
+            "schema": .string(JSONSchema.key), "line": .string(line),
+            "fingerprint": .string("\(pair.key.fingerprint)"), "path": .string(key.path), "isNew": .bool(isNew),
+            "previous": old.map { .string($0) } ?? .null,
+        ]
+        if !isJSON {
+            let kept = old.map {
+                " The old one is '\($0.escapedForDisplay)'; remove it when it is not needed any more."
+            }
+            let note = (isNew ? "Made" : "In") + " '\(key.path.escapedForDisplay)'." + (kept ?? "")
+            StandardStream.error.write("\(note) Fingerprint: \(pair.key.fingerprint)\n")
+        }
+        let failure = StandardStream.output.write((isJSON ? object.text : line) + "\n")
         return failure.map { AccessOutput.fail("The key cannot be printed: \($0.reason).") } ?? .success
     }
 }

@@ -58,7 +58,7 @@ actor PullReporter: Asker {
         progress?.finish()
         progress = nil
         tally.isOutputLost = printer.finish() != .success
-        if let failure { StandardStream.error.write("transfer: \(failure.message.escapedForDisplay)\n") }
+        if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
         if fetched.files + present + skipped + tally.failed.count > 0 {
             talk(summary)
         } else if failure == nil {
@@ -80,9 +80,7 @@ actor PullReporter: Asker {
         if output.isJSON {
             print(report.json.text)
         } else if !report.result.isSuccess {
-            progress?.clear()
-            printer.flush()
-            StandardStream.error.write("\(report.line)\n")
+            complain(report.line)
         } else if !output.isQuiet {
             print(report.line)
         }
@@ -94,10 +92,13 @@ actor PullReporter: Asker {
     }
 
     private func talk(_ text: String) {
-        guard !output.isQuiet else { return }
+        if !output.isQuiet { complain(text) }
+    }
+
+    private func complain(_ text: String) {
         progress?.clear()
         printer.flush()
-        StandardStream.error.write("\(text)\n")
+        StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
     }
 
     private var summary: String {

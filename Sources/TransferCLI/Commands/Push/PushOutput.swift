@@ -15,12 +15,12 @@ struct PushOutput: Sendable {
     private let colours: (output: Bool, error: Bool)
 
     init(_ arguments: ParsedArguments) {
-        let takesProgress = arguments.command.flag(named: "progress") != nil
         isJSON = arguments.isSet("json")
         isQuiet = arguments.isSet("quiet")
-        let wanted = takesProgress ? arguments.choice("progress", as: ProgressStyle.self) : nil
+        func takes(_ name: String) -> Bool { arguments.command.flag(named: name) != nil }
+        let wanted = takes("progress") ? arguments.choice("progress", as: ProgressStyle.self) : nil
         progress = (wanted ?? .auto).resolved(isQuiet: isQuiet)
-        let colour = takesProgress ? arguments.choice("color", as: ColourChoice.self) : nil
+        let colour = takes("color") ? arguments.choice("color", as: ColourChoice.self) : nil
         colours = ((colour ?? .auto).isOn(for: .output), (colour ?? .auto).isOn(for: .error))
     }
 
