@@ -76,7 +76,7 @@ enum ConfigurationTarget {
     }
 
     private static func run(_ arguments: [String], _ bytes: [UInt8], remote: Remote?) throws(Finding) {
-        let sources = SettingSources(environment: [:], file: (path, bytes))
+        let sources = SettingSources(environment: ["HOME": home], file: (path, bytes))
         let invocation: Invocation
         do throws(UsageError) {
             invocation = try Invocation(arguments, sources: sources)
@@ -84,7 +84,8 @@ enum ConfigurationTarget {
             throw Finding("What was read before is wrong now: \(error.report)")
         }
         guard case .run(let parsed) = invocation else { return }
-        try require(parsed.remote == remote, "Another remote was taken.")
+        try require(
+            parsed.remote == remote, "\(arguments) took \(String(describing: parsed.remote)), not \(String(describing: remote)).")
         for flag in parsed.command.flags {
             try require(parsed.strings(flag.name).allSatisfy { !$0.utf8.contains(0) }, "A value has a NUL in it.")
         }

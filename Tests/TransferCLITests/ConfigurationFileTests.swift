@@ -74,6 +74,16 @@ import TransferClient
         #expect(fault?.message == "/etc/c.toml" + message)
     }
 
+    /// Nobody would look for it below the folder of the file.
+    @Test func aPathBelowTheHomeNeedsOne() {
+        let text = Array("[push]\nreceipts = '~/r.jsonl'\n".utf8)
+        let fault = #expect(throws: ConfigurationFault.self) {
+            try ConfigurationFile(text, path: "/etc/c.toml", home: nil)
+        }
+        let message = "'receipts' is a path below the home directory, and HOME is not set; give the whole path"
+        #expect(fault?.message == "/etc/c.toml:2: " + message)
+    }
+
     /// Whatever a command can be told by its flags it can be told by a file.
     @Test(arguments: CommandsTests.flags) func everyFlagCanBeSet(_ command: Command, _ flag: Flag) throws {
         guard command.hasSettings, flag.reach == .environmentAndFiles else { return }

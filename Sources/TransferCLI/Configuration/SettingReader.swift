@@ -91,7 +91,13 @@ struct SettingReader {
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
             throw ConfigurationFault(place, "'\(flag.name)' has a NUL in it")
         }
-        return flag.value.isPath ? texts.map(resolved) : texts
+        guard flag.value.isPath else { return texts }
+        // Below the folder of the file it would be another place, and nobody would look there.
+        guard home != nil || !texts.contains(where: { $0.utf8.starts(with: "~/".utf8) }) else {
+            throw ConfigurationFault(
+                place, "'\(flag.name)' is a path below the home directory, and HOME is not set; give the whole path")
+        }
+        return texts.map(resolved)
     }
 
     private static func kind(of flag: Flag) -> String {
