@@ -84,8 +84,8 @@ enum ConfigurationTarget {
             throw Finding("What was read before is wrong now: \(error.report)")
         }
         guard case .run(let parsed) = invocation else { return }
-        try require(
-            parsed.remote == remote, "\(arguments) took \(String(describing: parsed.remote)), not \(String(describing: remote)).")
+        let (taken, wanted) = (parsed.remote.debugDescription, remote.debugDescription)
+        try require(parsed.remote == remote, "\(arguments) took \(taken), not \(wanted).")
         for flag in parsed.command.flags {
             try require(parsed.strings(flag.name).allSatisfy { !$0.utf8.contains(0) }, "A value has a NUL in it.")
         }
