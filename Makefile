@@ -33,7 +33,8 @@ build: bootstrap ## build the release binary, .build/release/transfer
 run: build ## start a server, push a picture, a text and a directory to it, compare
 	scripts/run-demo.sh
 
-test: bootstrap ## run all tests
+test: ## run all tests
+	@scripts/bootstrap.sh --tests
 	scripts/run-tests.sh
 	@if command -v python3 >/dev/null; then \
 		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks && \

@@ -5,12 +5,13 @@
 # them: where one cannot be had, a line says so.
 #
 #   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
+#   scripts/bootstrap.sh --tests   installs also the shells and man(1), which some tests run; nothing needs them
 #   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
-    echo "usage: scripts/bootstrap.sh [--check]"
+    echo "usage: scripts/bootstrap.sh [--tests | --check]"
 }
 
 # Sets `compiler` to the C++ compiler that Swift links with, which chooses the linker too; the system's own otherwise.
@@ -78,11 +79,16 @@ lacks_isal() { is_x86_64 && ! links <<<"$isal_source"; }
 lacks_ipsec_mb() { is_x86_64 && ! links <<<"$ipsec_mb_source"; }
 lacks_qrencode() { ! links <<<"$qrencode_source"; }
 
+# What only tests run.
+lacks_zsh() { ! command -v zsh >/dev/null; }
+lacks_fish() { ! command -v fish >/dev/null; }
+lacks_man() { ! command -v man >/dev/null; }
+
 # Sets `unneeded` to the names of what is not there and not needed.
 find_unneeded() {
     unneeded=()
     local name
-    for name in isal ipsec_mb qrencode; do
+    for name in isal ipsec_mb qrencode "${test_programs[@]}"; do
         if "lacks_$name"; then unneeded+=("$name"); fi
     done
 }
@@ -92,6 +98,8 @@ describe_unneeded() {
         isal) echo "ISA-L 2.30 or newer (isa-l/igzip_lib.h and libisal.so.2), for faster compression" ;;
         ipsec_mb) echo "Intel's Multi-Buffer Crypto (intel-ipsec-mb.h and libIPSec_MB.so.1), for faster encryption" ;;
         qrencode) echo "libqrencode (qrencode.h and libqrencode.so.4), for pairing links as QR codes" ;;
+        zsh | fish) echo "$1, for the tests of its completions" ;;
+        man) echo "man(1), for the tests of the manual pages" ;;
     esac
 }
 
@@ -100,6 +108,8 @@ unneeded_package() {
         isal) echo libisal-dev ;;
         ipsec_mb) echo libipsec-mb-dev ;;
         qrencode) echo libqrencode-dev ;;
+        zsh | fish) echo "$1" ;;
+        man) echo man-db ;;
     esac
 }
 
@@ -218,8 +228,10 @@ warn_of_unneeded() {
 }
 
 check_only=false
+test_programs=()
 case ${1:-} in
     "") ;;
+    --tests) test_programs=(zsh fish man) ;;
     --check) check_only=true ;;
     -h | --help)
         usage
