@@ -1,25 +1,29 @@
 import Glibc
 import Synchronization
 import TransferSystem
-import TransferProtocol
+package import TransferProtocol
 
-/// Writes events as lines to a descriptor, one write for all events given together. Safe to call from any thread.
+/// Writes events as lines to a descriptor, those given together as few writes. Safe to call from any thread.
 package final class Log: Sendable {
     /// How a line looks.
     package enum Format: Sendable {
         case text, json
     }
 
-    private let descriptor: Int32
+    private let sink: LogSink
     private let isJSON: Atomic<Bool>
     /// The least that is written, as its raw value.
     private let level: Atomic<Int>
     private let clock = Locked(SecondCache())
     private let throttle = Locked(LogThrottle(now: .now))
 
-    /// - Parameter descriptor: stays the caller's; 2 for standard error.
-    package init(descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info) {
-        self.descriptor = descriptor
+    /// - Parameters:
+    ///   - descriptor: stays the caller's; 2 for standard error.
+    ///   - patience: how long to wait for somebody who doesn't read the lines.
+    package init(
+        descriptor: Int32 = 2, format: Format = .text, level: LogEvent.Level = .info, patience: Interval = .seconds(1)
+    ) {
+        sink = LogSink(descriptor, patience: patience)
         isJSON = Atomic(format == .json)
         self.level = Atomic(level.rawValue)
     }
@@ -35,17 +39,7 @@ package final class Log: Sendable {
         let wanted = throttled(events.filter { $0.level.rawValue >= least })
         guard !wanted.isEmpty else { return }
         let time = clock.withLock { $0.now() }
-        var lines = wanted.map { line($0, time) }.joined()
-        // A log that cannot be written must not stop the server, and there is nobody to tell.
-        lines.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
-        }
+        sink.write(wanted.map { line($0, time) }.joined(), count: wanted.count) { line(.unread($0), time) }
     }
 
     /// Says what was left out for want of room. To be called at the end.

@@ -208,6 +208,13 @@ extension LogEvent {
         ).asClientsFault
     }
 
+    /// - Parameter count: lines that `LogSink` had no room for.
+    static func unread(_ count: Int) -> LogEvent {
+        LogEvent(
+            .warning, "unread", "\(count) lines were left out, because nobody read the log",
+            [("count", .unsigned(UInt64(count)))])
+    }
+
     /// - Parameter count: lines that `LogThrottle` has kept out of the log.
     static func leftOut(_ count: Int) -> LogEvent {
         LogEvent(

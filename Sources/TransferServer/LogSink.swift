@@ -1,0 +1,74 @@
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// Where lines go. Somebody who keeps a pipe or a terminal open and reads nothing must not stop a server: when there is
+/// no room for a while, lines are left out until there is some again.
+final class LogSink: Sendable {
+    private struct State {
+        /// Nobody waits for room any more.
+        var isStuck = false
+        /// What was written last ends inside a line.
+        var isInLine = false
+        var leftOut = 0
+    }
+
+    /// Bytes that a pipe takes at once, where poll(2) says that it takes any: PIPE_BUF of limits.h (pipe(7)).
+    private static let step = 4096
+
+    private let descriptor: Int32
+    private let patience: Interval
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - descriptor: the caller's.
+    ///   - patience: how long to wait for room.
+    init(_ descriptor: Int32, patience: Interval) {
+        (self.descriptor, self.patience) = (descriptor, patience)
+    }
+
+    /// Writes whole lines. One that cannot be written is lost, and there is nobody to tell.
+    ///
+    /// - Parameters:
+    ///   - count: of the lines.
+    ///   - notice: makes a line that says how many were left out before these.
+    func write(_ lines: String, count: Int, notice: (Int) -> String) {
+        guard descriptor >= 0 else { return }
+        state.withLock { state in
+            if state.leftOut > 0 {
+                guard write(notice(state.leftOut), &state) == 0 else { return state.leftOut += count }
+                state.leftOut = 0
+            }
+            state.leftOut += write(lines, &state)
+        }
+    }
+
+    /// - Returns: how many lines there was no room for, one of which may have begun.
+    private func write(_ lines: String, _ state: inout State) -> Int {
+        var text = state.isInLine ? "\n" + lines : lines
+        return text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                guard hasRoom(state.isStuck ? Interval(nanoseconds: 0) : patience) else {
+                    state.isStuck = true
+                    return rest.count { $0 == UInt8(ascii: "\n") }
+                }
+                let count = Glibc.write(descriptor, rest.baseAddress, min(rest.count, Self.step))
+                if count < 0, errno == EINTR { continue }
+                // Full or broken: none of these lines will come, now or later.
+                guard count > 0 else { return 0 }
+                state.isStuck = false
+                state.isInLine = rest[count - 1] != UInt8(ascii: "\n")
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+            return 0
+        }
+    }
+
+    private func hasRoom(_ patience: Interval) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        let milliseconds = Int32(clamping: patience.nanoseconds / 1_000_000)
+        // An interrupted wait is a short one.
+        return poll(&entry, 1, milliseconds) > 0
+    }
+}
