@@ -6,7 +6,7 @@ import TransferSystem
 /// An upload that arrives in parts, over any number of connections and in any order. Parts that are verified stay when
 /// their connection goes; bytes that nobody vouches for never count.
 ///
-/// Lock order: the assembly's before a claim's, and that before `writing`. A part is written under its claim's lock, so whoever takes a part over
+/// Lock order: the assembly's before a claim's. A part is written under its claim's lock, so whoever takes a part over
 /// knows that the last owner has written its last byte.
 final class Assembly: Sendable {
     private struct State {
@@ -79,10 +79,6 @@ final class Assembly: Sendable {
 
     /// When this server first heard of it; nanoseconds of the monotonic clock.
     let started = monotonicNanoseconds()
-
-    /// Held while something is written to the file. The kernel lets one at a time write to it anyway, and who waits for that
-    /// there uses up a core meanwhile.
-    let writing = Locked(())
 
     private let state: Locked<State>
 

@@ -26,9 +26,7 @@ final class PartClaim: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
         try staged.withLock { (staged) throws(StoreError) in
             guard let staged else { throw .takenOver }
-            try assembly.writing.withLock { _ throws(StoreError) in
-                try staged.write(bytes, at: range.lowerBound + offset)
-            }
+            try staged.write(bytes, at: range.lowerBound + offset)
         }
     }
 

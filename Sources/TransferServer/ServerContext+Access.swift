@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferProtocol
+import TransferStore
 
 extension ServerConfiguration {
     /// Nothing where nobody can be told from anybody.
@@ -14,6 +15,21 @@ extension ServerConfiguration {
 }
 
 extension ServerContext {
+    /// Asks whether a client may still come in, and renews what it may do.
+    ///
+    /// - Returns: why it may begin nothing any more.
+    func recheck(_ client: inout ClientView, quota: (Grant) -> Quota?) -> Refusal? {
+        guard let authenticator else { return nil }
+        defer { logAccessFaults() }
+        do throws(Refusal) {
+            let grant = try authenticator.recheck(client.grant, at: .now)
+            client.renew(grant, quota(grant))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Says what is wrong with the lists of who may come in.
     func logAccessFaults() {
         guard let faults = authenticator?.takeFaults(), !faults.isEmpty else { return }

@@ -8,15 +8,7 @@ extension UploadLane {
     ///
     /// - Returns: why the client may not begin anything any more.
     func recheck() -> Refusal? {
-        guard let authenticator = context.authenticator else { return nil }
-        defer { context.logAccessFaults() }
-        do throws(Refusal) {
-            let grant = try authenticator.recheck(client.grant, at: .now)
-            client.renew(grant, context.quotas.quota(for: grant))
-            return nil
-        } catch {
-            return error
-        }
+        context.recheck(&client) { context.quotas.quota(for: $0) }
     }
 
     /// Before anything else is done about an upload: lets it have its place in the server's directory.

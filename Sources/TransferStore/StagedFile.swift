@@ -29,6 +29,10 @@ package final class StagedFile: @unchecked Sendable {
     private var place: Place
     private let written = Atomic<UInt64>(0)
 
+    /// Held by whoever writes to a file that several write to. The kernel lets one at a time write anyway, and who waits for
+    /// that there uses up a core meanwhile.
+    private let turns: Locked<Void>?
+
     /// What it takes of the space that there is, where that is limited; set before anything else is done with it.
     var hold: SpaceHold?
 
@@ -53,6 +57,7 @@ package final class StagedFile: @unchecked Sendable {
         self.descriptor = descriptor
         self.isNew = isNew
         self.place = place
+        if case .resumable = place { turns = Locked(()) } else { turns = nil }
         self.incoming = incoming
         failures = incoming.committer.failures
     }
@@ -69,7 +74,7 @@ package final class StagedFile: @unchecked Sendable {
         while !rest.isEmpty {
             let written: Int
             do throws(SystemError) {
-                written = try disk.write(number, rest, at: position)
+                written = try inTurn { () throws(SystemError) in try disk.write(number, rest, at: position) }
             } catch {
                 throw StoreError(error, doing: "write the content")
             }
@@ -78,6 +83,13 @@ package final class StagedFile: @unchecked Sendable {
         }
         let isStep = startWriting(UInt64(bytes.count))
         if isStep { try checkRoom() }
+    }
+
+    private func inTurn(_ write: () throws(SystemError) -> Int) throws(SystemError) -> Int {
+        switch turns {
+        case nil: return try write()
+        case .some(let turns): return try turns.withLock { _ throws(SystemError) in try write() }
+        }
     }
 
     /// Looks whether others have enough room left, unless it was this file's from the beginning.

@@ -45,7 +45,7 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
             return .fault(ProtocolFault(.unexpectedFrame, "The server sends more of a file than it says."))
         }
         do throws(StoreError) {
-            try split.write(bytes, at: offset)
+            try split.staged.write(bytes, at: offset)
         } catch {
             let error = error.local
             return reject(error.code, error.message)

@@ -26,9 +26,6 @@ final class PullSplit: PullPublishing, Sendable {
     let staged: StagedFile
     let plan: PullPlan
     private let state = Locked(State())
-    /// Held while something is written to the file. The kernel lets one at a time write to it anyway, and who waits for that
-    /// there uses up a core meanwhile.
-    private let writing = Locked(())
 
     init(_ file: PullFile, _ staged: StagedFile, _ plan: PullPlan) {
         (self.file, self.staged, self.plan) = (file, staged, plan)
@@ -49,10 +46,6 @@ final class PullSplit: PullPublishing, Sendable {
         state.withLock { $0.missing = parts.count }
         plan.add(Array(parts))
         plan.done()
-    }
-
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
-        try writing.withLock { _ throws(StoreError) in try staged.write(bytes, at: offset) }
     }
 
     /// Bytes have come.

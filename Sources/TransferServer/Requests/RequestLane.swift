@@ -83,7 +83,8 @@ final class RequestLane: @unchecked Sendable {
         outcome = RequestOutcome(chunk: FrameChunk(room: room))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
-        outcome.refusal = recheck()
+        // Asked again before every step: an access that was taken back ends with the next one.
+        outcome.refusal = context.recheck(&client) { _ in nil }
         refusal = outcome.refusal.map { StoreError($0.code, $0.message) } ?? (isStopping ? .stopping : nil)
         if let work,
             let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
@@ -317,18 +318,6 @@ extension RequestLane {
         outcome.chunk.append(.outcome(client.outer(ending)))
         noteAnswer(id)
         events.append(.requestFailed(path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
-    }
-
-    /// Asks again before every step: an access that was taken back ends with the next one.
-    private func recheck() -> Refusal? {
-        guard let authenticator = context.authenticator else { return nil }
-        defer { context.logAccessFaults() }
-        do throws(Refusal) {
-            client.renew(try authenticator.recheck(client.grant, at: .now), nil)
-            return nil
-        } catch {
-            return error
-        }
     }
 }
 
