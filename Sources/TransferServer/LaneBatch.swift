@@ -21,23 +21,16 @@ final class LaneBatch: @unchecked Sendable {
     /// thirty times as much memory; this many are 128 KiB.
     static let mostOperations = 1024
 
-    let buffer: BlockBuffer
+    var input: ReceiveBuffer
     var operations: [Operation] = []
 
-    /// Bytes of the buffer that were received, and of these, that were parsed.
-    private(set) var filled = 0
-    private(set) var parsed = 0
-
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
-        self.buffer = buffer
-        UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<carry.count]).copyBytes(from: carry)
-        filled = carry.count
+        input = ReceiveBuffer(buffer, carry: carry)
     }
 
     /// Goes on in the buffer of a batch that has all its steps. The two read and write different bytes of it.
     init(after batch: LaneBatch) {
-        buffer = batch.buffer
-        (filled, parsed) = (batch.filled, batch.parsed)
+        input = batch.input
     }
 
     /// Whether no more steps may be added. There may be whole frames left in the buffer.
@@ -53,29 +46,11 @@ final class LaneBatch: @unchecked Sendable {
         }
     }
 
-    /// Where the next bytes go.
-    var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[filled...]) }
-
-    var isFull: Bool { filled == buffer.bytes.count }
-
-    /// Received bytes that no step has taken yet.
-    var unparsed: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[parsed..<filled])
-    }
-
-    func received(_ count: Int) {
-        filled += count
-    }
-
-    func consumed(_ count: Int) {
-        parsed += count
-    }
-
     /// Adds a piece whose range counts from the first unparsed byte. What of one frame came in several pieces becomes one
     /// again: each is a call to the disk.
     func append(_ piece: DataPiece) {
         var placed = piece
-        placed.range = piece.range.lowerBound + parsed..<piece.range.upperBound + parsed
+        placed.range = input.placed(piece.range)
         if case .data(let last)? = operations.last, let joined = last.joined(with: placed) {
             operations[operations.count - 1] = .data(joined)
         } else {
@@ -83,9 +58,7 @@ final class LaneBatch: @unchecked Sendable {
         }
     }
 
-    func bytes(_ piece: DataPiece) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[piece.range])
-    }
+    func bytes(_ piece: DataPiece) -> UnsafeRawBufferPointer { input.bytes(piece.range) }
 }
 
 /// What came of a batch: frames for the client and uploads that have their result now.

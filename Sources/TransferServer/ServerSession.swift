@@ -205,10 +205,10 @@ extension ServerSession {
             submit(unless: isWorking)
             return 0
         case .bytes(let count):
-            batch.received(count)
+            batch.input.received(count)
             liveness.received(count, now: .now)
             parse(batch)
-            submit(unless: !batch.isFull && !batch.isComplete && isWorking)
+            submit(unless: !batch.input.isFull && !batch.isComplete && isWorking)
             return count
         case .end:
             end(isBetweenUploads ? .done : .lost("the client closed the connection"))
@@ -220,10 +220,10 @@ extension ServerSession {
     ///
     /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
     private func catchUp(_ batch: LaneBatch) -> Int {
-        let before = batch.parsed
+        let before = batch.input.parsed
         parse(batch)
-        submit(unless: !batch.isFull && !batch.isComplete && isWorking)
-        return max(1, batch.parsed - before)
+        submit(unless: !batch.input.isFull && !batch.isComplete && isWorking)
+        return max(1, batch.input.parsed - before)
     }
 
     /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
@@ -243,12 +243,12 @@ extension ServerSession {
     }
 
     private var isBetweenUploads: Bool {
-        !machine.isReceiving && parser.isBetweenFrames && (filling?.unparsed.isEmpty ?? carry.isEmpty)
+        !machine.isReceiving && parser.isBetweenFrames && (filling?.input.unparsed.isEmpty ?? carry.isEmpty)
     }
 
     private func receive(into batch: LaneBatch) -> StreamSocket.Received {
         do throws(StreamError) {
-            return try socket?.receive(into: batch.free) ?? .end
+            return try socket?.receive(into: batch.input.free) ?? .end
         } catch {
             end(.lost(error.reason))
             return .wouldBlock
@@ -272,7 +272,7 @@ extension ServerSession {
 
     /// - Returns: false when more bytes are needed.
     private func step(_ batch: LaneBatch) throws(ProtocolFault) -> Bool {
-        let bytes = batch.unparsed
+        let bytes = batch.input.unparsed
         guard !bytes.isEmpty else { return false }
         guard !batch.isComplete else {
             isBehind = true
@@ -281,11 +281,11 @@ extension ServerSession {
         switch try parser.next(bytes.bytes) {
         case .needsMore: return false
         case .message(let message, let consumed):
-            batch.consumed(consumed)
+            batch.input.consumed(consumed)
             try handle(message, batch)
         case .data(let piece, let consumed):
             if try machine.receiveData() == .store { batch.append(piece) }
-            batch.consumed(consumed)
+            batch.input.consumed(consumed)
         }
         return true
     }
@@ -376,7 +376,7 @@ extension ServerSession {
     }
 
     private func release(_ batch: LaneBatch) {
-        carry = isBehind ? [] : Array(batch.unparsed)
+        carry = isBehind ? [] : Array(batch.input.unparsed)
         filling = isBehind ? LaneBatch(after: batch) : nil
     }
 

@@ -18,46 +18,24 @@ final class ReceivedBatch: @unchecked Sendable {
     /// Pieces in one batch at most, so that small frames don't become many times as much memory.
     static let mostPieces = 4096
 
-    let buffer: BlockBuffer
+    var input: ReceiveBuffer
     var pieces: [(Asked, Piece)] = []
 
-    /// Bytes of the buffer that were received, and of these, that were parsed.
-    private(set) var filled = 0
-    private(set) var parsed = 0
-
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
-        self.buffer = buffer
-        UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<carry.count]).copyBytes(from: carry)
-        filled = carry.count
+        input = ReceiveBuffer(buffer, carry: carry)
     }
 
-    /// Where the next bytes go.
-    var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[filled...]) }
-
-    var isFull: Bool { filled == buffer.bytes.count || pieces.count >= Self.mostPieces }
-
-    /// Received bytes that no piece has taken yet.
-    var unparsed: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[parsed..<filled])
-    }
-
-    func received(_ count: Int) { filled += count }
+    var isFull: Bool { input.isFull || pieces.count >= Self.mostPieces }
 
     /// Adds content whose range counts from the first unparsed byte. What came of one frame in several pieces becomes one
     /// again: each is a call to the disk.
     func append(_ piece: DataPiece, of owner: Asked) {
-        let range = piece.range.lowerBound + parsed..<piece.range.upperBound + parsed
+        let range = input.placed(piece.range)
         if case (let last, .data(let before))? = pieces.last, last === owner, before.upperBound == range.lowerBound {
             pieces[pieces.count - 1].1 = .data(before.lowerBound..<range.upperBound)
         } else {
             pieces.append((owner, .data(range)))
         }
-    }
-
-    func consumed(_ count: Int) { parsed += count }
-
-    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer.bytes)[range])
     }
 
     /// Gives the pieces to those who asked.
@@ -78,7 +56,7 @@ final class ReceivedBatch: @unchecked Sendable {
         switch piece {
         case .entries(let entries): return answer.take(entries)
         case .file(let file): return answer.begin(file)
-        case .data(let range): return answer.take(bytes(range))
+        case .data(let range): return answer.take(input.bytes(range))
         case .block(let block): return answer.check(block)
         case .end(let end): answer.end(end)
         case .outcome(let outcome): answer.end(outcome)

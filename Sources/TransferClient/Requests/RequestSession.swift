@@ -232,7 +232,7 @@ extension RequestSession {
     /// - Returns: whether there may be more to receive now.
     private func pump() -> Bool {
         guard ending == nil, let batch = filling else { return true }
-        switch receive(into: batch.free) {
+        switch receive(into: batch.input.free) {
         case .wouldBlock:
             submit(unless: isWorking)
             return false
@@ -240,7 +240,7 @@ extension RequestSession {
             submit(unless: false)
             end(.lost("the server closed the connection"))
         case .bytes(let count):
-            batch.received(count)
+            batch.input.received(count)
             liveness.received(count, now: .now)
             parse(batch)
             submit(unless: !batch.isFull && isWorking)
@@ -268,12 +268,12 @@ extension RequestSession {
 
     /// - Returns: false when more bytes are needed.
     private func step(_ batch: ReceivedBatch) throws(ProtocolFault) -> Bool {
-        let bytes = batch.unparsed
+        let bytes = batch.input.unparsed
         guard !bytes.isEmpty else { return false }
         switch try parser.next(bytes.bytes) {
         case .needsMore: return false
         case .message(let message, let consumed):
-            batch.consumed(consumed)
+            batch.input.consumed(consumed)
             try handle(message, batch)
         case .data(let piece, let consumed):
             try machine.receiveData()
@@ -281,7 +281,7 @@ extension RequestSession {
                 throw ProtocolFault(.unexpectedFrame, "The server compresses what was to come as it is.")
             }
             batch.append(piece, of: asked[firstAsked])
-            batch.consumed(consumed)
+            batch.input.consumed(consumed)
         }
         return true
     }
@@ -349,7 +349,7 @@ extension RequestSession {
     }
 
     private func release(_ batch: ReceivedBatch) {
-        carry = Array(batch.unparsed)
+        carry = Array(batch.input.unparsed)
         filling = nil
     }
 
