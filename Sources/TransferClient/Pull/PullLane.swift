@@ -34,22 +34,23 @@ final class PullLane: RequestSource, @unchecked Sendable {
     func next(_ count: Int, _ bytes: Int) -> [Asked] {
         var next: [Asked] = []
         var room = bytes
+        let here = plan.landing.reader()
         // Whatever comes next may have the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead {
             guard let item = plan.next() else { break }
-            guard let request = request(for: item) else { continue }
+            guard let request = request(for: item, here) else { continue }
             room -= request.request.cost
             next.append(request)
         }
         return next
     }
 
-    private func request(for item: PullPlan.Item) -> Asked? {
+    private func request(for item: PullPlan.Item, _ here: StoreReader) -> Asked? {
         switch item {
         case .operand(let operand): return operand.asked
         case .folder(let folder): return folder.asked
         case .file(let file):
-            guard let arrival = prepare(file) else { return nil }
+            guard let arrival = prepare(file, here) else { return nil }
             return arrival.asked
         case .part(let split, let range):
             guard !split.hasFailed else {
@@ -103,9 +104,9 @@ extension PullLane {
     /// Looks whether the file is here already, and what of it.
     ///
     /// - Returns: nothing when there is nothing to ask for; that is reported.
-    private func prepare(_ file: PullFile) -> PullArrival? {
+    private func prepare(_ file: PullFile, _ here: StoreReader) -> PullArrival? {
         do throws(StoreError) {
-            if let report = try reportWithoutFetching(file) {
+            if let report = try reportWithoutFetching(file, here.attributes(at: file.target)) {
                 plan.report(report)
                 return nil
             }
@@ -123,8 +124,11 @@ extension PullLane {
         }
     }
 
-    private func reportWithoutFetching(_ file: PullFile) throws(StoreError) -> PullReport? {
-        guard let here = plan.landing.attributes(at: file.target) else { return nil }
+    /// - Parameter here: what has its path on this machine.
+    private func reportWithoutFetching(
+        _ file: PullFile, _ here: StoredAttributes?
+    ) throws(StoreError) -> PullReport? {
+        guard let here else { return nil }
         let policy = plan.context.configuration.conflict
         guard policy != .skip else {
             return file.report(.skipped, "\(file.target) was here already.")

@@ -38,11 +38,8 @@ package final class Landing: Sendable {
         }
     }
 
-    /// The file that has the path, without a look at its content; nothing when there is none.
-    package func attributes(at path: RelativePath) -> StoredAttributes? {
-        guard let status = try? tree.open(path.parent).status(String(path.name)) else { return nil }
-        return StoredAttributes(status)
-    }
+    /// Looks at what is here already.
+    package func reader() -> StoreReader { StoreReader(tree) }
 
     /// Whether the file that has the path has that content. Reads it.
     package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {

@@ -29,8 +29,6 @@ extension FileStore {
         }
     }
 
-    /// A place to open files from that remembers the last directory. Keep it for a moment only: the directory may be
-    /// removed and made again.
     package func reader() -> StoreReader { StoreReader(tree) }
 
     fileprivate func reading<T>(

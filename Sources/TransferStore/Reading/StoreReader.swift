@@ -3,13 +3,20 @@ import Glibc
 package import TransferProtocol
 import TransferSystem
 
-/// Opens files of a store, many of them often in one directory. Belongs to one task at a time.
+/// Looks at and opens files, many of them often in one directory: remembers the last one. Keep it for a moment only: the
+/// directory may be removed and made again. Belongs to one task at a time.
 package final class StoreReader {
     private let tree: DirectoryTree
-    private var last: (path: RelativePath?, directory: DirectoryHandle)?
+    private var last: (path: RelativePath?, directory: Result<DirectoryHandle, SystemError>)?
 
     init(_ tree: DirectoryTree) {
         self.tree = tree
+    }
+
+    /// What has the path, without a look at its content; nothing when there is none.
+    package func attributes(at path: RelativePath) -> StoredAttributes? {
+        guard let status = try? directory(path.parent).status(String(path.name)) else { return nil }
+        return StoredAttributes(status)
     }
 
     /// - Throws: `notFound`; `wrongForm` for a directory.
@@ -40,9 +47,9 @@ package final class StoreReader {
     }
 
     private func directory(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
-        if let last, last.path == path { return last.directory }
-        let directory = try tree.open(path)
+        if let last, last.path == path { return try last.directory.get() }
+        let directory = Result { () throws(SystemError) in try tree.open(path) }
         last = (path, directory)
-        return directory
+        return try directory.get()
     }
 }
