@@ -120,12 +120,7 @@ package final class Catalog: Sendable {
 
     /// What was acknowledged under each of these paths and has been settled, in no order.
     package func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
-        try connections.read { (reader) throws(CatalogError) in
-            var found: [[CatalogEntry]] = []
-            found.reserveCapacity(paths.count)
-            for path in paths { found.append(try reader.entries(at: path)) }
-            return found
-        }
+        try connections.read { (reader) throws(CatalogError) in try reader.entries(at: paths) }
     }
 
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.

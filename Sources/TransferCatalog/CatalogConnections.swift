@@ -139,7 +139,7 @@ extension CatalogConnections {
         do throws(CatalogError) {
             return try body(connection)
         } catch {
-            if error.reason == .failed { state.connection = nil }
+            if error.reason == .failed || connection.database.isInTransaction { state.connection = nil }
             throw error
         }
     }

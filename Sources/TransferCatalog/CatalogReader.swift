@@ -11,6 +11,8 @@ final class CatalogReader: @unchecked Sendable {
     private let receipts: Statement
     private let sums: Statement
     private let number: Statement
+    private let begin: Statement
+    private let commit: Statement
 
     /// Rows read at once when all are wanted: few enough that nobody waits for the lock.
     private static let pageSize = 512
@@ -30,6 +32,8 @@ final class CatalogReader: @unchecked Sendable {
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
             in: database)
+        begin = try Statement("BEGIN", in: database)
+        commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
         sums = try Statement(
             "SELECT state, count(*), total(size / \(Self.unit)), total(size % \(Self.unit)) FROM uploads GROUP BY state",
@@ -44,8 +48,18 @@ final class CatalogReader: @unchecked Sendable {
         }
     }
 
+    /// What was acknowledged under each path. All in one transaction: each by itself would lock the file and let it go.
+    func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
+        try begin.run()
+        var found: [[CatalogEntry]] = []
+        found.reserveCapacity(paths.count)
+        for path in paths { found.append(try entries(at: path)) }
+        try commit.run()
+        return found
+    }
+
     /// What was acknowledged under a path, in no order; rows that cannot be read are left out.
-    func entries(at path: String) throws(CatalogError) -> [CatalogEntry] {
+    private func entries(at path: String) throws(CatalogError) -> [CatalogEntry] {
         try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
             byPath.bind(1, text: path)
             defer { byPath.reset() }
