@@ -16,6 +16,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
 
     let plan: PullPlan
     private let asked = Locked<UInt64>(0)
+    private var hasBegun = false
     // These are touched by those who take answers only.
     private var spare: ContentDigester?
     private var ready: [(file: any PullPublishing, publication: Publication)] = []
@@ -25,13 +26,19 @@ final class PullLane: RequestSource, @unchecked Sendable {
     }
 
     deinit {
-        plan.laneEnded()
+        if hasBegun { plan.laneEnded(ObjectIdentifier(self)) }
     }
 
     var isOver: Bool { plan.isOver }
-    var mayRead: Bool { plan.mayRead }
+
+    func mayRead(_ next: Request?) -> Bool {
+        let isList = if case .list = next { true } else { false }
+        return plan.mayRead(self, isList: isList)
+    }
 
     func next(_ count: Int, _ bytes: Int) -> [Asked] {
+        if !hasBegun { plan.laneBegan() }
+        hasBegun = true
         var next: [Asked] = []
         var room = bytes
         let here = plan.landing.reader()

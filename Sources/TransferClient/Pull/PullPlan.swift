@@ -24,6 +24,10 @@ final class PullPlan: RequestPlan {
         var parts: [(split: PullSplit, range: Range<UInt64>)] = []
         /// Taken out and not over.
         var open = 0
+        /// Connections that have asked for something to do.
+        var lanes = 0
+        /// The one of them that reads no further.
+        var waiting: ObjectIdentifier?
         var news: (@Sendable () -> Void)?
 
         var fileCount: Int { files.count - firstFile }
@@ -41,7 +45,6 @@ final class PullPlan: RequestPlan {
     let landing: Landing
     let events: EventQueue<PullEvent>
     private let state: Locked<State>
-    private let lanes = Locked(0)
 
     init(_ context: RequestContext, _ paths: [String], _ landing: Landing, _ events: EventQueue<PullEvent>) {
         (self.context, self.landing, self.events) = (context, landing, events)
@@ -51,19 +54,26 @@ final class PullPlan: RequestPlan {
 
     var isOver: Bool { state.withLock { $0.isEmpty && $0.open == 0 } }
 
-    /// Whether what lists have is wanted now.
-    var mayRead: Bool {
+    /// Whether a connection is to read on. One to which a list comes waits while thousands of files do that others can
+    /// take; never more than one does, so that there is always another.
+    func mayRead(_ lane: PullLane, isList: Bool) -> Bool {
         guard !events.isFull else { return false }
-        return lanes.withLock { $0 } < 2 || state.withLock { $0.fileCount } < Self.mostFiles
+        let name = ObjectIdentifier(lane)
+        return state.withLock { state in
+            if isList, state.waiting == nil, state.lanes > 1, state.fileCount >= Self.mostFiles { state.waiting = name }
+            return state.waiting != name
+        }
     }
 
     /// The next thing to do: files first, so that few wait.
     func next() -> Item? {
-        state.withLock { state in
-            guard let item = state.take() else { return nil }
+        let (item, news) = state.withLock { state -> (Item?, (@Sendable () -> Void)?) in
+            guard let item = state.take() else { return (nil, nil) }
             state.open += 1
-            return item
+            return (item, state.fileCount <= Self.mostFiles / 2 ? state.endWaiting() : nil)
         }
+        news?()
+        return item
     }
 
     func add(_ items: [Item]) {
@@ -117,12 +127,18 @@ final class PullPlan: RequestPlan {
 
     // MARK: RequestPlan
 
-    func makeSource() -> any RequestSource {
-        lanes.withLock { $0 += 1 }
-        return PullLane(self)
-    }
+    func makeSource() -> any RequestSource { PullLane(self) }
 
-    func laneEnded() { lanes.withLock { $0 -= 1 } }
+    /// A connection is there and has nothing to do yet.
+    func laneBegan() { state.withLock { $0.lanes += 1 } }
+
+    func laneEnded(_ name: ObjectIdentifier) {
+        let news = state.withLock { state in
+            state.lanes -= 1
+            return state.waiting == name || state.lanes < 2 ? state.endWaiting() : nil
+        }
+        news?()
+    }
 
     var wantsLane: Bool {
         let (count, bytes) = state.withLock { state in
@@ -147,6 +163,11 @@ final class PullPlan: RequestPlan {
 }
 
 extension PullPlan.State {
+    /// - Returns: what is to be called, when somebody waits.
+    fileprivate mutating func endWaiting() -> (@Sendable () -> Void)? {
+        waiting.take() == nil ? nil : news
+    }
+
     fileprivate mutating func take() -> PullPlan.Item? {
         if let (split, range) = parts.popLast() { return .part(split, range) }
         if firstFile < files.count {

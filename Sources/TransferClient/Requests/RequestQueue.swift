@@ -87,5 +87,5 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     var isOver: Bool { state.withLock { $0.first == $0.waiting.count && $0.open == 0 } }
 
-    var mayRead: Bool { !isFull() }
+    func mayRead(_ next: Request?) -> Bool { !isFull() }
 }

@@ -204,7 +204,8 @@ extension RequestSession {
 extension RequestSession {
     private func readLoop() async {
         while ending == nil {
-            guard queue.count < Self.queueLimit, source.mayRead else {
+            let next = openCount > 0 ? asked[firstAsked].request : nil
+            guard queue.count < Self.queueLimit, source.mayRead(next) else {
                 pauseReading(true)
                 await mayRead.wait()
                 continue

@@ -44,7 +44,7 @@ extension AnswerTaker {
     func end(_ end: End) {}
 }
 
-/// What one connection is to ask. All but `isOver` is called on the pool, one call at a time.
+/// What one connection is to ask. `next` and `settle` are called on the pool, each by one at a time.
 protocol RequestSource: AnyObject, Sendable {
     /// - Parameters:
     ///   - count: how many may be asked at once.
@@ -59,5 +59,7 @@ protocol RequestSource: AnyObject, Sendable {
     var isOver: Bool { get }
 
     /// Whether more answers are wanted now: those who take them may be behind.
-    var mayRead: Bool { get }
+    ///
+    /// - Parameter next: the request whose answer comes next.
+    func mayRead(_ next: Request?) -> Bool
 }

@@ -46,6 +46,18 @@ import TransferTestSupport
         }
     }
 
+    /// More than a plan lets wait, so that connections wait for each other.
+    @Test func aFolderOfVeryManyFiles() async throws {
+        try await withServer { server in
+            let count = 20_000
+            for number in 0..<count { try write(server, "t/\(number)", []) }
+            let pulled = try await Pulled(["t"], from: server.address, to: out) { $0.lanes = .fixed(2) }
+            #expect(pulled.failure == nil && pulled.reports.count == count)
+            #expect(pulled.reports.allSatisfy { $0.result == .committed })
+            #expect(Files.tree(out).count == count)
+        }
+    }
+
     @Test func theTopIsPulledWithoutAName() async throws {
         try await withServer { server in
             try write(server, "a", [1])
