@@ -99,8 +99,6 @@ static inline int copenssl_set_groups(SSL_CTX *context, const char *groups) {
     return (int)SSL_CTX_set1_groups_list(context, groups);
 }
 
-static inline void copenssl_set_mode(SSL_CTX *context, long mode) { (void)SSL_CTX_set_mode(context, mode); }
-
 static inline void copenssl_set_session_cache(SSL_CTX *context, long mode) {
     (void)SSL_CTX_set_session_cache_mode(context, mode);
 }

@@ -46,7 +46,8 @@ package final class TLSSide {
         var isClosed = false
         _ = try talk(received) {
             while true {
-                let (step, count) = try piece.withUnsafeMutableBytes { try session.read(into: $0) }
+                var count = 0
+                let step = try piece.withUnsafeMutableBytes { try session.read(into: $0, &count) }
                 bytes += piece[..<count]
                 isClosed = step == .closed
                 guard step == .done else { return }

@@ -31,8 +31,6 @@ extension TLSContext {
     /// - Returns: false when OpenSSL lacks something of it.
     func applyProfile() -> Bool {
         copenssl_set_options(raw)
-        // Idle connections hold no buffers of OpenSSL's.
-        copenssl_set_mode(raw, Int(SSL_MODE_RELEASE_BUFFERS))
         copenssl_set_longest_certificates(raw, Self.longestCertificates)
         copenssl_forbid_passphrases(raw)
         SSL_CTX_set_timeout(raw, Self.ticketLife)

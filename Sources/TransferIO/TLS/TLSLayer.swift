@@ -66,7 +66,11 @@ extension TLSLayer {
             case .done: isEstablished = true
             case .closed: throw .truncated
             case .needsRoom: guard !hasUnsent else { return false }
-            case .needsInput: guard try fill(room: CiphertextBuffers.recordSize) else { return false }
+            case .needsInput:
+                guard try fill(room: CiphertextBuffers.recordSize) else {
+                    letGoOfInput()
+                    return false
+                }
             }
         }
         letGoOfInput()
@@ -81,30 +85,23 @@ extension TLSLayer {
         if let failure { throw failure }
         var count = 0
         do throws(StreamError) {
-            while count < target.count {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: target[count...])
-                let (step, found) = try encrypting { () throws(TLSFault) in try session.read(into: rest) }
-                count += found
+            while true {
+                let step = try encrypting { () throws(TLSFault) in try session.read(into: target, &count) }
                 // An answer to a new key, say. Whether it can be sent is no matter of what was received.
                 if hasUnsent { try? flush() }
-                switch step {
-                case .done: continue
-                case .closed: return count > 0 ? .bytes(count) : .end
-                case .needsRoom: return count > 0 ? .bytes(count) : .wouldBlock
-                case .needsInput:
-                    // What was received is worth handing over before there is more.
-                    guard count == 0, try fill(room: rest.count) else {
-                        letGoOfInput()
-                        return count > 0 ? .bytes(count) : .wouldBlock
-                    }
+                // What was received is worth handing over before there is more.
+                if count == 0 {
+                    if step == .closed { return .end }
+                    if step == .needsInput, try fill(room: target.count) { continue }
                 }
+                letGoOfInput()
+                return count > 0 ? .bytes(count) : .wouldBlock
             }
         } catch {
             failure = error
             guard count > 0 else { throw error }
+            return .bytes(count)
         }
-        letGoOfInput()
-        return .bytes(count)
     }
 
     /// Receives ciphertext for about as much plaintext as there is room for, so that nearly nothing has to wait here.
@@ -130,8 +127,11 @@ extension TLSLayer {
         guard byte == 22 || byte == 21 else { throw .tls(.notTLS(firstByte: byte)) }
     }
 
+    /// An idle connection holds no memory, neither here nor in OpenSSL.
     private func letGoOfInput() {
-        guard session.unread == 0, let buffer = incoming else { return }
+        guard session.unread == 0 else { return }
+        session.freeBuffers()
+        guard let buffer = incoming else { return }
         buffers.giveBack(buffer)
         incoming = nil
     }
@@ -149,6 +149,7 @@ extension TLSLayer {
         guard !bytes.isEmpty else { return 0 }
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(CiphertextBuffers.plaintextLimit))
         try encrypting { () throws(TLSFault) in try session.write(piece) }
+        session.freeBuffers()
         try flush()
         return piece.count
     }

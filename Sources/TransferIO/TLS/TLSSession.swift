@@ -92,13 +92,19 @@ package final class TLSSession {
         try step { SSL_do_handshake(raw) }
     }
 
-    /// Decrypts into `target`.
+    /// Decrypts record after record into `target`, until it is full or something else has to happen first.
     ///
-    /// - Returns: how many bytes came, 0 unless the step is `done`.
-    package func read(into target: UnsafeMutableRawBufferPointer) throws(TLSFault) -> (step: Step, count: Int) {
-        var count = 0
-        let step = try step { SSL_read_ex(raw, target.baseAddress, target.count, &count) }
-        return (step, count)
+    /// - Parameter count: bytes that are there; raised also by a call that throws.
+    /// - Returns: `done` when `target` is full.
+    package func read(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(TLSFault) -> Step {
+        while count < target.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: target[count...])
+            var found = 0
+            let step = try step { SSL_read_ex(raw, rest.baseAddress, rest.count, &found) }
+            count += found
+            guard step == .done else { return step }
+        }
+        return .done
     }
 
     /// Encrypts `bytes`, of which there must be some, into records of 16 KiB. There must be room for all of them.
@@ -106,6 +112,11 @@ package final class TLSSession {
         var count = 0
         let step = try step { SSL_write_ex(raw, bytes.baseAddress, bytes.count, &count) }
         precondition(step == .done && count == bytes.count, "a session without room for what it was to write")
+    }
+
+    /// Gives back the memory of a record that is neither half received nor half sent; the next one takes it again.
+    package func freeBuffers() {
+        _ = SSL_free_buffers(raw)
     }
 
     /// Says that no more will come.
@@ -117,7 +128,8 @@ package final class TLSSession {
     }
 
     private func step(_ call: () -> Int32) throws(TLSFault) -> Step {
-        ERR_clear_error()
+        // SSL_get_error(3) asks for an empty queue. It nearly always is, and to clear it costs more than to look.
+        if ERR_peek_error() != 0 { ERR_clear_error() }
         let status = call()
         guard status != 1 else { return .done }
         switch SSL_get_error(raw, status) {
