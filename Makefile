@@ -46,7 +46,7 @@ test: ## run all tests
 	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
-	TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
+	TRANSFER_ATTACK=light TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
 # ROUNDS (200), SEED and FIRST choose what happens, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP

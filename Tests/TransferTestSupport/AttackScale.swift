@@ -1,10 +1,19 @@
 import Glibc
 
-/// How large attacks are: small in every run of the tests, in full for `make attack`.
+/// How large attacks are: small in every run of the tests, in full for `make attack`, light where a sanitizer makes
+/// everything many times slower.
 package enum AttackScale {
-    package static let isFull = getenv("TRANSFER_ATTACK").map { String(cString: $0) == "full" } ?? false
+    private static let name = getenv("TRANSFER_ATTACK").map { String(cString: $0) }
 
-    package static func count(_ small: Int, full: Int) -> Int { isFull ? full : small }
+    package static var isFull: Bool { name == "full" }
+
+    package static func count(_ small: Int, full: Int) -> Int {
+        switch name {
+        case "full": full
+        case "light": max(1, small / 10)
+        default: small
+        }
+    }
 
     /// Lets this process have as many descriptors as it may: a crowd has thousands of sockets.
     package static func raiseDescriptorLimit() {
