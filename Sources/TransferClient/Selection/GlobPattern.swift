@@ -1,6 +1,6 @@
-/// A pattern over paths, as gitignore(5) writes them: `*` and `?` stand for anything but a slash, `[a-z]` for one of several
-/// characters, `**/` for any directories or none, `/**` at the end for all that is inside, and a backslash takes away the
-/// meaning of what follows.
+/// A pattern over paths, as gitignore(5) writes them: `*` and `?` stand for anything but a slash, `[a-z]` or `[[:digit:]]` for
+/// one of several characters, `**/` for any directories or none, `/**` at the end for all that is inside, and a backslash
+/// takes away the meaning of what follows.
 ///
 /// All ways through the pattern are followed at once, so the time for a path is at most its length times that of the
 /// pattern, whatever both are. Characters are code points: what looks the same and is another file name is not the same.

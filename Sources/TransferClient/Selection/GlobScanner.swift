@@ -50,7 +50,12 @@ struct GlobScanner {
             end += 1
         }
         let start = end
-        while let first = character(at: &end) {
+        while true {
+            if let members = members(at: &end) {
+                set.ranges += members
+                continue
+            }
+            guard let first = character(at: &end) else { return nil }
             if first.isEnd, end - 1 > start {
                 position = end
                 return set
@@ -58,7 +63,16 @@ struct GlobScanner {
             guard let range = range(from: first.scalar, at: &end) else { return nil }
             set.ranges += range
         }
-        return nil
+    }
+
+    /// Those of a class such as `[:digit:]`; none of a class that there isn't.
+    private func members(at position: inout Int) -> [ClosedRange<Unicode.Scalar>]? {
+        guard text[position...].starts(with: ["[", ":"]),
+            let end = text[position...].firstIndex(of: "]"), end - position > 2, text[end - 1] == ":"
+        else { return nil }
+        let name = text[(position + 2)..<(end - 1)]
+        position = end + 1
+        return GlobSet.members(ofClass: String(String.UnicodeScalarView(name)))
     }
 
     /// A character of a set, and whether it could be its end.

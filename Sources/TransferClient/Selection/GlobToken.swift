@@ -26,3 +26,24 @@ struct GlobSet: Sendable, Equatable {
         ranges.contains { $0.contains(character) } != isInverted
     }
 }
+
+extension GlobSet {
+    /// As ctype(3) has them in the C locale.
+    static func members(ofClass name: String) -> [ClosedRange<Unicode.Scalar>] {
+        switch name {
+        case "alnum": ["0"..."9", "A"..."Z", "a"..."z"]
+        case "alpha": ["A"..."Z", "a"..."z"]
+        case "blank": ["\t"..."\t", " "..." "]
+        case "cntrl": ["\0"..."\u{1f}", "\u{7f}"..."\u{7f}"]
+        case "digit": ["0"..."9"]
+        case "graph": ["!"..."~"]
+        case "lower": ["a"..."z"]
+        case "print": [" "..."~"]
+        case "punct": ["!"..."/", ":"..."@", "["..."`", "{"..."~"]
+        case "space": ["\t"..."\r", " "..." "]
+        case "upper": ["A"..."Z"]
+        case "xdigit": ["0"..."9", "A"..."F", "a"..."f"]
+        default: []
+        }
+    }
+}
