@@ -20,16 +20,23 @@ extension StreamSocket {
         try await finishConnecting(to: address, timeout: nanoseconds)
         if address.family == AF_UNIX { return }
         disableDelay()
-        if address.isLocal { usePlainCongestionControl() }
+        if address.isLocal { tuneForLoopback() }
     }
 
-    /// For a peer on this machine: on loopback there is nothing to be congested. Algorithms that pace what they send (BBR)
-    /// cost a timer for each segment there: a sixth of the CPU time of a large push. Reno doesn't, and every process may
-    /// choose it (tcp(7)). Without effect on Unix-domain sockets.
-    package func usePlainCongestionControl() {
+    /// For a peer on this machine, with nothing between that could be congested or slow. Without effect on Unix-domain sockets.
+    ///
+    /// Algorithms that pace what they send (BBR) cost a timer for each segment there: a sixth of the CPU time of a large push.
+    /// Reno doesn't, and every process may choose it (tcp(7)). And little may wait unsent: what the receiver has no room for
+    /// yet leaves the cache, and is sent in the receiver's time when it has.
+    package func tuneForLoopback() {
         guard !isClosed else { return }
         setsockopt(number, Int32(IPPROTO_TCP), TCP_CONGESTION, "reno", socklen_t("reno".utf8.count))
+        var unsent = Self.mostUnsent
+        setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &unsent, socklen_t(MemoryLayout<Int32>.size))
     }
+
+    /// Bytes. Less is as good, four times as much is not.
+    private static let mostUnsent: Int32 = 64 << 10
 
     private func finishConnecting(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
         guard try !start(address) else { return }

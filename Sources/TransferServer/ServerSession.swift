@@ -104,7 +104,7 @@ actor ServerSession {
             return
         }
         socket?.disableDelay()
-        if origin.isLocal { socket?.usePlainCongestionControl() }
+        if origin.isLocal { socket?.tuneForLoopback() }
         context.log.write([.connected(peer: peer)])
         armTimer()
         await secure()
