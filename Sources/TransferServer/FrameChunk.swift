@@ -1,3 +1,4 @@
+import TransferIO
 import TransferProtocol
 
 /// Frames on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
@@ -6,6 +7,8 @@ import TransferProtocol
 /// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
 final class FrameChunk: @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
+    /// Whose memory it is; nothing for memory of its own.
+    private let buffer: BlockBuffer?
     private var scratch: [UInt8] = []
 
     private(set) var count = 0
@@ -14,13 +17,18 @@ final class FrameChunk: @unchecked Sendable {
     /// sentence (`Limits.text`).
     static let overhead = 2 << 10
 
-    /// - Parameter room: bytes of content that it has to hold.
-    init(room: Int) {
-        bytes = .allocate(byteCount: room + Self.overhead, alignment: 64)
+    /// - Parameters:
+    ///   - room: bytes of content that it has to hold.
+    ///   - pool: where its memory comes from, if there is enough: to take new memory for each chunk is to have the kernel
+    ///     clear it.
+    init(room: Int, from pool: BufferPool? = nil) {
+        let size = room + Self.overhead
+        buffer = pool.flatMap { size <= $0.size ? $0.takeNow() : nil }
+        bytes = buffer.map { .init(rebasing: $0.bytes[..<size]) } ?? .allocate(byteCount: size, alignment: 64)
     }
 
     deinit {
-        bytes.deallocate()
+        if buffer == nil { bytes.deallocate() }
     }
 
     var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }

@@ -53,6 +53,11 @@ final class RequestLane: @unchecked Sendable {
     private var removed: [Removed] = []
     private var events: [LogEvent] = []
     private var failures = FailureTally()
+    private var accessAsked: Int64 = 0
+
+    /// Nanoseconds after which it is asked again whether the client may go on with what is under way. New requests are always
+    /// asked about.
+    private static let accessHolds: Int64 = 100_000_000
 
     /// Content that has to fit in a chunk before another request is begun.
     private static let leastRoom = 4 << 10
@@ -80,11 +85,10 @@ final class RequestLane: @unchecked Sendable {
     func step(
         _ requests: [Request], cancelled: [UInt32], room: Int, isStopping: Bool
     ) -> RequestOutcome {
-        outcome = RequestOutcome(chunk: FrameChunk(room: room))
+        outcome = RequestOutcome(chunk: FrameChunk(room: room, from: context.chunks))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
-        // Asked again before every step: an access that was taken back ends with the next one.
-        outcome.refusal = context.recheck(&client) { _ in nil }
+        outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
         refusal = outcome.refusal.map { StoreError($0.code, $0.message) } ?? (isStopping ? .stopping : nil)
         if let work,
             let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
@@ -99,6 +103,14 @@ final class RequestLane: @unchecked Sendable {
         outcome.isBusy = work != nil || begun < self.requests.count
         defer { outcome = RequestOutcome(chunk: Self.noChunk) }
         return outcome
+    }
+
+    private var isAccessFresh: Bool { monotonicNanoseconds() - accessAsked < Self.accessHolds }
+
+    /// An access that was taken back ends what is under way, too.
+    private func recheck() -> Refusal? {
+        accessAsked = monotonicNanoseconds()
+        return context.recheck(&client) { _ in nil }
     }
 
     /// The connection ended.
