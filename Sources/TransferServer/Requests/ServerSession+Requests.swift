@@ -20,12 +20,11 @@ struct WaitingRequests {
 
 /// What clients ask of the files: the pool makes one chunk of answers while the one before it leaves.
 extension ServerSession {
-    /// Bytes of answers that may wait for the client before more are made: a chunk on its way to the socket and the one
-    /// after it.
-    private static let answersAhead = 2 * ServerContext.bufferSize
+    /// Bytes of content in one chunk, also where too much waits for all clients together. Half of it costs a tenth more.
+    private static let chunkRoom = (usual: ServerContext.chunkSize, crowded: 32 << 10)
 
-    /// Bytes of content in one chunk, also where too much waits for all clients together.
-    private static let chunkRoom = (usual: ServerContext.bufferSize, crowded: 32 << 10)
+    /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
+    private static let answersAhead = 3 * ServerContext.chunkSize / 2
 
     func admit(_ request: Request) {
         liveness.active(now: .now)
