@@ -14,6 +14,8 @@ extension Commands {
         ],
         outcomes: accessOutcomes, operandValue: .oneOf(["show", "new"]))
 
+    private static let issuedJSON = Flag(name: "json", help: "Print one JSON object, with the secret in it.")
+
     private static let accessJSON = Flag(name: "json", help: "Print one JSON object a line for every entry.")
 
     static let accessList = Command(
@@ -68,7 +70,7 @@ extension Commands {
             Flag(
                 name: "qr", help: "Draw the link as a QR code, also where the output is no terminal.",
                 details: "Needs libqrencode."),
-        ] + bounds + [.help],
+        ] + bounds + [issuedJSON, .help],
         examples: [
             .init(caption: "Pair one more client", line: "transfer access pair"),
             .init(
@@ -85,7 +87,7 @@ extension Commands {
         ],
         flags: [
             accessDir, Flag(name: "name", placeholder: "NAME", help: "What to call it in lists, logs and receipts."),
-        ] + bounds + [expires, .help],
+        ] + bounds + [expires, issuedJSON, .help],
         examples: [
             .init(
                 caption: "Make a token for a camera, for a month",

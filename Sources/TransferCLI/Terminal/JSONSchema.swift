@@ -11,6 +11,7 @@ enum JSONSchema {
     static let removal = "transfer.removal/1"
     static let remote = "transfer.remote/1"
     static let access = "transfer.access/1"
+    static let issued = "transfer.issued/1"
     static let trust = "transfer.trust/1"
     static let key = "transfer.key/1"
     static let receiptFinding = "transfer.receipt-finding/1"

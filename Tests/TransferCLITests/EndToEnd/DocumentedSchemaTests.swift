@@ -161,6 +161,13 @@ import TransferTestSupport
         #expect(keys.output.contains(#""folder":"a/b","quota":1073741824,"maxUpload":null,"rights":"read-only""#))
         try expect(
             try run("access", "token", "list", "--dir", home.path("in"), "--json").lines, are: "access", count: 1)
+        let token = ["access", "token", "create", "--dir", home.path("in"), "--name", "t", "--json"]
+        let issued = try Finished(token + bounds, surroundings)
+        try expect(issued.lines, are: "issued", count: 1)
+        #expect(issued.errors.isEmpty && issued.output.contains(#""secret":"transfer_"#))
+        let link = try run("access", "pair", "--dir", home.path("in"), "--advertise", "nas.local", "--json")
+        try expect(link.lines, are: "issued", count: 1)
+        #expect(link.errors.isEmpty && link.output.contains(#""secret":"transfer://nas.local"#))
         _ = try run("trust", "add", "nas.local", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")
         try expect(try run("trust", "list", "--json").lines, are: "trust", count: 1)
         try expect(try run("key", "new", "--json").lines, are: "key", count: 1)

@@ -8,6 +8,7 @@ struct AccessPairCommand {
     private let folder: AccessFolder
     private let options: AccessOptions
     private let drawsCode: Bool
+    private let isJSON: Bool
     private let advertised: AdvertisedAddress?
 
     /// - Throws: `UsageError` for an address or bounds that cannot be.
@@ -16,6 +17,7 @@ struct AccessPairCommand {
         folder = try arguments.accessFolder
         options = try arguments.accessOptions(at: .now)
         drawsCode = arguments.isSet("qr")
+        isJSON = arguments.isSet("json")
         advertised = try AdvertisedAddress(arguments)
     }
 
@@ -29,6 +31,10 @@ struct AccessPairCommand {
             let invitation = try Invitation(
                 folder, host: host, port: advertised?.port ?? TransferLink.defaultPort,
                 server: server, options: options, drawsCode: drawsCode, at: .now)
+            guard !isJSON else {
+                AccessOutput.print([invitation.json])
+                return .success
+            }
             if drawsCode, !invitation.hasCode {
                 StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
             }

@@ -2,14 +2,20 @@ private import CLinux
 private import Glibc
 internal import TransferAccess
 internal import TransferKeys
+internal import TransferProtocol
 
 /// A pairing code and the line to be run on the other machine.
 struct Invitation: Sendable {
     /// When the code is good for nothing any more.
     let expires: UTCTime
 
+    private let id: String
+    private let options: AccessOptions
     private let link: TransferLink
     private let code: QRCode?
+
+    /// Of the code in lists: there is no client yet.
+    private static let name = "pairing"
 
     /// Makes a code that is good for ten minutes.
     ///
@@ -26,11 +32,11 @@ struct Invitation: Sendable {
         guard TransferLink(host: host, port: port) != nil else {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }
-        let secret = try folder.issue(.pairing, name: "pairing", options: options, at: now)
+        let secret = try folder.issue(.pairing, name: Self.name, options: options, at: now)
         guard let link = TransferLink(host: host, port: port, code: secret, server: server) else {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }
-        self.link = link
+        (self.id, self.options, self.link) = (secret.id, options, link)
         // Its library is opened now: a server that has begun to serve cannot open it any more.
         let code = drawsCode || isatty(STDOUT_FILENO) == 1 ? QRCode(link.text) : nil
         self.code = drawsCode ? code : code.flatMap { Self.fits($0) ? $0 : nil }
@@ -41,6 +47,9 @@ struct Invitation: Sendable {
 
     /// The line.
     var command: String { "transfer push photo.png --to '\(link.text)'" }
+
+    /// The code and the link with it, as an object.
+    var json: JSONLine { AccessOutput.json("pairing", id, Self.name, options, secret: link.text) }
 
     /// Draws the link where there is room, and prints the line.
     func print() {

@@ -1,4 +1,5 @@
 private import TransferAccess
+private import TransferProtocol
 private import TransferSystem
 
 /// `transfer access token create`: makes a token and prints it, once.
@@ -6,11 +7,13 @@ struct TokenCreateCommand {
     private let folder: AccessFolder
     private let name: String
     private let options: AccessOptions
+    private let isJSON: Bool
 
     /// - Throws: `UsageError` without a name, or for bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
         folder = try arguments.accessFolder
+        isJSON = arguments.isSet("json")
         name = try arguments.accessName(try arguments.requiredString("name"))
         let now = UTCTime.now
         var options = try arguments.accessOptions(at: now)
@@ -22,10 +25,12 @@ struct TokenCreateCommand {
         AccessOutput.run { () throws(AccessFault) in
             try folder.make()
             let secret = try folder.issue(.token, name: name, options: options, at: .now)
-            if let failure = StandardStream.output.write(secret.text + "\n") {
+            let object = AccessOutput.json("token", secret.id, name, options, secret: secret.text)
+            if let failure = StandardStream.output.write((isJSON ? object.text : secret.text) + "\n") {
                 _ = try folder.revoke { $0.id == secret.id }
                 throw AccessFault("The token cannot be printed, so it was taken back: \(failure.reason).")
             }
+            guard !isJSON else { return .success }
             StandardStream.error.write(
                 "Keep it secret: whoever has it may push as '\(name)'. It is not shown again.\n"
                     + "To take it back: transfer access token revoke \(secret.id)\n")
