@@ -29,6 +29,9 @@ struct Outbound {
     /// Bytes that are held, with those of pieces that were sent in part.
     var held: Int { pieces.reduce(0) { $0 + $1.count } }
 
+    /// Chunks that are held, whose memory does not depend on how much is in them.
+    var chunks: Int { pieces[first...].count { if case .chunk = $0 { true } else { false } } }
+
     mutating func append(_ more: [UInt8]) {
         guard !more.isEmpty else { return }
         count += more.count
@@ -42,7 +45,8 @@ struct Outbound {
     }
 
     mutating func append(_ chunk: FrameChunk) {
-        guard chunk.count > 0 else { return }
+        // A chunk keeps its memory however little is in it: many short answers that nobody takes would be gigabytes.
+        guard chunk.count > Self.mostCopied else { return append(Array(chunk.filled)) }
         count += chunk.count
         pieces.append(.chunk(chunk))
     }

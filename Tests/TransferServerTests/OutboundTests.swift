@@ -29,6 +29,34 @@ import TransferTestSupport
         #expect(taken == given, "seed \(seed)")
     }
 
+    /// Each would keep half a mebibyte for a few bytes.
+    @Test(arguments: [(100, 0), (16 << 10, 0), (20_000, 1)]) func shortChunksAreNotHeld(
+        _ size: Int, held: Int
+    ) {
+        var outbound = Outbound()
+        var given: [UInt8] = []
+        weak var last: FrameChunk?
+        for _ in 0..<50 {
+            let chunk = FrameChunk(room: 64 << 10)
+            let body = size - 7
+            _ = chunk.appendData(body) { place in
+                place.initializeMemory(as: UInt8.self, repeating: 3)
+                return body
+            }
+            #expect(chunk.count == size)
+            given += chunk.filled
+            outbound.append(chunk)
+            last = chunk
+        }
+        #expect(outbound.chunks == 50 * held && (last == nil) == (held == 0))
+        var taken: [UInt8] = []
+        outbound.drain { bytes in
+            taken += bytes
+            return bytes.count
+        }
+        #expect(taken == given && outbound.chunks == 0)
+    }
+
     @Test func whatWasSentIsLetGoThoughItNeverRunsEmpty() {
         var outbound = Outbound()
         outbound.append([UInt8](repeating: 1, count: 1000))

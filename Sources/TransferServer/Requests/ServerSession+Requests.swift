@@ -26,6 +26,9 @@ extension ServerSession {
     /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
     private static let answersAhead = 3 * ServerContext.chunkSize / 2
 
+    /// Chunks that may wait, however little is in each.
+    private static let mostChunks = 3
+
     func admit(_ request: Request) {
         liveness.active(now: .now)
         waiting.requests.append(request)
@@ -46,7 +49,7 @@ extension ServerSession {
     private func serveLoop() async {
         while ending == nil, !isOver, !waiting.isEmpty {
             let isCrowded = context.isCrowded
-            guard outbound.count < (isCrowded ? 1 : Self.answersAhead) else {
+            guard outbound.count < (isCrowded ? 1 : Self.answersAhead), outbound.chunks < Self.mostChunks else {
                 await roomForAnswers.wait()
                 continue
             }

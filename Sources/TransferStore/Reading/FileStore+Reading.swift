@@ -29,6 +29,7 @@ extension FileStore {
         }
     }
 
+    /// Looks at and opens what is stored now.
     package func reader() -> StoreReader { StoreReader(tree) }
 
     fileprivate func reading<T>(

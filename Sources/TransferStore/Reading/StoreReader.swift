@@ -7,7 +7,8 @@ import TransferSystem
 /// directory may be removed and made again. Belongs to one task at a time.
 package final class StoreReader {
     private let tree: DirectoryTree
-    private var last: (path: RelativePath?, directory: Result<DirectoryHandle, SystemError>)?
+    /// Nothing for a directory that is not there.
+    private var last: (path: RelativePath?, directory: DirectoryHandle?)?
 
     init(_ tree: DirectoryTree) {
         self.tree = tree
@@ -47,9 +48,18 @@ package final class StoreReader {
     }
 
     private func directory(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
-        if let last, last.path == path { return try last.directory.get() }
-        let directory = Result { () throws(SystemError) in try tree.open(path) }
-        last = (path, directory)
-        return try directory.get()
+        if let last, last.path == path {
+            guard let directory = last.directory else { throw SystemError(errno: ENOENT, call: "openat2") }
+            return directory
+        }
+        do throws(SystemError) {
+            let directory = try tree.open(path)
+            last = (path, directory)
+            return directory
+        } catch {
+            // What else can go wrong may go well the next time.
+            if error.errno == ENOENT { last = (path, nil) }
+            throw error
+        }
     }
 }
