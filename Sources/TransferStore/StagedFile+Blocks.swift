@@ -48,22 +48,23 @@ extension StagedFile {
         }
     }
 
-    /// Where whole blocks are that have any bytes on disk.
+    /// Where whole blocks are that have any bytes on disk. What an earlier attempt has left behind the end is nobody's. A
+    /// block is looked at once, however many holes are in it.
     private func candidates(_ total: UInt64?) throws(SystemError) -> [Range<UInt64>] {
         let size = try self.size()
+        let end = min(size, total ?? size)
         let block = UInt64(Limits.blockSize)
         var blocks: [Range<UInt64>] = []
         var position: UInt64 = 0
-        while position < size, let data = try seek(position, clinux_seek_data) {
-            let hole = min(try seek(data, clinux_seek_hole) ?? size, total ?? size)
-            var start = max(data / block * block, blocks.last?.upperBound ?? 0)
-            while start < hole {
-                let end = min(start + block, total ?? .max)
-                guard end <= size else { break }
-                blocks.append(start..<end)
-                start = end
-            }
-            position = max(hole, data + 1)
+        while position < end, let data = try seek(position, clinux_seek_data), data < end {
+            let hole = min(try seek(data, clinux_seek_hole) ?? end, end)
+            var start = data / block * block
+            repeat {
+                let blockEnd = min(start + block, total ?? .max)
+                if blockEnd <= size { blocks.append(start..<blockEnd) }
+                start += block
+            } while start < hole
+            position = start
         }
         return blocks
     }

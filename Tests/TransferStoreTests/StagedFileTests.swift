@@ -123,6 +123,24 @@ import Testing
         staged.discard()
     }
 
+    /// The client chooses where bytes lie and what it declares, so neither decides how often the disk is asked.
+    @Test(arguments: [UInt64?.none, 100, UInt64(Limits.blockSize)]) func looksAtEachBlockOnce(total: UInt64?) throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: true, syncsAsAWhole: false), script: script)
+        let staged = try fixture.store.resume(id: .random(), size: nil)
+        let content = [UInt8](repeating: 7, count: 4096)
+        // Bytes and holes in turn, in the first block and far behind it.
+        for place in 0..<64 { try put(content, at: UInt64(place) * 16_384, in: staged) }
+        for place in 0..<64 { try put(content, at: 3 * UInt64(Limits.blockSize) + UInt64(place) * 16_384, in: staged) }
+        script.start()
+        let found = try blocks(of: staged, total, 1)
+        #expect(found.map(\.index) == [0])
+        // One status, two questions for each block with bytes, and the reads of the block.
+        let reads = (total.map { Int($0) } ?? Limits.blockSize) / (256 << 10) + 1
+        #expect(script.count <= 1 + 2 * 2 + reads)
+        staged.discard()
+    }
+
     private func put(_ bytes: [UInt8], at offset: UInt64, in staged: StagedFile) throws {
         try bytes.withUnsafeBytes { try staged.write($0, at: offset) }
     }
