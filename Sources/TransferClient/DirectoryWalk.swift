@@ -55,7 +55,7 @@ struct DirectoryWalk {
         let (path, relative) = ("\(level.path)/\(name)", "\(level.relative)/\(name)")
         switch type {
         case .regular:
-            guard level.filter.sends(name), selection.accepts(path) else { return nil }
+            guard !SourceWitness.isName(name), level.filter.sends(name), selection.accepts(path) else { return nil }
             return .file(path: path, relative: relative)
         case .directory:
             if let filter = level.filter.entering(name) { enter(path, relative, filter) }

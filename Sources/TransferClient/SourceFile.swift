@@ -7,6 +7,8 @@ import TransferSystem
 /// size and modification time, or nobody knows what was read.
 final class SourceFile {
     private let path: String
+    /// Where a relative path starts.
+    private let directory: Int32
     private let followsLinks: Bool
     private let descriptor: Descriptor
     private let status: stat
@@ -29,15 +31,20 @@ final class SourceFile {
         }
     }
 
-    /// - Parameter range: the bytes to read; nothing for all of them.
+    /// - Parameters:
+    ///   - directory: a descriptor that stays open, where a relative path starts; the working directory if there is none.
+    ///   - range: the bytes to read; nothing for all of them.
     /// - Throws: `sourceUnreadable` or `sourceSkipped`.
-    init(path: String, followsLinks: Bool, range: Range<UInt64>? = nil) throws(LocalFailure) {
+    init(
+        path: String, in directory: Int32 = AT_FDCWD, followsLinks: Bool, range: Range<UInt64>? = nil
+    ) throws(LocalFailure) {
         self.path = path
+        self.directory = directory
         self.followsLinks = followsLinks
         // O_NONBLOCK: a FIFO that took the place of the file must not hold this thread.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : clinux_o_nofollow)
         do throws(SystemError) {
-            descriptor = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
+            descriptor = Descriptor(try system("open") { clinux_openat(directory, path, flags, 0) })
             let number = descriptor.number
             var status = stat()
             try system("fstat") { fstat(number, &status) }
@@ -91,13 +98,13 @@ final class SourceFile {
     ///
     /// - Throws: `sourceChanged`.
     func checkUnchanged() throws(LocalFailure) {
-        guard Self.identity(path: path, followsLinks: followsLinks) == identity else { throw .changed }
+        guard Self.identity(path: path, in: directory, followsLinks: followsLinks) == identity else { throw .changed }
     }
 
     /// - Returns: nothing when there is no file under the path.
-    static func identity(path: String, followsLinks: Bool) -> Identity? {
+    static func identity(path: String, in directory: Int32 = AT_FDCWD, followsLinks: Bool) -> Identity? {
         var status = stat()
-        let code = fstatat(AT_FDCWD, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
+        let code = fstatat(directory, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW)
         guard code == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Identity(status)
     }

@@ -30,7 +30,9 @@ extension TransferClient {
     public func stat(_ paths: [String]) -> RequestEvents<StatReport> {
         let events = EventQueue<StatReport>()
         let queue = RequestQueue { events.isFull }
-        for path in paths { queue.add(StatTaker(Self.clean(path), requestContext, queue, events).asked) }
+        for path in paths.map(Self.clean) {
+            queue.add(StatTaker(path, remote: requestContext.remote(path), queue, events).asked)
+        }
         run(queue, events, resume: { queue.resume() })
         return RequestEvents(events)
     }

@@ -19,6 +19,8 @@ public final class TransferClient: Sendable {
     private let buffers: BufferPool
     private let security: ClientSecurity?
 
+    let sweptDirectories = SweptDirectories()
+
     /// Chunks of 264 KiB: those that wait, the one being made, and some for a second push.
     private static let buffersPerLane = 6
 

@@ -119,8 +119,13 @@ public struct RelativePath: Hashable, Sendable {
 }
 
 extension RelativePath {
-    /// Byte by byte. The synthesised hash agrees: equal bytes are equal strings.
+    /// Byte by byte.
     public static func == (a: RelativePath, b: RelativePath) -> Bool { a.string.hasSameBytes(as: b.string) }
+
+    /// Of the bytes.
+    public func hash(into hasher: inout Hasher) {
+        string.hashBytes(into: &hasher)
+    }
 }
 
 extension RelativePath: CustomStringConvertible {

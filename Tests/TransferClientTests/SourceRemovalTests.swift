@@ -96,6 +96,78 @@ import TransferTestSupport
         }
     }
 
+    /// Without an answer nobody knows whether the two are one.
+    @Test func notWithoutAnAnswer() async throws {
+        let server = try await RunningServer(in: TemporaryDirectory())
+        try Files.write(path, "x")
+        let report = try await push(server)
+        await server.stop()
+        let kept = await #expect(throws: SourceKept.self) { try await client(server).removeSource(of: report) }
+        #expect(kept?.reason.hasPrefix("The server could not be asked whether it has a copy of its own: ") == true)
+        #expect(Files.tree(directory.path("in")) == ["a.bin"])
+    }
+
+    /// If the witness was not there all the time, that the server doesn't see it means nothing.
+    @Test func notWhenTheWitnessIsGone() async throws {
+        try await withServer { server in
+            try Files.write(path, "x")
+            let report = try await push(server)
+            var directories = SourceDirectories(swept: SweptDirectories())
+            let source = try MarkedSource(report, mayHaveReplaced: false, &directories)
+            let names = Files.tree(directory.path("in"))
+            let witness = try #require(names.first { SourceWitness.isName($0) })
+            #expect(names.count == 2 && source.witnessPath == witness)
+            try Files.check(unlink(directory.path("in/\(witness)")), "unlink")
+            let absent = StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: "")
+            let changed = SourceKept(reason: "Its directory changed while the server was asked for it.")
+            #expect(throws: changed) { try source.remove(absent) }
+            #expect(Files.tree(directory.path("in")) == ["a.bin"])
+        }
+    }
+
+    @Test(arguments: [ResultCode.storageFailed, .busy, .forbidden, .invalidPath, .completed, .wrongForm])
+    func notOnAnyOtherAnswer(_ code: ResultCode) async throws {
+        try await withServer { server in
+            try Files.write(path, "x")
+            let report = try await push(server)
+            var directories = SourceDirectories(swept: SweptDirectories())
+            let source = try MarkedSource(report, mayHaveReplaced: true, &directories)
+            let answer = StatReport(path: source.witnessPath, entry: nil, result: code, message: "No.")
+            #expect(throws: SourceKept.self) { try source.remove(answer) }
+            #expect(Files.tree(directory.path("in")) == ["a.bin"])
+        }
+    }
+
+    /// The parent is held open: what its path leads to meanwhile is not touched.
+    @Test func theDirectoryIsHeld() async throws {
+        try await withServer { server in
+            try Files.write(path, "x")
+            let report = try await push(server)
+            var directories = SourceDirectories(swept: SweptDirectories())
+            let source = try MarkedSource(report, mayHaveReplaced: false, &directories)
+            try Files.check(rename(directory.path("in"), directory.path("moved")), "rename")
+            try Files.write(path, "x")
+            try source.remove(StatReport(path: source.witnessPath, entry: nil, result: .notFound, message: ""))
+            #expect(Files.tree(directory.path("in")) == ["a.bin"] && Files.tree(directory.path("moved")) == [])
+        }
+    }
+
+    @Test func manyHaveAResultEach() async throws {
+        try await withServer { server in
+            var reports: [UploadReport] = []
+            for number in 0..<600 { try Files.write(directory.path("in/d\(number % 3)/f\(number)"), "\(number)") }
+            let client = try client(server)
+            for try await event in client.push([.path(directory.path("in"))]) {
+                if case .finished(let report) = event { reports.append(report) }
+            }
+            reports[300].isDurable = false
+            let results = await client.removeSources(of: reports)
+            let kept = results.indices.filter { if case .failure = results[$0] { true } else { false } }
+            #expect(results.count == 600 && kept == [300])
+            #expect(Files.tree(directory.path("in")).count == 1)
+        }
+    }
+
     private func expectKept(_ reason: String, _ report: UploadReport, _ server: RunningServer) async {
         await #expect(throws: SourceKept(reason: reason)) { try await client(server).removeSource(of: report) }
     }

@@ -26,7 +26,9 @@ extension Commands {
         Flag(
             name: "delete-source",
             help: "Remove each file when the server has made it durable and it is still the same.",
-            details: "Directories are left, and so is what is reached through a symbolic link."),
+            details:
+                "Directories are left, and so is what is reached through a symbolic link. So is a file that lies in the "
+                + "server's own directory, and one of which the server will not say whether it does."),
     ]
 
     static let pushSelection = [

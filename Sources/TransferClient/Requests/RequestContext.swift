@@ -26,6 +26,17 @@ final class RequestContext: Sendable {
     /// Where everything lives but some of the connections.
     var loop: EventLoop { loops.main }
 
+    /// The same with less patience.
+    ///
+    /// - Parameter seconds: for which a lost connection is tried again at most.
+    func trying(for seconds: Double) -> RequestContext {
+        var configuration = configuration
+        configuration.retryFor = min(configuration.retryFor, seconds)
+        return RequestContext(
+            server: server, configuration: configuration, loops: loops, pool: pool, buffers: buffers,
+            security: security)
+    }
+
     /// A path on the server: that of a request is below the folder of the address.
     func remote(_ path: String) -> String {
         server.folder.isEmpty || path.isEmpty ? server.folder + path : "\(server.folder)/\(path)"

@@ -19,19 +19,20 @@ public struct StatReport: Sendable, Equatable {
 /// Takes the answer to a question about one path.
 final class StatTaker: AnswerTaker {
     private let path: String
-    private let context: RequestContext
+    private let remote: String
     private let queue: RequestQueue
     private let events: EventQueue<StatReport>
     private let entry = Locked<ListedEntry?>(nil)
 
-    init(_ path: String, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<StatReport>) {
-        (self.path, self.context, self.queue, self.events) = (path, context, queue, events)
+    /// - Parameter remote: the path with the folder of the server's address.
+    init(_ path: String, remote: String, _ queue: RequestQueue, _ events: EventQueue<StatReport>) {
+        (self.path, self.remote, self.queue, self.events) = (path, remote, queue, events)
     }
 
     /// With what is to be asked.
     var asked: Asked {
         Asked(
-            .list(ListRequest(id: 0, path: context.remote(path), isAboutItself: true, wantsDetails: true)), self)
+            .list(ListRequest(id: 0, path: remote, isAboutItself: true, wantsDetails: true)), self)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {

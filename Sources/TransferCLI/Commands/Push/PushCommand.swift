@@ -10,6 +10,9 @@ struct PushCommand {
     /// Often enough for an eye, seldom enough for a slow terminal.
     private static let refreshInterval = Duration.milliseconds(200)
 
+    /// Events that are shown together where sources are removed.
+    private static let eventsAtOnce = 256
+
     private let server: ServerAddress
     private let uploads: PushUploads
     private let canGoOn: Bool
@@ -62,10 +65,13 @@ struct PushCommand {
                 events.cancel()
                 input.cancel()
             }
+            var waiting: [PushEvent] = []
             for try await event in events {
-                let event = await described(event, client)
-                let removal = await removal(event, client, reporter)
-                await reporter.show(event, isLast: !events.areWaiting, removal)
+                waiting.append(await described(event, client))
+                // The server is asked about many sources at once.
+                if deletesSources, events.areWaiting, waiting.count < Self.eventsAtOnce { continue }
+                await show(waiting, client, reporter, isLast: !events.areWaiting)
+                waiting = []
                 if stopsAtFailure, await reporter.hasFailures { events.cancel() }
             }
             return await reporter.finish(nil)
@@ -85,13 +91,36 @@ struct PushCommand {
         return .finished(report)
     }
 
-    /// Removes the source of what is stored, if that is wanted, when its receipt is kept.
-    private func removal(
-        _ event: PushEvent, _ client: TransferClient, _ reporter: PushReporter
-    ) async -> SourceRemoval? {
-        guard deletesSources, case .finished(let report) = event, SourceRemoval.concerns(report) else { return nil }
-        if report.receipt != nil, await !reporter.keep(report) { return .kept("Its receipt could not be kept.") }
-        return await SourceRemoval.remove(report, client)
+    /// Shows events in their order, with what became of the sources that are to be removed.
+    private func show(
+        _ events: [PushEvent], _ client: TransferClient, _ reporter: PushReporter, isLast: Bool
+    ) async {
+        let removals = await removals(events, client, reporter)
+        for (index, event) in events.enumerated() {
+            await reporter.show(event, isLast: isLast && index == events.count - 1, removals[index])
+        }
+    }
+
+    /// Removes the sources of what is stored, if that is wanted, when their receipts are kept.
+    ///
+    /// - Returns: what became of each, by the place of its event.
+    private func removals(
+        _ events: [PushEvent], _ client: TransferClient, _ reporter: PushReporter
+    ) async -> [Int: SourceRemoval] {
+        guard deletesSources else { return [:] }
+        var removals: [Int: SourceRemoval] = [:]
+        var reports: [(index: Int, report: UploadReport)] = []
+        for (index, event) in events.enumerated() {
+            guard case .finished(let report) = event, SourceRemoval.concerns(report) else { continue }
+            if report.receipt != nil, await !reporter.keep(report) {
+                removals[index] = .kept("Its receipt could not be kept.")
+            } else {
+                reports.append((index, report))
+            }
+        }
+        let outcomes = await SourceRemoval.remove(reports.map(\.report), client)
+        for (place, outcome) in zip(reports, outcomes) { removals[place.index] = outcome }
+        return removals
     }
 
     private func refresh(_ reporter: PushReporter) async {

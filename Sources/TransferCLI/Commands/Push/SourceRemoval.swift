@@ -12,13 +12,15 @@ enum SourceRemoval: Equatable {
         report.isPath && [.committed, .alreadyStored].contains(report.result)
     }
 
-    /// Removes it, if it can be.
-    static func remove(_ report: UploadReport, _ client: TransferClient) async -> SourceRemoval {
-        do throws(SourceKept) {
-            try await client.removeSource(of: report)
-            return .removed
-        } catch {
-            return .kept(error.reason)
+    /// Removes those that can be.
+    ///
+    /// - Returns: what became of each, in their order.
+    static func remove(_ reports: [UploadReport], _ client: TransferClient) async -> [SourceRemoval] {
+        await client.removeSources(of: reports).map { result in
+            switch result {
+            case .success: .removed
+            case .failure(let kept): .kept(kept.reason)
+            }
         }
     }
 }

@@ -49,4 +49,36 @@ import TransferTestSupport
         #expect(try files.text("receipts").split(separator: "\n").count == 1)
         #expect(TransferCLITests.files(below: files.home.path) == ["receipts"])
     }
+
+    /// More than the server is asked about at once, in several directories.
+    @Test func manyGo() throws {
+        let server = try RunningServer()
+        let names = (0..<1_500).map { "in/\($0 % 7)/f\($0)" }
+        let files = try BatchFiles(names)
+        let push = try files.push(server, "in", "--delete-source", "--quiet")
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(TransferCLITests.files(below: files.home.path) == [])
+        #expect(server.visibleFiles == names.sorted())
+    }
+
+    /// Who may only send cannot be told that the server has a copy of its own; what he has just sent it has.
+    @Test func whoMayOnlySend() throws {
+        let server = try SecureServer(user: "operator")
+        _ = try server.access(["add", "--write-only", try server.key()])
+        let files = try BatchFiles(["a", "b"])
+        func push(_ flags: String...) throws -> Finished {
+            var surroundings = server.surroundings()
+            surroundings.directory = files.home.path
+            return try Finished(["push", "--to", server.address, "--trust-new"] + flags, surroundings)
+        }
+        let first = try push("a", "--delete-source")
+        #expect(first.end == .exited(0) && first.output.hasPrefix("committed"), "\(first.errors)")
+        #expect(try push("b").end == .exited(0))
+        for policy in ["keep-both", "overwrite"] {
+            let again = try push("--delete-source", "b", "--on-conflict", policy)
+            #expect(again.end == .exited(1))
+            #expect(again.errors.contains("not removed  b: This client may not see what is stored"), "\(again.errors)")
+        }
+        #expect(TransferCLITests.files(below: files.home.path) == ["b"])
+    }
 }

@@ -1,0 +1,127 @@
+import Glibc
+import TransferCodec
+import TransferProtocol
+import TransferSystem
+
+/// A source that may go when the server has said what it sees of the witness beside it.
+struct MarkedSource {
+    /// Where the server would see the witness if it had the source's directory for the stored file's.
+    let witnessPath: String
+
+    private let report: UploadReport
+    private let pushed: SourceFile.Identity
+    private let digest: Digest
+    private let mayHaveReplaced: Bool
+    private let directory: SourceDirectory
+    private let name: String
+    private let witness: SourceWitness
+
+    /// Bytes read at once to compare.
+    private static let readSize = 1 << 20
+
+    /// - Parameter mayHaveReplaced: whether the push would have put its content in the place of a file.
+    /// - Throws: `SourceKept` where it is clear that it stays; then there is no witness.
+    init(
+        _ report: UploadReport, mayHaveReplaced: Bool, _ directories: inout SourceDirectories
+    ) throws(SourceKept) {
+        guard [.committed, .alreadyStored].contains(report.result), report.isDurable, let digest = report.digest,
+            let stored = report.storedPath
+        else { throw SourceKept(reason: "The server has not said that it is durable.") }
+        guard let pushed = report.file else { throw SourceKept(reason: "It is no file.") }
+        (self.report, self.pushed, self.digest) = (report, pushed, digest)
+        self.mayHaveReplaced = mayHaveReplaced
+        do throws(SystemError) {
+            (directory, name) = try directories.place(report.source)
+        } catch {
+            throw SourceKept(reason: LocalFailure.unreadable(error).message)
+        }
+        try Self.check(name, in: directory, pushed)
+        do throws(SystemError) {
+            witness = try SourceWitness(beside: name, in: directory)
+        } catch {
+            throw .unremovable(error)
+        }
+        let folder = stored.utf8.lastIndex(of: UInt8(ascii: "/")).map { stored[...$0] } ?? ""
+        witnessPath = folder + witness.name
+    }
+
+    /// Removes it, and the witness in any case.
+    ///
+    /// - Parameters:
+    ///   - answer: what the server says of the witness; nothing when it said nothing.
+    ///   - failure: why it said nothing.
+    func remove(_ answer: StatReport?, _ failure: PushFailure? = nil) throws(SourceKept) {
+        do throws(SystemError) {
+            try witness.remove()
+        } catch {
+            throw SourceKept(reason: "Its directory changed while the server was asked for it.")
+        }
+        try checkApart(answer, failure)
+        do throws(LocalFailure) {
+            let file = try SourceFile(path: name, in: directory.number, followsLinks: false)
+            guard file.identity == pushed else { throw .changed }
+            if !report.isRead, try Self.digest(of: file, digest.algorithm.function) != digest { throw .changed }
+            try file.checkUnchanged()
+        } catch {
+            let isOther = error.code == .sourceChanged
+            throw SourceKept(reason: isOther ? SourceKept.changed : error.message)
+        }
+        do throws(SystemError) { try directory.unlink(name) } catch { throw .unremovable(error) }
+    }
+
+    /// - Throws: `SourceKept` unless the source and the stored file are two.
+    private func checkApart(_ answer: StatReport?, _ failure: PushFailure?) throws(SourceKept) {
+        guard let answer else {
+            let reason = failure.map { ": \($0.message)" } ?? "."
+            throw SourceKept(reason: "The server could not be asked whether it has a copy of its own" + reason)
+        }
+        switch answer.result {
+        case .notFound: return
+        case .completed:
+            throw SourceKept(reason: "It lies in the server's own directory, and may be what is stored there.")
+        // Who may only send gets no answer. What he has just sent is another file than the one it was read from, unless it
+        // took its place.
+        case .forbidden where report.result == .committed && report.isRead && !mayHaveReplaced: return
+        case .forbidden:
+            throw SourceKept(
+                reason: "This client may not see what is stored, so it cannot tell whether the server has its own copy."
+            )
+        default: throw SourceKept(reason: "The server does not say whether it has a copy of its own: \(answer.message)")
+        }
+    }
+
+    /// A look that costs nothing, before anything is made.
+    private static func check(
+        _ name: String, in directory: SourceDirectory, _ pushed: SourceFile.Identity
+    ) throws(SourceKept) {
+        do throws(LocalFailure) {
+            guard try SourceFile(path: name, in: directory.number, followsLinks: false).identity == pushed else {
+                throw .changed
+            }
+        } catch {
+            throw SourceKept(reason: error.code == .sourceChanged ? SourceKept.changed : error.message)
+        }
+    }
+
+    private static func digest(of file: SourceFile, _ function: DigestFunction) throws(LocalFailure) -> Digest {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        let digester = ContentDigester(function)
+        while true {
+            let count = try file.read(into: buffer)
+            guard count > 0 else { return digester.finish().digest }
+            digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
+        }
+    }
+}
+
+extension SourceKept {
+    fileprivate static let changed = "It has changed since it was pushed."
+
+    fileprivate static func unremovable(_ error: SystemError) -> SourceKept {
+        switch error.errno {
+        case EACCES, EPERM, EROFS: SourceKept(reason: "This user may not change the directory that it is in.")
+        default: SourceKept(reason: "It could not be removed: \(error).")
+        }
+    }
+}

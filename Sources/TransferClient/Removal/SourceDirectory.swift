@@ -1,0 +1,41 @@
+internal import CLinux
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// A directory that sources are to be removed from, held open: what is looked at, marked and removed in it is all in one
+/// place, whatever becomes of its path.
+final class SourceDirectory: Sendable {
+    private let descriptor: Descriptor
+
+    var number: Int32 { descriptor.number }
+
+    init(_ path: String) throws(SystemError) {
+        descriptor = Descriptor(
+            try system("open") {
+                clinux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | clinux_o_directory, 0)
+            })
+    }
+
+    func unlink(_ name: String) throws(SystemError) {
+        try system("unlink") { unlinkat(number, name, 0) }
+    }
+
+    /// Removes witnesses that killed pushes have left in it.
+    func sweep() {
+        // A descriptor of its own: reading moves its position.
+        let copy = clinux_openat(number, ".", O_RDONLY | O_CLOEXEC | clinux_o_directory, 0)
+        guard copy >= 0 else { return }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            return
+        }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            SourceWitness.sweep(name, in: self)
+        }
+    }
+}

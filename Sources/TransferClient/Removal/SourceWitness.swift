@@ -1,0 +1,57 @@
+internal import CLinux
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// A second name beside a source, for a moment. If the server doesn't see it beside the stored file, then the two are in
+/// different directories, and so what is removed here stays there. No look at numbers of devices and inodes could tell:
+/// they differ where a directory is shared over a network, and a file system in user space may make them up.
+///
+/// It is a link to the source where that can be made, so that it is where the source is also in file systems that spread
+/// one directory over several disks; elsewhere it is an empty file.
+struct SourceWitness {
+    let name: String
+    private let directory: SourceDirectory
+
+    /// So that people see what it is, if it is ever left behind.
+    private static let prefix = ".transfer-witness-"
+
+    /// Seconds after which one that is left belongs to nobody: far longer than a server is asked.
+    private static let lifetime: time_t = 3600
+
+    /// - Parameter source: the name of the source in the directory.
+    init(beside source: String, in directory: SourceDirectory) throws(SystemError) {
+        var random = SecureRandom()
+        self.directory = directory
+        name = Self.prefix + UploadID(high: random.next(), low: random.next()).description
+        guard linkat(directory.number, source, directory.number, name, 0) != 0 else { return }
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
+        close(try system("open") { clinux_openat(directory.number, name, flags, 0o600) })
+    }
+
+    /// - Throws: ENOENT when it was gone: then nobody knows since when, and that the server didn't see it means nothing.
+    func remove() throws(SystemError) {
+        try directory.unlink(name)
+    }
+
+    /// Whether a name was made here, so that nobody takes it for a file to be sent.
+    static func isName(_ name: String) -> Bool {
+        let bytes = name.utf8
+        return bytes.count == prefix.utf8.count + 32 && bytes.starts(with: prefix.utf8)
+            && bytes.dropFirst(prefix.utf8.count).allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+    }
+
+    /// Removes one that a killed push has left behind. Only where it is empty or the second name of a file, so that no
+    /// content goes.
+    static func sweep(_ name: String, in directory: SourceDirectory, at now: time_t = time(nil)) {
+        guard isName(name) else { return }
+        var status = stat()
+        guard fstatat(directory.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_nlink > 1 || status.st_size == 0, now - status.st_ctim.tv_sec > lifetime
+        else { return }
+        unlinkat(directory.number, name, 0)
+    }
+}
