@@ -71,10 +71,11 @@ static long copenssl_wire_control(BIO *bio, int command, long number, void *poin
 static inline BIO_METHOD *copenssl_wire_method(void) {
     BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "transfer wire");
     if (method == NULL) return NULL;
-    BIO_meth_set_read_ex(method, copenssl_wire_read);
-    BIO_meth_set_write_ex(method, copenssl_wire_write);
-    BIO_meth_set_ctrl(method, copenssl_wire_control);
-    return method;
+    if (BIO_meth_set_read_ex(method, copenssl_wire_read) && BIO_meth_set_write_ex(method, copenssl_wire_write) &&
+        BIO_meth_set_ctrl(method, copenssl_wire_control))
+        return method;
+    BIO_meth_free(method);
+    return NULL;
 }
 
 static inline BIO *copenssl_wire_bio(const BIO_METHOD *method, struct copenssl_wire *wire) {
@@ -138,6 +139,8 @@ static int copenssl_no_passphrase(char *text, int size, int writing, void *argum
 static inline void copenssl_forbid_passphrases(SSL_CTX *context) {
     SSL_CTX_set_default_passwd_cb(context, copenssl_no_passphrase);
 }
+
+static inline int copenssl_error_library(unsigned long code) { return ERR_GET_LIB(code); }
 
 static inline int copenssl_error_reason(unsigned long code) { return ERR_GET_REASON(code); }
 

@@ -27,8 +27,10 @@ package final class StreamSocket: ReadinessHandler {
     private var registration: Registration?
     /// Between this socket and its user, once TLS was begun.
     var layer: TLSLayer?
-    /// Room for output is watched from the first time on that there is none: who receives seldom has to know.
+    /// What the kernel watches. Room for output is watched from the first time on that there is none: who receives seldom
+    /// has to know.
     private var interest: Interest
+    package private(set) var isReadingPaused = false
     /// The direction is to be closed when what waits in the layer was sent.
     private var endsSending = false
 
@@ -66,14 +68,21 @@ package final class StreamSocket: ReadinessHandler {
 
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Received {
         guard registration != nil else { return .end }
-        if let layer { return try layer.receive(into: buffer) }
+        if let layer {
+            // What was received may have ended what kept this side from sending.
+            defer { if layer.sendingAwaitsInput { writable.fire() } }
+            return try layer.receive(into: buffer)
+        }
         return try received { () throws(SystemError) in try receiveBare(into: buffer) }
     }
 
     /// - Returns: how many bytes were taken and will be sent, or nothing when none are taken now.
     package func send(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int? {
         guard registration != nil else { throw .system(SystemError(errno: EPIPE, call: "send")) }
-        if let layer { return try layer.send(bytes) }
+        if let layer {
+            defer { goOn(layer) }
+            return try layer.send(bytes)
+        }
         return try streaming { () throws(SystemError) in try sendBare(bytes) }
     }
 
@@ -83,18 +92,29 @@ package final class StreamSocket: ReadinessHandler {
         return try received { () throws(SystemError) in try receiveBare(into: buffer) }
     }
 
-    package var isReadingPaused: Bool { !interest.contains(.input) }
-
     /// While nobody reads, every packet that comes would wake the loop for nothing. When this ends, `readable` fires if there
     /// is something to read.
     package func pauseReading(_ isPaused: Bool) {
-        watch(isPaused ? interest.subtracting(.input) : interest.union(.input))
+        isReadingPaused = isPaused
+        watchInput()
+        if !isPaused, let layer, layer.mayReceive { readable.fire() }
+    }
+
+    /// A layer that cannot send before more comes wants to know of it also while nobody reads.
+    private func watchInput() {
+        let isWanted = !isReadingPaused || layer?.sendingAwaitsInput == true
+        watch(isWanted ? interest.union(.input) : interest.subtracting(.input))
     }
 
     private func watch(_ wanted: Interest) {
         guard let registration, wanted != interest else { return }
         interest = wanted
         loop.watch(number, registration, for: wanted)
+    }
+
+    /// After the layer has sent, or tried to.
+    private func goOn(_ layer: TLSLayer) {
+        if isReadingPaused { watchInput() } else if layer.mayReceive { readable.fire() }
     }
 
     private func received(_ body: () throws(SystemError) -> Int?) throws(StreamError) -> Received {
@@ -163,14 +183,20 @@ package final class StreamSocket: ReadinessHandler {
     }
 
     func ready(_ readiness: Readiness) {
-        if !readiness.isDisjoint(with: [.readable, .failed]) { readable.fire() }
+        if !readiness.isDisjoint(with: [.readable, .failed]) {
+            readable.fire()
+            if layer?.sendingAwaitsInput == true { writable.fire() }
+        }
         if !readiness.isDisjoint(with: [.writable, .failed]) { flushed() }
     }
 
     /// What waits in the layer was accepted already, so it is sent also when nobody has anything to add. If it cannot be,
     /// the next call of `send` says so.
     private func flushed() {
-        try? layer?.flush()
+        if let layer {
+            try? layer.flush()
+            goOn(layer)
+        }
         endIfSent()
         writable.fire()
     }

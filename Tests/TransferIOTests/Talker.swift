@@ -142,3 +142,20 @@ actor Talker {
         }
     }
 }
+
+extension Talker {
+    /// Sends with one call.
+    ///
+    /// - Returns: how many bytes were taken.
+    func offer(_ bytes: [UInt8]) throws -> Int? {
+        try bytes.withUnsafeBytes { bytes in try socket?.send(bytes) }
+    }
+
+    func limitBuffers(_ size: Int32) {
+        guard let number = socket?.number else { return }
+        var size = size
+        for option in [SO_SNDBUF, SO_RCVBUF] {
+            setsockopt(number, SOL_SOCKET, option, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+}

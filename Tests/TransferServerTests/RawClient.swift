@@ -80,7 +80,7 @@ final class RawClient: @unchecked Sendable {
         }
     }
 
-    private func sendBare(_ bytes: [UInt8]) {
+    func sendBare(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in
@@ -201,7 +201,7 @@ final class RawClient: @unchecked Sendable {
     }
 
     /// - Returns: nothing at the end.
-    private func receiveBare() throws -> ArraySlice<UInt8>? {
+    func receiveBare() throws -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         do throws(SystemError) {
             let count = try system("recv") { recv(number, &buffer, buffer.count, 0) }

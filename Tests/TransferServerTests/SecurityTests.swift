@@ -1,6 +1,7 @@
 import Testing
 import TransferIO
 import TransferProtocol
+import TransferTestSupport
 
 @testable import TransferServer
 
@@ -52,6 +53,39 @@ import TransferProtocol
                 client.endSending()
                 try client.waitForClose()
             }
+        }
+    }
+
+    @Test func whoeverStopsInsideAMessageOfTLSIsGivenUp() async throws {
+        let timeout = { (configuration: inout ServerConfiguration) in
+            configuration.security = .identity
+            configuration.timeouts.handshake = .milliseconds(50)
+        }
+        try await serving(timeout) { server in
+            let client = try RecordClient(server)
+            try client.say(RecordPeer.Kind.handshake, HandshakeMessage.keyUpdate(isRequested: true).prefix(4))
+            #expect(try client.hear() == nil)
+        }
+    }
+
+    /// Before anybody has shown who he is: a message of TLS, behind whose header nothing follows while the server has to
+    /// answer. Once it is whole all goes on.
+    @Test func anAnswerInsideAMessageOfTLS() async throws {
+        let everyone = { (configuration: inout ServerConfiguration) in
+            configuration.security = .identity
+            configuration.access = .everyone
+        }
+        try await serving(everyone) { server in
+            let client = try RecordClient(server)
+            let update = HandshakeMessage.keyUpdate(isRequested: true)
+            // In one segment, so that the server has both before it answers.
+            client.client.sendBare(
+                try client.peer.seal(RecordPeer.Kind.content, Frames.hello)
+                    + client.peer.seal(RecordPeer.Kind.handshake, update.prefix(4)))
+            try server.checkServes(isSecured: true)
+            try client.say(RecordPeer.Kind.handshake, update.dropFirst(4))
+            client.peer.renew()
+            #expect(try client.hear() != nil)
         }
     }
 

@@ -115,8 +115,11 @@ extension TestServer {
     var parts: [String] { Self.walk(directory.path("store/.transfer/incoming"), "").sorted() }
 
     /// Shows that the server is in order: stores something for somebody else.
-    func checkServes() throws {
+    ///
+    /// - Parameter isSecured: with TLS.
+    func checkServes(isSecured: Bool = false) throws {
         let client = try client()
+        if isSecured { try client.secure() }
         client.send(Frames.hello + Frames.upload("still-serving", [1, 2, 3]))
         let result = try client.result()
         guard result.code.isSuccess, result.isDurable, content("still-serving") == [1, 2, 3] else {

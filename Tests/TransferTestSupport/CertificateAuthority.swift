@@ -47,7 +47,7 @@ package final class CertificateAuthority {
     }
 
     /// On the curve that most servers use.
-    private static func newPair() throws -> OpaquePointer {
+    static func newPair() throws -> OpaquePointer {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { throw Failure() }
         defer { EVP_PKEY_CTX_free(context) }
         var pair: OpaquePointer?
@@ -57,7 +57,7 @@ package final class CertificateAuthority {
         return pair
     }
 
-    private static func certificate(
+    static func certificate(
         for pair: OpaquePointer, name: String, days: ClosedRange<Int>, serial: Int
     ) throws -> OpaquePointer {
         guard let certificate = X509_new() else { throw Failure() }

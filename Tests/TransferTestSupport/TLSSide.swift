@@ -29,9 +29,10 @@ package final class TLSSide {
         }
     }
 
+    /// - Returns: what is to be sent: `bytes`, unless the other side has to end a message first.
     package func encrypt(_ bytes: [UInt8]) throws -> [UInt8] {
         try talk([]) {
-            try bytes.span.bytes.withUnsafeBytes { (bytes) throws(TLSFault) in try session.write(bytes) }
+            _ = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(TLSFault) in try session.write(bytes) }
         }
     }
 

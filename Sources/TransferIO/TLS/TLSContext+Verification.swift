@@ -17,7 +17,7 @@ extension TLSContext {
         defer { ERR_clear_error() }
         guard X509_verify_cert(store) != 1 else { return nil }
         let code = X509_STORE_CTX_get_error(store)
-        let leaf = X509_STORE_CTX_get0_cert(store)
+        guard let leaf = X509_STORE_CTX_get0_cert(store) else { return .other("there is no certificate") }
         switch code {
         case _ where X509_cmp_current_time(X509_get0_notAfter(leaf)) < 0: return .expired
         case _ where X509_cmp_current_time(X509_get0_notBefore(leaf)) > 0: return .notYetValid
@@ -28,7 +28,7 @@ extension TLSContext {
             X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
             return .unknownIssuer
-        default: return .other(String(cString: X509_verify_cert_error_string(Int(code))))
+        default: return .other(X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "error \(code)")
         }
     }
 

@@ -33,8 +33,10 @@ extension TLSFault {
         guard code != 0 else { return .broken("no reason given") }
         let number = copenssl_error_reason(code)
         let words = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(number)"
-        // Alerts of the other side are numbered from SSL_AD_REASON_OFFSET on (ssl(7)).
-        return number >= SSL_AD_REASON_OFFSET ? .alert(alertName(number - SSL_AD_REASON_OFFSET)) : .broken(words)
+        // Alerts of the other side are numbered from SSL_AD_REASON_OFFSET on (ssl(7)), and have one byte.
+        let alert = number - SSL_AD_REASON_OFFSET
+        guard copenssl_error_library(code) == ERR_LIB_SSL, (0...255).contains(alert) else { return .broken(words) }
+        return .alert(alertName(alert))
     }
 
     private static func alertName(_ number: Int32) -> String {

@@ -17,7 +17,10 @@ package struct TLSKey: Hashable, Sendable {
             return nil
         }
         isEd25519 = EVP_PKEY_get_id(key) == EVP_PKEY_ED25519
-        guard let bytes = isEd25519 ? Self.raw(key) : Self.der(key) else { return nil }
+        guard let bytes = isEd25519 ? Self.raw(key) : Self.der(key) else {
+            ERR_clear_error()
+            return nil
+        }
         self.bytes = bytes
     }
 

@@ -32,10 +32,22 @@ package final class TLSLayer {
     private var outgoing: UnsafeMutableRawBufferPointer?
     private var unsent = 0..<0
     private var hasReceived = false
+    /// The other side said that no more comes.
+    private var hasEnded = false
     /// What to throw when all that came before it was handed over.
     private var failure: StreamError?
 
     package private(set) var isEstablished = false
+
+    /// Whether nothing can be sent before more has come: the other side has begun a message of TLS and not ended it.
+    package private(set) var sendingAwaitsInput = false
+
+    /// Whether nothing can be received before what waits was sent: the other side has asked for answers of TLS and takes
+    /// none.
+    private var receivingAwaitsRoom = false
+
+    /// Whether something was received because nothing could be sent without it.
+    private var hasReceivedToSend = false
 
     package init(_ session: TLSSession, _ buffers: CiphertextBuffers, _ wire: Wire) {
         self.session = session
@@ -50,6 +62,9 @@ package final class TLSLayer {
 
     /// Whether ciphertext waits for the kernel.
     package var hasUnsent: Bool { !unsent.isEmpty }
+
+    /// Whether receiving may go on, though the kernel says nothing: there is room again, or sending has received something.
+    package var mayReceive: Bool { receivingAwaitsRoom ? !hasUnsent : hasReceivedToSend }
 }
 
 // MARK: Handshake
@@ -65,7 +80,9 @@ extension TLSLayer {
             switch step {
             case .done: isEstablished = true
             case .closed: throw .truncated
-            case .needsRoom: guard !hasUnsent else { return false }
+            case .needsRoom:
+                receivingAwaitsRoom = hasUnsent
+                guard !hasUnsent else { return false }
             case .needsInput:
                 guard try fill(room: CiphertextBuffers.recordSize) else {
                     letGoOfInput()
@@ -83,24 +100,39 @@ extension TLSLayer {
 extension TLSLayer {
     package func receive(into target: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
         if let failure { throw failure }
+        (receivingAwaitsRoom, hasReceivedToSend) = (false, false)
         var count = 0
         do throws(StreamError) {
-            while true {
-                let step = try encrypting { () throws(TLSFault) in try session.read(into: target, &count) }
-                // An answer to a new key, say. Whether it can be sent is no matter of what was received.
-                if hasUnsent { try? flush() }
-                // What was received is worth handing over before there is more.
-                if count == 0 {
-                    if step == .closed { return .end }
-                    if step == .needsInput, try fill(room: target.count) { continue }
-                }
-                letGoOfInput()
-                return count > 0 ? .bytes(count) : .wouldBlock
-            }
+            while try !receiveStep(into: target, &count) {}
         } catch {
             failure = error
             guard count > 0 else { throw error }
             return .bytes(count)
+        }
+        letGoOfInput()
+        if count > 0 { return .bytes(count) }
+        return hasEnded ? .end : .wouldBlock
+    }
+
+    /// - Parameter count: bytes of plaintext; raised also by a call that throws.
+    /// - Returns: whether that is all for now.
+    private func receiveStep(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(StreamError) -> Bool
+    {
+        let step = try encrypting { () throws(TLSFault) in try session.read(into: target, &count) }
+        // An answer to a new key, say. Whether it can be sent is no matter of what was received.
+        if hasUnsent, step != .needsRoom { try? flush() }
+        // What was received is worth handing over before there is more.
+        guard count == 0 else { return true }
+        switch step {
+        case .done: return true
+        case .closed:
+            hasEnded = true
+            return true
+        case .needsInput: return try !fill(room: target.count)
+        case .needsRoom:
+            try flush()
+            receivingAwaitsRoom = hasUnsent
+            return hasUnsent
         }
     }
 
@@ -108,6 +140,7 @@ extension TLSLayer {
     ///
     /// - Returns: false when there is nothing to receive now.
     private func fill(room: Int) throws(StreamError) -> Bool {
+        guard session.unread == 0 else { throw .tls(.broken("more is wanted than what is there")) }
         let buffer = incoming ?? buffers.take()
         incoming = buffer
         let target = UnsafeMutableRawBufferPointer(
@@ -127,8 +160,9 @@ extension TLSLayer {
         guard byte == 22 || byte == 21 else { throw .tls(.notTLS(firstByte: byte)) }
     }
 
-    /// An idle connection holds no memory, neither here nor in OpenSSL.
+    /// An idle connection holds no memory, neither here nor in OpenSSL; nor does one that nothing more is read of.
     private func letGoOfInput() {
+        if hasEnded { session.setInput(UnsafeRawBufferPointer(start: nil, count: 0)) }
         guard session.unread == 0 else { return }
         session.freeBuffers()
         guard let buffer = incoming else { return }
@@ -148,10 +182,28 @@ extension TLSLayer {
         guard !hasUnsent else { return nil }
         guard !bytes.isEmpty else { return 0 }
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(CiphertextBuffers.plaintextLimit))
-        try encrypting { () throws(TLSFault) in try session.write(piece) }
+        guard try encrypt(piece) else { return nil }
         session.freeBuffers()
         try flush()
         return piece.count
+    }
+
+    /// - Returns: false when the other side has to say more first, or to take what waits.
+    private func encrypt(_ piece: UnsafeRawBufferPointer) throws(StreamError) -> Bool {
+        sendingAwaitsInput = false
+        while try encrypting({ () throws(TLSFault) in try session.write(piece) }) == .needsInput {
+            // Each try may write, and needs all the room.
+            try flush()
+            guard !hasUnsent else { return false }
+            guard !hasEnded else { throw .truncated }
+            guard try fill(room: CiphertextBuffers.recordSize) else {
+                sendingAwaitsInput = true
+                letGoOfInput()
+                return false
+            }
+            hasReceivedToSend = true
+        }
+        return true
     }
 
     /// Says that no more will come, without waiting for anything.

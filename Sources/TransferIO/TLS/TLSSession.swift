@@ -28,7 +28,7 @@ package final class TLSSession {
     /// - Parameters:
     ///   - name: of the server that a client means; a name or an address in digits.
     ///   - judge: whether a client takes the server for the right one.
-    /// - Throws: when memory has run out.
+    /// - Throws: when memory has run out, or the name cannot be asked for.
     package init(_ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil) throws(TLSFault) {
         guard let raw = SSL_new(context.raw) else { throw .taken() }
         self.context = context
@@ -36,15 +36,17 @@ package final class TLSSession {
         judgement = judge
         wire = .allocate(capacity: 1)
         wire.initialize(to: copenssl_wire())
-        SSL_set_ex_data(raw, 0, Unmanaged.passUnretained(self).toOpaque())
-        guard let method = Self.method, let bio = copenssl_wire_bio(method, wire) else { throw .taken() }
+        guard SSL_set_ex_data(raw, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, let method = Self.method,
+            let bio = copenssl_wire_bio(method, wire)
+        else { throw .taken() }
         // One reference for both directions (SSL_set_bio(3)).
         SSL_set_bio(raw, bio, bio)
         switch context.side {
         case .server: SSL_set_accept_state(raw)
         case .client:
             SSL_set_connect_state(raw)
-            if let name { expect(name) }
+            if let name { try expect(name) }
+            // Without it the handshake is a whole one.
             if let ticket = context.latestTicket { SSL_set_session(raw, ticket.raw) }
         }
     }
@@ -56,12 +58,14 @@ package final class TLSSession {
 
     /// A server may have many certificates, and is told by name which one is wanted, unless that is an address
     /// (RFC 6066, section 3).
-    private func expect(_ name: String) {
+    private func expect(_ name: String) throws(TLSFault) {
+        // OpenSSL would take what is before the zero for the name.
+        guard !name.utf8.contains(0) else { throw .broken("the server's name has a zero byte") }
         let parameters = SSL_get0_param(raw)
         guard X509_VERIFY_PARAM_set1_ip_asc(parameters, name) != 1 else { return }
         ERR_clear_error()
-        copenssl_set_server_name(raw, name)
-        SSL_set1_host(raw, name)
+        // Otherwise any name would do.
+        guard copenssl_set_server_name(raw, name) == 1, SSL_set1_host(raw, name) == 1 else { throw .taken() }
     }
 
     // MARK: Ciphertext
@@ -108,10 +112,17 @@ package final class TLSSession {
     }
 
     /// Encrypts `bytes`, of which there must be some, into records of 16 KiB. There must be room for all of them.
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) {
+    ///
+    /// - Returns: `done` when all is written; `needsInput` when nothing is, because the other side has begun a message and
+    ///   has to end it first.
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) -> Step {
         var count = 0
         let step = try step { SSL_write_ex(raw, bytes.baseAddress, bytes.count, &count) }
-        precondition(step == .done && count == bytes.count, "a session without room for what it was to write")
+        switch step {
+        case .done where count == bytes.count, .needsInput: return step
+        case .closed: throw .broken("the other side ended inside a message")
+        case .done, .needsRoom: throw .broken("a part was written, and no more can be")
+        }
     }
 
     /// Gives back the memory of a record that is neither half received nor half sent; the next one takes it again.

@@ -103,19 +103,4 @@ extension Talker {
     }
 
     fileprivate func firstByte() throws -> StreamSocket.FirstByte? { try socket?.firstByte() }
-
-    /// Sends with one call.
-    ///
-    /// - Returns: how many bytes were taken.
-    fileprivate func offer(_ bytes: [UInt8]) throws -> Int? {
-        try bytes.withUnsafeBytes { bytes in try socket?.send(bytes) }
-    }
-
-    fileprivate func limitBuffers(_ size: Int32) {
-        guard let number = socket?.number else { return }
-        var size = size
-        for option in [SO_SNDBUF, SO_RCVBUF] {
-            setsockopt(number, SOL_SOCKET, option, &size, socklen_t(MemoryLayout<Int32>.size))
-        }
-    }
 }
