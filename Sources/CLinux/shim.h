@@ -49,6 +49,7 @@ static const int clinux_o_directory = O_DIRECTORY;
 static const int clinux_o_nofollow = O_NOFOLLOW;
 static const long clinux_utime_omit = UTIME_OMIT;
 static const int clinux_at_empty_path = 0x1000;
+static const unsigned clinux_sync_file_range_wait = 1;
 static const unsigned clinux_sync_file_range_write = 2;
 
 static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length) {

@@ -25,6 +25,11 @@ extension LogEvent {
             [("settings", .string(names))])
     }
 
+    static let inDoubt = LogEvent(
+        .warning, "inDoubt",
+        "a sync failed, or was cut short, since this machine was started: until it is started again, a file that no "
+            + "acknowledgement is known of is not taken for stored, and is sent again", [])
+
     static func notReloaded(_ message: String) -> LogEvent {
         LogEvent(
             .error, "notReloaded", "not reloaded, everything stays as it was: \(message)",

@@ -79,6 +79,7 @@ package actor Server {
         for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
+        if context.store.isInDoubt { context.log.write([.inDoubt]) }
         tellStatus()
         // Who was faster waits in the kernel's queue.
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }

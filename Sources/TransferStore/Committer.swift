@@ -1,4 +1,3 @@
-import Synchronization
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -12,8 +11,9 @@ final class Committer: Sendable {
     private let fileSystem: FileSystem
     private let disk: Disk
     private let group: GroupSync
-    let directories = DurableDirectories()
-    private let failed = Atomic(false)
+    let directories: DurableDirectories
+    /// Nothing where nothing is synced.
+    private let mark: SyncMark?
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
 
@@ -32,23 +32,46 @@ final class Committer: Sendable {
     private static let threads = 8
     private static let filesPerThread = 4
 
-    /// - Parameter directory: on `fileSystem`, whole syncs of which go through its descriptor.
-    init(_ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem) {
+    /// - Parameters:
+    ///   - directory: on `fileSystem`, whole syncs of which go through its descriptor.
+    ///   - folder: where doubt is kept that outlives the process.
+    ///   - boot: the present run of the kernel.
+    init(
+        _ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem,
+        doubtsIn folder: DoubtFolder, boot: String = BootID.current
+    ) throws(SystemError) {
         self.durability = durability
         self.fileSystem = fileSystem
         disk = directory.disk
         group = GroupSync { () throws(SystemError) in try directory.disk.syncAll(directory.number) }
+        let isNeeded = Self.isNeeded(durability, fileSystem)
+        mark = isNeeded ? try SyncMark(in: folder, boot: boot) : nil
+        directories = DurableDirectories(isNeeded ? try DoubtedList(in: folder, boot: boot) : nil)
     }
 
+    /// Takes away what says that nothing is in doubt. To be called when no sync follows.
+    func tidy() { mark?.tidy() }
+
     /// Whether there is anything to do at all.
-    var isNeeded: Bool { durability == .commit && !fileSystem.isMemory }
+    var isNeeded: Bool { Self.isNeeded(durability, fileSystem) }
+
+    private static func isNeeded(_ durability: Durability, _ fileSystem: FileSystem) -> Bool {
+        durability == .commit && !fileSystem.isMemory
+    }
 
     /// Syncs of everything that failed so far. What is staged keeps the number of its time.
     var failures: Int { group.failures }
 
-    /// Whether any sync has failed. From then on what was there before may be in memory only, and a sync of it would
-    /// succeed all the same: the kernel gives lost bytes up after it has told of them once (fsync(2), Notes).
-    var hasFailed: Bool { failed.load(ordering: .acquiring) }
+    /// Whether any sync has failed, or may have before the server was started again. From then on what was there before
+    /// may be in memory only, and a sync of it would succeed all the same: the kernel gives lost bytes up after it has
+    /// told of them once (fsync(2), Notes).
+    var isInDoubt: Bool { mark?.isInDoubt ?? false }
+
+    /// To be asked for before something is looked at that others have written.
+    var moment: Int { mark?.moment ?? 0 }
+
+    /// Whether what was looked at then, and synced since, may not be on disk.
+    func isInDoubt(about moment: Int) -> Bool { mark?.isInDoubt(about: moment) ?? false }
 
     /// Starts to write what has been written to a file so far.
     func start(_ descriptor: Int32) {
@@ -64,11 +87,32 @@ final class Committer: Sendable {
     ///   - failures: as many as there were before the first byte was written.
     /// - Returns: for each the error, or nothing when it is durable.
     func commit(_ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int) -> [SystemError?] {
-        guard isNeeded, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
-        guard descriptors.count >= Self.groupSize else { return commitEach(descriptors, bytes, since: failures) }
-        guard canSyncAll(descriptors.count, bytes) else { return commitInCrowd(descriptors, bytes, since: failures) }
-        let error = failure { () throws(SystemError) in try group.run(since: failures) }
-        return descriptors.map { _ in error }
+        guard let mark, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
+        do throws(SystemError) {
+            let number = try mark.begin()
+            let errors = sync(descriptors, bytes, since: failures)
+            mark.end(number, hasFailed: errors.contains { $0 != nil })
+            return errors
+        } catch {
+            return descriptors.map { _ in error }
+        }
+    }
+
+    private func sync(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
+        guard descriptors.count >= Self.groupSize else { return syncEach(descriptors, bytes, since: failures) }
+        guard canSyncAll(descriptors.count, bytes) else { return syncInCrowd(descriptors, bytes, since: failures) }
+        return syncAll(descriptors, since: failures)
+    }
+
+    /// The file system says what was lost since it was last asked, by whomever; each file, what was lost of it and nobody
+    /// was told of. That is about parts and files that were there before this process.
+    private func syncAll(_ descriptors: [Int32], since failures: Int) -> [SystemError?] {
+        if let error = failure({ () throws(SystemError) in try group.run(since: failures) }) {
+            return descriptors.map { _ in error }
+        }
+        return descriptors.map { descriptor in
+            failure { () throws(SystemError) in try disk.checkWritten(descriptor) }
+        }
     }
 
     /// Each file that comes earns some waiting for others' bytes, whether it was needed or not: in the end all of that
@@ -84,12 +128,12 @@ final class Committer: Sendable {
         }
     }
 
-    private func commitEach(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
+    private func syncEach(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
         start(descriptors, bytes)
         return descriptors.map { descriptor in failure(of: descriptor, since: failures) }
     }
 
-    private func commitInCrowd(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
+    private func syncInCrowd(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
         start(descriptors, bytes)
         let outcomes = Locked([SystemError?](repeating: nil, count: descriptors.count))
         inCrowd(of: min(Self.threads, descriptors.count / Self.filesPerThread), descriptors.count) { index in
@@ -116,7 +160,6 @@ final class Committer: Sendable {
             try body()
             return nil
         } catch {
-            failed.store(true, ordering: .releasing)
             return error
         }
     }

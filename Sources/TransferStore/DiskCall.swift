@@ -22,6 +22,8 @@ enum DiskCall {
     case setPermissions(Int32)
     /// sync_file_range(2), without waiting.
     case startWriting(Int32)
+    /// sync_file_range(2), only waiting: takes the error away, as fsync does.
+    case checkWritten(Int32)
     /// fsync(2) of a file or directory.
     case sync(Int32)
     /// syncfs(2).

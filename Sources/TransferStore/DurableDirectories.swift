@@ -17,7 +17,15 @@ final class DurableDirectories: Sendable {
     /// Paths to remember, for 16 MiB at most (`Limits.path`). Without one there is a sync more, of nothing.
     static let most = 4096
 
-    private let state = Locked(State())
+    private let state: Locked<State>
+    private let list: DoubtedList?
+
+    /// - Parameter list: keeps what is doubtful from one process to the next.
+    init(_ list: DoubtedList? = nil) {
+        self.list = list
+        let doubtful = list.map { $0.read() } ?? []
+        state = Locked(State(doubtful: Set(doubtful ?? []), doubtsAll: doubtful == nil))
+    }
 
     /// Whether the name needs no sync, nor those above it.
     func contains(_ path: RelativePath) -> Bool { state.withLock { $0.durable.contains(path) } }
@@ -38,6 +46,7 @@ final class DurableDirectories: Sendable {
             state.doubtsAll = state.doubtsAll || state.doubtful.count + new.count > Self.most
             if !state.doubtsAll { state.doubtful.formUnion(new) }
             state.durable.subtract(new)
+            if !new.isEmpty { list?.write(state.doubtsAll ? nil : state.doubtful) }
         }
     }
 
@@ -50,7 +59,12 @@ final class DurableDirectories: Sendable {
     }
 
     /// Forgets the doubt about a directory that was made anew.
-    func trust(_ path: RelativePath) { state.withLock { _ = $0.doubtful.remove(path) } }
+    func trust(_ path: RelativePath) {
+        state.withLock { state in
+            guard state.doubtful.remove(path) != nil, !state.doubtsAll else { return }
+            list?.write(state.doubtful)
+        }
+    }
 
     /// - Throws: `storageFailed` for a directory that is there and is doubted.
     func checkTrust(in path: RelativePath) throws(StoreError) {

@@ -11,7 +11,9 @@ extension FileStore {
     package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let outcomes = Publisher(tree: tree, umask: umask, committer: incoming.committer).publish(batch)
-        for (publication, outcome) in zip(batch, outcomes) where outcome.isFinal { publication.staged.discard() }
+        for (publication, outcome) in zip(batch, outcomes) {
+            if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
+        }
         return outcomes
     }
 
@@ -81,26 +83,29 @@ extension FileStore {
         return nil
     }
 
-    /// Reads the file that has the path, and makes it as durable as the store is: nobody knows who wrote it.
+    /// Reads the file that has the path, and makes it as durable as the store is: nobody knows who wrote it, nor who made
+    /// the directories above.
     ///
-    /// - Returns: nothing unless it has that content.
+    /// - Returns: nothing unless it has that content, and nothing where a sync has failed: then neither the content nor a
+    ///   sync of it says that it is on disk.
     package func find(
         _ path: RelativePath, size: UInt64, digest: Digest
     ) throws(StoreError) -> FileIdentity? {
-        let directory: DirectoryHandle
-        do throws(SystemError) {
-            directory = try tree.open(path.parent)
-        } catch {
-            return nil
-        }
-        let failures = incoming.committer.failures
+        let committer = incoming.committer
+        let (failures, moment) = (committer.failures, committer.moment)
+        guard !committer.isInDoubt, (try? tree.open(path.parent)) != nil else { return nil }
+        let directories = BatchDirectories(tree, committer)
+        defer { directories.close() }
+        let directory = try directories.open(path.parent)
         guard let file = try Slot(directory: directory, name: String(path.name)).find(size: size, digest: digest) else {
             return nil
         }
-        for case let error? in incoming.committer.commit([file.number, directory.number], since: failures) {
+        for case let error? in committer.commit([file.number], since: failures) {
             throw StoreError(error, doing: "make the content durable")
         }
-        return file.identity
+        directories.change(directory)
+        try directories.commit(since: failures)
+        return committer.isInDoubt(about: moment) ? nil : file.identity
     }
 }
 

@@ -128,6 +128,8 @@ extension FileStore {
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                 space?.quota?.release(part: id)
+            } else if let id = StagedFile.upload(ofWithdrawn: name) {
+                space?.quota?.release(part: id)
             }
             removed.count += 1
             removed.bytes += status.space

@@ -48,24 +48,37 @@ package final class FileStore: Sendable {
         self.durability = durability
         do throws(SystemError) {
             let syncs = durability == .commit
-            let root = try Self.makeDirectory(path, on: disk, syncs: syncs)
+            let root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: syncs)
             own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
-            let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
-            incoming = try Incoming(directory, durability, fileSystem: fileSystem)
             lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
             tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
+        } catch {
+            throw Self.cannotStore(in: path, error)
+        }
+        // Before anything that says what the last server left behind.
+        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
+            throw StoreError(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
+        }
+        do throws(SystemError) {
+            let directory = try Self.openOrMake("incoming", in: own, syncs: durability == .commit)
+            incoming = try Incoming(directory, durability, doubtsIn: DoubtFolder(own), fileSystem: fileSystem)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
             space = isLimited ? Space(limits, tree: tree, incoming: incoming.directory) : nil
             try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
-            throw StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
-        }
-        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreError(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
+            throw Self.cannotStore(in: path, error)
         }
     }
+
+    private static func cannotStore(in path: String, _ error: SystemError) -> StoreError {
+        StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+    }
+
+    /// Whether a sync has failed since the machine was started, or was in flight when a server ended: nothing that is
+    /// found is taken for stored until it is started again.
+    package var isInDoubt: Bool { incoming.committer.isInDoubt }
 
     /// The descriptor of the directory, for as long as the store is there.
     package var directory: Int32 { tree.root.number }
@@ -104,36 +117,21 @@ package final class FileStore: Sendable {
     /// Permission bits for a new file; without any from the client, those of any new file.
     static func mode(_ permissions: UInt16?) -> mode_t { mode_t(permissions ?? 0o666) & 0o777 }
 
-    private static func makeDirectory(
-        _ path: String, on disk: Disk, syncs: Bool
-    ) throws(SystemError) -> DirectoryHandle {
-        do throws(SystemError) {
-            try disk.makeDirectory(AT_FDCWD, path, mode: 0o777)
-        } catch {
-            guard error.isExisting else { throw error }
-        }
-        let directory = try DirectoryHandle(path: path, on: disk)
-        guard syncs else { return directory }
-        // Without its own name nothing in it would survive a power failure, and whoever made it may not have seen to that.
-        // A parent that may not be read cannot be synced, nor can one on some special file systems (fsync(2)).
-        do throws(SystemError) {
-            try directory.openDirectory("..").sync()
-        } catch {
-            guard [EACCES, EINVAL, EROFS].contains(error.errno) else { throw error }
-        }
-        return directory
-    }
-
+    /// The folder is synced also where it was there before: whoever made it may have been killed, and with it would go
+    /// the keys in it. One that was made and could not be synced goes again, or the next start would take it for durable.
     private static func openOrMake(
         _ name: String, in parent: DirectoryHandle, syncs: Bool
     ) throws(SystemError) -> DirectoryHandle {
+        let isNew = try parent.makeDirectoryIfMissing(name, mode: 0o700)
+        let directory = try parent.openDirectory(name)
+        guard syncs else { return directory }
         do throws(SystemError) {
-            try parent.makeDirectory(name, mode: 0o700)
-            if syncs { try parent.sync() }
+            try parent.sync()
         } catch {
-            guard error.errno == EEXIST else { throw error }
+            if isNew { try? parent.disk.removeDirectory(parent.number, name) }
+            throw error
         }
-        return try parent.openDirectory(name)
+        return directory
     }
 
     /// umask(2) can only read it by changing it, which other threads would notice; /proc/self/status just tells.

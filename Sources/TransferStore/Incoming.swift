@@ -21,14 +21,16 @@ final class Incoming: Sendable {
     let linksByDescriptor = Atomic(true)
 
     /// - Parameters:
+    ///   - folder: where doubt is kept that outlives the process.
     ///   - fileSystem: what the directory is on, or nothing to find out.
     init(
-        _ directory: DirectoryHandle, _ durability: Durability, fileSystem: FileSystem? = nil
+        _ directory: DirectoryHandle, _ durability: Durability, doubtsIn folder: DoubtFolder,
+        fileSystem: FileSystem? = nil
     ) throws(SystemError) {
         let fileSystem = if let fileSystem { fileSystem } else { try FileSystem(of: directory) }
         self.directory = directory
         self.fileSystem = fileSystem
-        committer = Committer(durability, of: directory, on: fileSystem)
+        committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder)
     }
 
     /// Another directory on the file system of one.

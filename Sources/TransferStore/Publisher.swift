@@ -13,6 +13,8 @@ final class Publisher {
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
+    /// When the last of them was looked at, as the committer counts.
+    private var lastLook: Int?
     /// Of an early sync; counts for the whole batch.
     private var failure: StoreError?
     /// Syncs that had failed when the first upload of the batch was staged.
@@ -50,15 +52,25 @@ final class Publisher {
 
     private func makeContentDurable(_ batch: [Publication]) -> [Result<Void, StoreError>] {
         var outcomes = batch.map { publication in
-            Result { () throws(StoreError) in try setAttributes(publication) }
+            Result { () throws(StoreError) in try prepare(publication) }
         }
         let ready = batch.indices.filter { if case .success = outcomes[$0] { true } else { false } }
-        let bytes = ready.reduce(UInt64(0)) { $0 + batch[$1].size }
+        let bytes = ready.reduce(UInt64(0)) { $0.addingClamped(batch[$1].size) }
         let errors = committer.commit(ready.map { batch[$0].staged.number }, bytes: bytes, since: failures)
         for (index, error) in zip(ready, errors) {
-            if let error { outcomes[index] = .failure(StoreError(error, doing: "make the content durable")) }
+            guard let error else { continue }
+            outcomes[index] = .failure(StoreError(error, doing: "make the content durable"))
+            batch[index].staged.discard()
         }
         return outcomes
+    }
+
+    private func prepare(_ publication: Publication) throws(StoreError) {
+        try setAttributes(publication)
+        guard committer.isNeeded else { return }
+        try attempt("take the part of the upload") { () throws(SystemError) in
+            try publication.staged.withdraw(id: publication.id)
+        }
     }
 
     private func setAttributes(_ publication: Publication) throws(StoreError) {
@@ -74,6 +86,9 @@ final class Publisher {
             throw StoreError(error, doing: "make the content durable")
         }
         try directories.commit(since: failures)
+        // Others may have been told of what was lost of these files, or of their names, before the syncs above.
+        guard let lastLook, committer.isInDoubt(about: lastLook) else { return }
+        throw .doubtedContent
     }
 
     /// Makes the names so far durable, to have the descriptors back.
@@ -98,9 +113,11 @@ final class Publisher {
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
             if try take(slot, publication) { return .committed(path, publication.staged.identity) }
-            if committer.hasFailed {
+            let moment = committer.moment
+            if committer.isInDoubt {
                 if try restore(slot, publication) { return .committed(path, publication.staged.identity) }
             } else if let file = try slot.find(publication) {
+                lastLook = moment
                 keep(file, in: directory)
                 publication.staged.discard()
                 return .alreadyStored(path, file.identity)

@@ -17,6 +17,8 @@ package final class StagedFile: @unchecked Sendable {
         case named(String)
         /// A part that stays there until it is published or discarded, so that its upload can be resumed.
         case resumable(String)
+        /// A part that nobody can resume while its content is synced: it has another name than the one it had.
+        case withdrawn(String, from: String)
         /// Published or discarded.
         case none
     }
@@ -26,7 +28,7 @@ package final class StagedFile: @unchecked Sendable {
 
     let incoming: Incoming
     private let descriptor: Descriptor
-    private var place: Place
+    var place: Place
     private let written = Atomic<UInt64>(0)
 
     /// Held by whoever writes to a file that several write to. The kernel lets one at a time write anyway, and who waits for
@@ -63,7 +65,10 @@ package final class StagedFile: @unchecked Sendable {
     }
 
     deinit {
-        if case .named = place { discard() }
+        switch place {
+        case .named, .withdrawn: discard()
+        case .anonymous, .resumable, .none: break
+        }
     }
 
     /// Writes at an offset; all of it or an error.
@@ -173,7 +178,7 @@ package final class StagedFile: @unchecked Sendable {
     func publish(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         switch place {
         case .anonymous: try link(into: directory, as: name)
-        case .named(let part), .resumable(let part): try rename(part, into: directory, as: name)
+        case .named(let part), .resumable(let part), .withdrawn(let part, _): try rename(part, into: directory, as: name)
         case .none: preconditionFailure("a staged file was published twice")
         }
         leave()
@@ -195,7 +200,7 @@ package final class StagedFile: @unchecked Sendable {
     /// A name in the incoming directory, which replacing another file needs.
     private func partName(id: UploadID) throws(SystemError) -> String {
         switch place {
-        case .named(let name), .resumable(let name): return name
+        case .named(let name), .resumable(let name), .withdrawn(let name, _): return name
         case .anonymous, .none: break
         }
         var number = 0
@@ -226,7 +231,7 @@ package final class StagedFile: @unchecked Sendable {
     /// Hard-links the file; fails with EEXIST when the name is taken. By its descriptor, which is twice as fast as the way
     /// through /proc but needs Linux 6.10 or a privilege; ENOENT says that there is neither (open(2), O_TMPFILE), or
     /// that the directory is gone.
-    private func link(into directory: DirectoryHandle, as name: String) throws(SystemError) {
+    func link(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         if incoming.linksByDescriptor.load(ordering: .relaxed) {
             do throws(SystemError) {
                 try disk.link(number, "", flags: clinux_at_empty_path, to: (directory.number, name))
@@ -240,16 +245,10 @@ package final class StagedFile: @unchecked Sendable {
         incoming.linksByDescriptor.store(false, ordering: .relaxed)
     }
 
-    /// Throws the bytes away, unless they can be gone on with.
-    func discardUnlessResumable() {
-        if case .resumable = place { return }
-        discard()
-    }
-
     /// Throws the bytes away.
     package func discard() {
         switch place {
-        case .named(let name), .resumable(let name): try? incoming.directory.unlink(name)
+        case .named(let name), .resumable(let name), .withdrawn(let name, _): try? incoming.directory.unlink(name)
         case .anonymous, .none: break
         }
         leave()
@@ -265,6 +264,19 @@ extension StagedFile {
     /// The upload whose resumable part has the name.
     static func upload(ofPart name: String) -> UploadID? {
         name.hasSuffix(partSuffix) ? UploadID(hexadecimal: name.dropLast(partSuffix.count)) : nil
+    }
+
+    /// Of a part that is withdrawn. The number keeps apart a dead connection's and the one that replaced it.
+    static func withdrawnName(_ id: UploadID, _ number: Int) -> String { "\(id)-\(number)\(withdrawnSuffix)" }
+
+    private static let withdrawnSuffix = "-syncing" + partSuffix
+
+    /// The upload whose withdrawn part has the name.
+    static func upload(ofWithdrawn name: String) -> UploadID? {
+        guard name.hasSuffix(withdrawnSuffix), let dash = name.dropLast(withdrawnSuffix.count).lastIndex(of: "-") else {
+            return nil
+        }
+        return UploadID(hexadecimal: name[..<dash])
     }
 
     private static func partName(_ id: UploadID, _ number: Int) -> String { "\(id)-\(number)\(partSuffix)" }

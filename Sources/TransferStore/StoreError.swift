@@ -16,6 +16,11 @@ package struct StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError {
+    /// What was found is there, but may not be on disk. Sent again, it takes the place of what is there.
+    static let doubtedContent = StoreError(
+        .storageFailed,
+        "Could not make the content durable: the server's disk failed meanwhile. The upload has to be sent again.")
+
     /// Decides the wording and the code for a system call that failed: the one place that does.
     ///
     /// - Parameter doing: completes "Could not …".

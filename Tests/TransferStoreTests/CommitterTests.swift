@@ -19,44 +19,44 @@ import Testing
         directory = try DirectoryHandle(path: temporary.path, on: syncs.disk)
     }
 
-    private func committer(_ fileSystem: FileSystem, _ durability: Durability = .commit) -> Committer {
-        Committer(durability, of: directory, on: fileSystem)
+    private func committer(_ fileSystem: FileSystem, _ durability: Durability = .commit) throws -> Committer {
+        try Committer(durability, of: directory, on: fileSystem, doubtsIn: DoubtFolder(directory))
     }
 
     private func numbers(_ count: Int) -> [Int32] { (0..<Int32(count)).map { 1000 + $0 } }
 
-    @Test(arguments: [disk, simpleDisk]) func nothing(fileSystem: FileSystem) {
-        #expect(committer(fileSystem).commit([], since: 0) == [])
+    @Test(arguments: [disk, simpleDisk]) func nothing(fileSystem: FileSystem) throws {
+        #expect(try committer(fileSystem).commit([], since: 0) == [])
         #expect(syncs.all.isEmpty)
     }
 
-    @Test(arguments: [disk, simpleDisk]) func oneIsJustSynced(fileSystem: FileSystem) {
-        #expect(committer(fileSystem).commit([7], since: 0) == [nil])
+    @Test(arguments: [disk, simpleDisk]) func oneIsJustSynced(fileSystem: FileSystem) throws {
+        #expect(try committer(fileSystem).commit([7], since: 0) == [nil])
         #expect(syncs.all == [.file(7)])
     }
 
-    @Test(arguments: 2..<Committer.groupSize) func aFewAreAllStartedFirst(count: Int) {
+    @Test(arguments: 2..<Committer.groupSize) func aFewAreAllStartedFirst(count: Int) throws {
         let numbers = numbers(count)
-        #expect(committer(Self.disk).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
+        #expect(try committer(Self.disk).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
         #expect(syncs.all == numbers.map { .start($0) } + numbers.map { .file($0) })
         // Where nothing was written there is nothing to start.
         syncs.reset()
-        #expect(committer(Self.disk).commit(numbers, since: 0) == numbers.map { _ in nil })
+        #expect(try committer(Self.disk).commit(numbers, since: 0) == numbers.map { _ in nil })
         #expect(syncs.all == numbers.map { .file($0) })
     }
 
     /// All through the same descriptor: another one would be told of old failures, or not of new ones.
-    @Test(arguments: [Committer.groupSize, 256]) func manyAreOneCall(count: Int) {
-        let committer = committer(Self.disk)
+    @Test(arguments: [Committer.groupSize, 256]) func manyAreOneCall(count: Int) throws {
+        let committer = try committer(Self.disk)
         for _ in 0..<2 { #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in nil }) }
         #expect(syncs.all == [.fileSystem(directory.number), .fileSystem(directory.number)])
     }
 
     @Test(arguments: [(simpleDisk, 0), (disk, nil), (disk, 1 << 30)] as [(FileSystem, UInt64?)])
-    func manyEachByItself(_ fileSystem: FileSystem, dirty: UInt64?) {
+    func manyEachByItself(_ fileSystem: FileSystem, dirty: UInt64?) throws {
         syncs.setDirty(dirty)
         let numbers = numbers(100)
-        #expect(committer(fileSystem).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
+        #expect(try committer(fileSystem).commit(numbers, bytes: 1, since: 0) == numbers.map { _ in nil })
         #expect(syncs.all.prefix(100) == numbers.map { .start($0) }[...])
         #expect(syncs.syncs.count == 100)
         #expect(Set(syncs.syncs) == Set(numbers.map { .file($0) }))
@@ -69,15 +69,15 @@ import Testing
             (10 * Committer.savedBytes + 1, 0, false), (10 * Committer.savedBytes + 1, 1, true), (0, .max, true),
             (.max, .max, true), (.max, 0, false),
         ] as [(UInt64, UInt64, Bool)])
-    func howMuchMayWait(dirty: UInt64, bytes: UInt64, isGroup: Bool) {
+    func howMuchMayWait(dirty: UInt64, bytes: UInt64, isGroup: Bool) throws {
         syncs.setDirty(dirty)
-        _ = committer(Self.disk).commit(numbers(10), bytes: bytes, since: 0)
+        _ = try committer(Self.disk).commit(numbers(10), bytes: bytes, since: 0)
         #expect(syncs.all.contains(.fileSystem(directory.number)) == isGroup)
     }
 
     /// Many small batches earn together what one of them may not take.
-    @Test func waitingIsEarned() {
-        let committer = committer(Self.disk)
+    @Test func waitingIsEarned() throws {
+        let committer = try committer(Self.disk)
         func isGroup() -> Bool {
             syncs.reset()
             _ = committer.commit(numbers(10), since: 0)
@@ -93,8 +93,8 @@ import Testing
     }
 
     @Test(arguments: [(memory, .commit), (disk, .none), (simpleDisk, .none)] as [(FileSystem, Durability)])
-    func nothingIsNeeded(_ fileSystem: FileSystem, durability: Durability) {
-        let committer = committer(fileSystem, durability)
+    func nothingIsNeeded(_ fileSystem: FileSystem, durability: Durability) throws {
+        let committer = try committer(fileSystem, durability)
         committer.start(3)
         for count in [1, 3, 100] {
             #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in nil })
@@ -103,19 +103,19 @@ import Testing
     }
 
     /// One failure is that file's alone, and no file is tried twice.
-    @Test(arguments: [1, 3, 100]) func failuresOfSome(count: Int) {
+    @Test(arguments: [1, 3, 100]) func failuresOfSome(count: Int) throws {
         syncs.observe { call throws(SystemError) in
             if case .file(let number) = call, number % 3 == 1 { throw RecordedSyncs.failure }
         }
         let numbers = numbers(count)
-        let outcomes = committer(Self.simpleDisk).commit(numbers, since: 0)
+        let outcomes = try committer(Self.simpleDisk).commit(numbers, since: 0)
         #expect(outcomes.map { $0?.errno } == numbers.map { $0 % 3 == 1 ? EIO : nil })
         #expect(syncs.syncs.count == count)
     }
 
-    @Test func aFailureOfAllIsEveryones() {
+    @Test func aFailureOfAllIsEveryones() throws {
         syncs.observe { call throws(SystemError) in if case .fileSystem = call { throw RecordedSyncs.failure } }
-        let committer = committer(Self.disk)
+        let committer = try committer(Self.disk)
         let failure = SystemError(errno: EIO, call: "syncfs")
         #expect(committer.commit(numbers(20), since: 0) == numbers(20).map { _ in failure })
         #expect(syncs.all == [.fileSystem(directory.number)])

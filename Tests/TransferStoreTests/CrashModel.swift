@@ -62,11 +62,11 @@ struct CrashModel {
     func content(of file: Object, at end: Int) -> Content {
         var content = Content(certain: recording.contents[file] ?? [], pending: [])
         for (index, effect) in recording.effects[..<end].enumerated() {
-            guard case .write(file, let offset, let bytes) = effect else { continue }
-            if isDurable(file, from: index, to: end) {
-                content.certain.put(bytes, at: offset)
-            } else {
-                content.pending.append((offset, bytes))
+            switch (effect, isDurable(file, from: index, to: end)) {
+            case (.write(file, let offset, let bytes), true): content.certain.put(bytes, at: offset)
+            case (.write(file, let offset, let bytes), false): content.pending.append((offset, bytes))
+            case (.truncate(file, let size), true): content.certain = Array(content.certain.prefix(size))
+            default: break
             }
         }
         return content

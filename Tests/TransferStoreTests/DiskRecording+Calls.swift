@@ -29,6 +29,9 @@ extension DiskRecording {
         case .write(let file, let bytes, let offset):
             guard let file = Self.object(file) else { return }
             effects.append(.write(file, offset: Int(offset), bytes: Array(bytes.prefix(result))))
+        case .truncate(let file, let size):
+            guard let file = Self.object(file) else { return }
+            effects.append(.truncate(file, size: Int(size)))
         case .link(let file, let directory, let name):
             guard let file = Self.object(file) else { return }
             add(file, directory, name)
@@ -39,7 +42,24 @@ extension DiskRecording {
         case .unlink(let directory, let name), .removeDirectory(let directory, let name): remove(directory, name)
         case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
         case .syncAll: effects.append(.syncAll)
-        case .status, .examine, .read, .seek, .truncate, .reserve, .setTimes, .setPermissions, .startWriting: break
+        case .status, .examine, .read, .seek, .reserve, .setTimes, .setPermissions, .startWriting,
+            .checkWritten:
+            break
+        }
+    }
+
+    /// Nobody hears how the call has ended. Bytes that it was to sync are lost then, as if it had failed. Of names that is
+    /// not assumed: a journal that could not be written is not written any more, and the next sync fails, too.
+    mutating func addDeath(in call: DiskCall) {
+        switch call {
+        case .sync(let number):
+            guard let object = Self.object(number), !directories.contains(object) else { return }
+            effects.append(.failedSync(object))
+        case .syncAll:
+            var files: Set<Object> = []
+            for case .write(let file, _, _) in effects { files.insert(file) }
+            effects += files.sorted().map { .failedSync($0) }
+        default: break
         }
     }
 

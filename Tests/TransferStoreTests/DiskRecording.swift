@@ -16,6 +16,8 @@ struct DiskRecording: Sendable {
 
     enum Effect: Equatable {
         case write(Object, offset: Int, bytes: [UInt8])
+        /// Takes bytes away at the end. Only looked at once it is durable: nothing is published before.
+        case truncate(Object, size: Int)
         /// A new name, or another meaning of one that was taken.
         case name(Object, Entry)
         case remove(Entry)
@@ -25,6 +27,8 @@ struct DiskRecording: Sendable {
         case failedSync(Object?)
         /// The store said that this is durable.
         case acknowledge(path: String, content: [UInt8])
+
+        var isFailedSync: Bool { if case .failedSync = self { true } else { false } }
     }
 
     let root: Object
@@ -57,7 +61,13 @@ struct DiskRecording: Sendable {
     /// All bytes that an object ever got, in their places.
     func wholeContent(of object: Object) -> [UInt8] {
         var content = contents[object] ?? []
-        for case .write(object, let offset, let bytes) in effects { content.put(bytes, at: offset) }
+        for effect in effects {
+            switch effect {
+            case .write(object, let offset, let bytes): content.put(bytes, at: offset)
+            case .truncate(object, let size): content = Array(content.prefix(size))
+            default: break
+            }
+        }
         return content
     }
 }

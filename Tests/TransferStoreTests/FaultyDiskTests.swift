@@ -37,7 +37,20 @@ import Testing
         #expect(count >= 6)
         for kind in Self.kinds {
             for call in 0..<count {
-                try FaultyRun(workload, fileSystem, ScriptedDisk.Fault(call: call, kind: kind)).check(Self.codes)
+                try FaultyRun(workload, fileSystem, ScriptedDisk.Fault(call: call, kind: kind))
+                    .check(Self.codes, thenRestarts: false)
+            }
+        }
+    }
+
+    /// What is sent again comes to another server, which has the same page cache and no memory.
+    @Test(arguments: cases) func everyCallFailsAndTheServerIsRestarted(
+        _ workload: Workload, fileSystem: FileSystem
+    ) throws {
+        for kind in [.error(EIO), .death] as [ScriptedDisk.Fault.Kind] {
+            for call in 0..<(try calls(workload, fileSystem)) {
+                try FaultyRun(workload, fileSystem, ScriptedDisk.Fault(call: call, kind: kind))
+                    .check(Self.codes, thenRestarts: true)
             }
         }
     }

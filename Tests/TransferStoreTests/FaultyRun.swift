@@ -23,9 +23,11 @@ struct FaultyRun {
         outcomes = try workload.run(on: fixture, script)
     }
 
-    /// - Parameter codes: with which an upload may fail for each error.
-    func check(_ codes: [Int32: ResultCode]) throws {
-        let context = "\(workload), \(fault): \(script.failed)"
+    /// - Parameters:
+    ///   - codes: with which an upload may fail for each error.
+    ///   - restarts: whether what failed is sent to another server again.
+    func check(_ codes: [Int32: ResultCode], thenRestarts restarts: Bool) throws {
+        let context = "\(workload), \(fault), \(restarts ? "restart" : "retry"): \(script.failed)"
         checkResults(codes, "\(context)")
         checkWhatIsVisible(context)
         #expect(Self.descriptors(fixture, script) == descriptors, "\(context)")
@@ -33,7 +35,10 @@ struct FaultyRun {
         // The store goes on: what failed succeeds when it is sent again, and so does everything else. Only a directory that
         // it made and then could not sync has to be removed.
         script.mend()
-        if script.failed.contains(where: { $0.hasPrefix("sync") }) { try removeDirectories(context) }
+        let fixture = restarts ? try fixture.restarted(on: script.disk) : fixture
+        if fault.kind != .death, script.failed.contains(where: { $0.hasPrefix("sync") }) {
+            try removeDirectories(in: fixture, context)
+        }
         for outcome in try workload.run(on: fixture, script) {
             #expect(throws: Never.self, "\(context)") { try outcome.result.get() }
         }
@@ -42,7 +47,7 @@ struct FaultyRun {
         try checkPromises("\(context), afterwards")
     }
 
-    private func removeDirectories(_ context: String) throws {
+    private func removeDirectories(in fixture: StoreFixture, _ context: String) throws {
         let succeeded = outcomes.contains { if case .success = $0.result { true } else { false } }
         guard fixture.visible.contains("d/"), !succeeded else { return }
         #expect(try fixture.failure("d/x", .six) == .storageFailed, "\(context)")
@@ -54,6 +59,7 @@ struct FaultyRun {
             guard case .failure(let error) = outcome.result else { continue }
             switch fault.kind {
             case .error(EINTR), .short: Issue.record("\(context): \(error)")
+            case .death: break
             case .error(let code), .lastingError(let code):
                 // Of an earlier batch, about a directory that this one goes to as well.
                 let isDoubt = error.code == .storageFailed && error.message.contains("removed")
@@ -73,9 +79,10 @@ struct FaultyRun {
                 if case .success = $0.result { true } else { false }
             }
             #expect(wanted[content] != nil, "\(context): \(path) is not whole")
-            #expect(succeeded || script.failed.contains { $0.hasPrefix("sync") }, "\(context): \(path) is visible")
+            #expect(succeeded || fault.kind == .death || script.failed.contains { $0.hasPrefix("sync") }, "\(context): \(path) is visible")
         }
-        if !script.failed.contains("unlink") { #expect(fixture.parts.isEmpty, "\(context)") }
+        // The next server removes what is left by one that died.
+        if fault.kind != .death, !script.failed.contains("unlink") { #expect(fixture.parts.isEmpty, "\(context)") }
     }
 
     /// What was acknowledged is durable, as the recording has it.

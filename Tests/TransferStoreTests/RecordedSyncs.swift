@@ -45,6 +45,7 @@ final class RecordedSyncs: Sendable {
                 case .startWriting(let number): add(.start(number))
                 case .sync(let number): add(.file(number))
                 case .syncAll(let number): add(.fileSystem(number))
+                case .checkWritten: 0
                 default: body()
                 }
             }, dirtyBytes: { [self] in state.withLock { $0.dirtyBytes } })

@@ -16,6 +16,8 @@ final class ScriptedDisk: Sendable {
             case lastingError(Int32)
             /// A write takes half of the bytes.
             case short
+            /// The process dies in this call, which fails in its end, and makes no other.
+            case death
         }
 
         /// Which call, from 0.
@@ -29,11 +31,16 @@ final class ScriptedDisk: Sendable {
         var isOn = false
         var recording: DiskRecording?
         var fault: Fault?
+        /// Calls of a kind until one fails, and how.
+        var failingSync: (name: String, wait: Int, kind: Fault.Kind)?
         var count = 0
         /// Calls that were made to fail.
         var failed: [String] = []
         /// Keeps inodes of files that are gone from being used again.
         var held: [Int32] = []
+
+        /// Whether no more calls are made, or this is the last.
+        var isDead: Bool { fault.map { $0.kind == .death && count >= $0.call } ?? false }
     }
 
     private let state = Locked(State())
@@ -54,7 +61,25 @@ final class ScriptedDisk: Sendable {
     }
 
     /// From now on nothing fails.
-    func mend() { state.withLock { $0.fault = nil } }
+    func mend() {
+        state.withLock { state in
+            state.fault = nil
+            state.failingSync = nil
+        }
+    }
+
+    /// Makes a sync fail, the first that comes or one after it.
+    func fail(sync wait: Int, with code: Int32) {
+        state.withLock { $0.failingSync = ("sync", wait, .error(code)) }
+    }
+
+    /// As above, for the question what was lost of a file.
+    func fail(check wait: Int, with code: Int32) {
+        state.withLock { $0.failingSync = ("syncCheck", wait, .error(code)) }
+    }
+
+    /// The process dies in a sync.
+    func die(inSync wait: Int) { state.withLock { $0.failingSync = ("sync", wait, .death) } }
 
     /// Somebody else moves what has a name at the top to another directory, and syncs that.
     func move(_ name: String, from path: String, to newPath: String) throws {
@@ -87,17 +112,27 @@ final class ScriptedDisk: Sendable {
             if result >= 0, state.recording != nil, case .open(_, _, let flags) = call, flags & O_RDWR != 0 {
                 state.held.append(fcntl(Int32(result), F_DUPFD_CLOEXEC, 0))
             }
-            state.recording?.add(call, result)
+            if state.isDead { state.recording?.addDeath(in: call) } else { state.recording?.add(call, result) }
             return result
         }
     }
 
     private static func result(of call: DiskCall, _ state: inout State, _ body: () -> Int) -> Int {
+        if let failing = state.failingSync, failing.name == call.name {
+            state.failingSync?.wait -= 1
+            if failing.wait == 0 {
+                state.failingSync = nil
+                state.fault = Fault(call: state.count, kind: failing.kind)
+            }
+        }
         guard let fault = state.fault, state.count >= fault.call else { return make(call, body) }
         switch (fault.kind, call) {
         case (.error(let code), _) where state.count == fault.call:
             state.failed.append(call.name)
             return -Int(code)
+        case (.death, _):
+            if state.count == fault.call { state.failed.append(call.name) }
+            return -Int(EIO)
         case (.lastingError(let code), _) where call.changes(including: code != ENOSPC):
             state.failed.append(call.name)
             return -Int(code)
@@ -109,15 +144,22 @@ final class ScriptedDisk: Sendable {
 
     private static func make(_ call: DiskCall, _ body: () -> Int) -> Int {
         switch call {
-        case .sync, .syncAll, .startWriting: 0
+        case .sync, .syncAll, .startWriting, .checkWritten: 0
         default: body()
         }
     }
 }
 
 extension DiskCall {
-    /// As its case is called.
-    var name: String { String("\(self)".prefix { $0 != "(" }) }
+    /// As its case is called; without the mark there is no sync.
+    var name: String {
+        switch self {
+        case .rename(_, _, _, let new, _) where new.hasPrefix(MarkFile.runningPrefix): "syncMark"
+        case .open(_, let name, let flags) where name.hasPrefix(MarkFile.idlePrefix) && flags & O_CREAT != 0: "syncMark"
+        case .checkWritten: "syncCheck"
+        default: String("\(self)".prefix { $0 != "(" })
+        }
+    }
 
     var isSync: Bool {
         switch self {
@@ -129,7 +171,7 @@ extension DiskCall {
     /// - Parameter removals: whether what makes room counts, too.
     fileprivate func changes(including removals: Bool) -> Bool {
         switch self {
-        case .status, .examine, .read, .seek: false
+        case .status, .examine, .read, .seek, .checkWritten: false
         case .open(_, _, let flags): flags & O_RDWR != 0
         case .unlink, .removeDirectory: removals
         default: true

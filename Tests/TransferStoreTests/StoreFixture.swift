@@ -51,6 +51,17 @@ struct StoreFixture {
         root = temporary.path(name)
     }
 
+    /// Another server in the same directory, as after a restart: what the kernel's memory has of it is as it was.
+    ///
+    /// - Parameter disk: what its calls go through.
+    func restarted(_ durability: Durability = .commit, on disk: Disk) throws -> StoreFixture {
+        store.unlock()
+        let next = try FileStore(
+            path: root, durability: durability, fileSystem: store.incoming.fileSystem, disk: disk)
+        _ = try next.removeLeftovers()
+        return StoreFixture(temporary: temporary, store: next, name: String(root.dropFirst(temporary.path.count + 1)))
+    }
+
     func path(_ name: String) -> String { root + "/" + name }
 
     /// What others see: everything but the server's own folder.

@@ -24,14 +24,10 @@ package final class Landing: Sendable {
     package init(path: String, durability: Durability = .commit) throws(StoreError) {
         let disk = Disk()
         do throws(SystemError) {
-            do throws(SystemError) {
-                try disk.makeDirectory(AT_FDCWD, path, mode: 0o777)
-            } catch {
-                guard error.isExisting else { throw error }
-            }
-            let root = try DirectoryHandle(path: path, on: disk)
+            let root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: durability == .commit)
             tree = DirectoryTree(root: root)
-            incoming = try Incoming(root, durability)
+            incoming = try Incoming(
+                root, durability, doubtsIn: DoubtFolder(Self.partsName, in: root))
             umask = try FileStore.readUmask()
         } catch {
             throw StoreError(.targetFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
@@ -41,10 +37,11 @@ package final class Landing: Sendable {
     /// Looks at what is here already.
     package func reader() -> StoreReader { StoreReader(tree) }
 
-    /// Whether the file that has the path has that content. Reads it.
+    /// Whether the file that has the path has that content. Reads it. Where a sync has failed, or was in flight when an
+    /// earlier fetch was killed, nothing has: what is read may not be on disk, and is fetched again.
     package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {
         try localized { () throws(StoreError) in
-            guard let directory = try? tree.open(path.parent) else { return false }
+            guard !incoming.committer.isInDoubt, let directory = try? tree.open(path.parent) else { return false }
             return try Slot(directory: directory, name: String(path.name)).find(size: size, digest: digest) != nil
         }
     }
@@ -108,7 +105,7 @@ extension Landing {
 
     /// Removes the folder of parts, if nothing is left in it.
     package func tidy() {
-        guard parts.withLock({ $0 != nil }) else { return }
+        incoming.committer.tidy()
         try? tree.root.disk.removeDirectory(tree.root.number, Self.partsName)
     }
 
@@ -128,9 +125,12 @@ extension Landing {
         }
     }
 
+    /// Also parts that a process which was killed was about to sync: nobody goes on with these.
     private static func removeEarlier(_ id: UploadID, in directory: Incoming) throws(SystemError) {
         for name in try directory.directory.names() {
-            guard let other = StagedFile.upload(ofPart: name), other.high == id.high, other != id else { continue }
+            let isOver = StagedFile.upload(ofWithdrawn: name) != nil
+            let isEarlier = StagedFile.upload(ofPart: name).map { $0.high == id.high && $0 != id } ?? false
+            guard isOver || isEarlier else { continue }
             // Somebody may still be at it.
             guard let file = try? directory.directory.openFile(name, flags: O_RDWR) else { continue }
             if flock(file.number, LOCK_EX | LOCK_NB) == 0 { try? directory.directory.unlink(name) }

@@ -1,0 +1,97 @@
+import Glibc
+import TransferProtocol
+import TransferSystem
+
+/// The directories that were made and could not be synced, in a file that a restarted server reads. It need not survive
+/// the machine: nor do these directories, unless they are on disk.
+struct DoubtedList: Sendable {
+    private static let prefix = "unsynced-"
+
+    /// Directories in it at most, and so bytes.
+    private static let mostBytes = DurableDirectories.most * (Limits.path + 1) + 32
+
+    private let folder: DoubtFolder
+    private let name: String
+
+    /// - Parameters:
+    ///   - folder: where processes share it, what was written last counts.
+    ///   - boot: as `BootID` has it; lists of others are removed.
+    init(in folder: DoubtFolder, boot: String) throws(SystemError) {
+        self.folder = folder
+        name = Self.prefix + boot
+        guard boot != BootID.unknown, let directory = try folder.openIfThere() else { return }
+        for found in try directory.names() where found.hasPrefix(Self.prefix) && found != name {
+            if found != Self.prefix + BootID.unknown { try? directory.unlink(found) }
+        }
+    }
+
+    /// - Returns: nothing when there is a list and it cannot be read: then no directory is above doubt.
+    func read() -> [RelativePath]? {
+        do throws(SystemError) {
+            guard let folder = try folder.openIfThere(), try folder.status(name) != nil else { return [] }
+            return Self.parse(try content(in: folder))
+        } catch {
+            return nil
+        }
+    }
+
+    private func content(in folder: DirectoryHandle) throws(SystemError) -> [UInt8] {
+        let file = try folder.openFile(name, flags: O_RDONLY | O_NONBLOCK)
+        var content: [UInt8] = []
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        while content.count <= Self.mostBytes {
+            let count = try folder.disk.read(file.number, into: buffer)
+            guard count > 0 else { break }
+            content += buffer[..<count]
+        }
+        return content
+    }
+
+    /// How many bytes follow, a line feed, and the paths with a zero behind each.
+    private static func parse(_ content: [UInt8]) -> [RelativePath]? {
+        guard let end = content.firstIndex(of: UInt8(ascii: "\n")), content.count <= mostBytes else { return nil }
+        let body = content[(end + 1)...]
+        guard Int(String(decoding: content[..<end], as: UTF8.self)) == body.count, body.last ?? 0 == 0 else {
+            return nil
+        }
+        var paths: [RelativePath] = []
+        for path in body.split(separator: 0) {
+            guard let path = try? RelativePath(String(decoding: path, as: UTF8.self)) else { return nil }
+            paths.append(path)
+        }
+        return paths
+    }
+
+    /// Puts down what is doubted now, as far as the disk lets us: it has just failed. A list that is cut short says that
+    /// all is doubted.
+    ///
+    /// - Parameter paths: nothing when they are too many to remember.
+    func write(_ paths: Set<RelativePath>?) {
+        do throws(SystemError) {
+            let folder = try folder.openOrMake()
+            if let paths, paths.isEmpty { return try folder.unlink(name) }
+            let file = try folder.openFile(name, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
+            guard let paths else { return }
+            try write(paths, to: file, on: folder.disk)
+        } catch {
+            return
+        }
+    }
+
+    private func write(
+        _ paths: Set<RelativePath>, to file: borrowing Descriptor, on disk: Disk
+    ) throws(SystemError) {
+        var body: [UInt8] = []
+        for path in paths { body += Array(path.string.utf8) + [0] }
+        let content = Array("\(body.count)\n".utf8) + body
+        let number = file.number
+        try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = try disk.write(number, rest, at: UInt64(bytes.count - rest.count))
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import TransferCodec
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+import Testing
+
+@testable import TransferStore
+
+/// What is found under a name is told as stored only when it is on disk, with everything above it.
+@Suite struct FindTests {
+    private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
+    private static let content = [UInt8].six
+
+    private func find(_ path: String, in fixture: StoreFixture) throws -> FileIdentity? {
+        try fixture.store.find(
+            try RelativePath(path), size: UInt64(Self.content.count),
+            digest: Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
+    }
+
+    private func inode(_ path: String) -> ino_t? { Files.status(path)?.st_ino }
+
+    /// The name was given, and the directory could not be synced: the upload has failed, and the file is there.
+    @Test(arguments: [false, true]) func aNameThatCouldNotBeSynced(restarts: Bool) throws {
+        let script = ScriptedDisk()
+        let failed = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
+        script.start(failed.root)
+        script.fail(sync: 1, with: EIO)
+        #expect(try failed.failure("a", Self.content) == .storageFailed)
+        #expect(failed.visible == ["a"])
+        let fixture = restarts ? try failed.restarted(on: script.disk) : failed
+        let before = inode(fixture.path("a"))
+        #expect(try find("a", in: fixture) == nil)
+        #expect(try fixture.publish("a", Self.content) == .committed("a"))
+        #expect(fixture.visible == ["a"] && inode(fixture.path("a")) != before)
+    }
+
+    /// A server that was killed while it synced has told nobody what came of it.
+    @Test func afterADeathInASync() throws {
+        let script = ScriptedDisk()
+        let dead = try StoreFixture(fileSystem: Self.simpleDisk, script: script)
+        let publication = try dead.publication("a", Self.content)
+        script.start(dead.root)
+        script.die(inSync: 1)
+        _ = dead.publish([publication])
+        script.mend()
+        let fixture = try dead.restarted(on: script.disk)
+        #expect(fixture.visible == ["a"] && fixture.store.isInDoubt)
+        #expect(try find("a", in: fixture) == nil)
+        #expect(try fixture.publish("a", Self.content) == .committed("a"))
+    }
+
+    /// A server without durability has made directories and synced nothing.
+    @Test func everythingAboveIsSynced() throws {
+        let syncs = RecordedSyncs()
+        let quick = try StoreFixture(.none, fileSystem: Self.simpleDisk, syncs: syncs)
+        #expect(try quick.publish("a/b/c/1", Self.content) == .committed("a/b/c/1"))
+        #expect(syncs.all.isEmpty)
+        let fixture = try quick.restarted(on: syncs.disk)
+        let wanted = ["", "a", "a/b", "a/b/c", "a/b/c/1"].map { inode(fixture.path($0)) }
+        let synced = Locked([ino_t]())
+        syncs.observe { call throws(SystemError) in
+            guard case .file(let number) = call else { return }
+            var status = stat()
+            fstat(number, &status)
+            synced.withLock { $0.append(status.st_ino) }
+        }
+        #expect(try find("a/b/c/1", in: fixture) != nil)
+        #expect(synced.withLock { Set($0) } == Set(wanted.compactMap(\.self)))
+    }
+
+    @Test(arguments: 0..<5) func oneOfThemThatCannotBeSynced(number: Int) throws {
+        let script = ScriptedDisk()
+        let quick = try StoreFixture(.none, fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
+        #expect(try quick.publish("a/b/c/1", Self.content) == .committed("a/b/c/1"))
+        let fixture = try quick.restarted(on: script.disk)
+        script.start()
+        script.fail(sync: number, with: EIO)
+        #expect(throws: StoreError.self) { try find("a/b/c/1", in: fixture) }
+        #expect(try find("a/b/c/1", in: fixture) == nil)
+        #expect(fixture.store.isInDoubt)
+    }
+
+    /// A question makes nothing.
+    @Test func whatIsNotThereIsNotMade() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
+        #expect(try find("a/b", in: fixture) == nil)
+        #expect(fixture.visible.isEmpty)
+    }
+
+    /// The kernel tells of lost bytes of each file: a sync of the whole file system may have told somebody else.
+    @Test func whatWasLostBeforeIsAskedOfEachFile() throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), script: script)
+        let batch = try (0..<5).map { try fixture.publication("\($0)", [UInt8](text: "\($0)"), asPart: true) }
+        script.start(fixture.root)
+        script.fail(check: 2, with: EIO)
+        let outcomes = fixture.publish(batch)
+        let failed = outcomes.indices.filter { if case .failure = outcomes[$0] { true } else { false } }
+        #expect(failed == [2] && fixture.parts.isEmpty && fixture.store.isInDoubt)
+    }
+}

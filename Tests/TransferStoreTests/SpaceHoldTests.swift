@@ -1,0 +1,74 @@
+import Testing
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// What one upload gives back is never another's.
+@Suite struct SpaceHoldTests {
+    private let fixture: StoreFixture
+    private let client = Quota(limit: 100) { limit, room in "\(limit) \(room)" } count: { Quota.Count(stored: 0) }
+
+    init() throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 100))
+        fixture = StoreFixture(temporary: temporary, store: store, name: "store")
+    }
+
+    /// What the server and the client have left to hold.
+    private var used: [UInt64?] { [fixture.store.space?.used, client.used] }
+
+    private func stage(_ size: UInt64) throws -> StagedFile {
+        try fixture.store.stage(id: .random(), size: size, permissions: nil, quota: client)
+    }
+
+    @Test func whatIsThrownAwayTwiceIsGivenBackOnce() throws {
+        let other = try stage(6)
+        let staged = try stage(4)
+        #expect(used == [10, 10])
+        staged.discard()
+        staged.discard()
+        #expect(used == [6, 6])
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func whatIsPublishedIsNotGivenBackAgain() throws {
+        let other = try stage(6)
+        var publication: Publication? = try fixture.publication("a", .six)
+        publication?.staged = try stage(6)
+        try [UInt8].six.withUnsafeBytes { bytes in try publication?.staged.write(bytes, at: 0) }
+        #expect(used == [12, 12])
+        let staged = try #require(publication)
+        #expect(fixture.publish([staged]) == [.success(.committed(staged.path))])
+        #expect(used == [12, 12])
+        staged.staged.discard()
+        publication = nil
+        #expect(used == [12, 12])
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func partsGiveBackTheirOwn() throws {
+        let other = try fixture.store.resume(id: .random(), size: 6, quota: client)
+        let staged = try fixture.store.resume(id: .random(), size: 4, quota: client)
+        #expect(used == [10, 10])
+        staged.discard()
+        staged.discard()
+        #expect(used == [6, 6])
+        withExtendedLifetime(other) {}
+    }
+
+    /// One that is about to be synced has another name for a while.
+    @Test func aPartThatIsWithdrawnStillCounts() throws {
+        let id = UploadID.random()
+        let staged = try fixture.store.resume(id: id, size: 4)
+        try [UInt8].six[..<4].withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        try staged.withdraw(id: id)
+        #expect(fixture.parts.allSatisfy { StagedFile.upload(ofPart: $0) == nil })
+        fixture.store.unlock()
+        let next = try FileStore(path: fixture.root, limits: SpaceLimits(quota: 100))
+        #expect(try #require(next.space?.used) >= 4)
+        _ = try next.removeLeftovers()
+        #expect(next.space?.used == 0)
+        withExtendedLifetime(staged) {}
+    }
+}

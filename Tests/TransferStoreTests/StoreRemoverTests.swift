@@ -1,0 +1,55 @@
+import Glibc
+import Testing
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// A removal is told as durable when the directory that it took place in was synced after it.
+@Suite struct StoreRemoverTests {
+    private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
+
+    private let syncs = RecordedSyncs()
+
+    private func remove(_ paths: [String], from fixture: StoreFixture) throws {
+        let remover = fixture.store.remover()
+        let removals = try paths.map { try remover.begin(try RelativePath($0), isRecursive: true) }
+        for removal in removals { while try !removal.step(10) {} }
+        try remover.commit(removals)
+    }
+
+    @Test(arguments: [["a"], ["d/b"], ["d"], ["a", "d/b", "d/c"]])
+    func whatStoodThereIsGoneBeforeTheSync(paths: [String]) throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        for path in ["a", "d/b", "d/c"] { try fixture.publish(path, .one) }
+        let parents = Set(paths.map { $0.contains("/") ? fixture.path("d") : fixture.root })
+        let wanted = Set(parents.compactMap { Files.status($0)?.st_ino })
+        let synced = Locked(Set<ino_t>())
+        syncs.observe { [fixture] call throws(SystemError) in
+            guard case .file(let number) = call else { return }
+            var status = stat()
+            fstat(number, &status)
+            synced.withLock { _ = $0.insert(status.st_ino) }
+            #expect(paths.allSatisfy { Files.status(fixture.path($0)) == nil })
+        }
+        try remove(paths, from: fixture)
+        #expect(synced.withLock { $0 } == wanted)
+        #expect(!fixture.store.isInDoubt)
+    }
+
+    @Test(arguments: [["a"], ["d"], ["a", "d/b", "d/c"]]) func aSyncThatFailsIsToldOfAll(paths: [String]) throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        for path in ["a", "d/b", "d/c"] { try fixture.publish(path, .one) }
+        syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
+        let error = #expect(throws: StoreError.self) { try remove(paths, from: fixture) }
+        #expect(error?.code == .storageFailed)
+        #expect(fixture.store.isInDoubt)
+        // Nobody gets a better answer by asking again.
+        syncs.observe { _ throws(SystemError) in }
+        for path in paths {
+            let error = #expect(throws: StoreError.self) { try remove([path], from: fixture) }
+            #expect(error?.code == .notFound)
+        }
+    }
+}
