@@ -21,6 +21,14 @@ extension ClientSession {
         armTimer()
     }
 
+    /// It has said so, which is an answer; the push goes on when it is back.
+    func serverLeaves(taking acceptance: Lanes.Acceptance) {
+        hasConnected = true
+        run.lanes.connected()
+        run.lanes.serverLeaves(taking: acceptance)
+        tellProducer()
+    }
+
     func stopTimer() {
         if let timer { run.loop.cancel(timer) }
         timer = nil

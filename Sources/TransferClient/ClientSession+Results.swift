@@ -83,7 +83,7 @@ extension ClientSession {
         guard result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified else { return false }
         // A server that goes is no fault of the upload, and would only say the same again.
         guard result.code != .shuttingDown else {
-            isLeaving = true
+            serverLeaves(taking: upload.isUnderWay ? .nothing : .running)
             return true
         }
         upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1

@@ -81,7 +81,7 @@ actor ClientSession {
     var ending: Ending?
 
     /// Whether the server has answered.
-    private(set) var hasConnected = false
+    var hasConnected = false
 
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     var hasProgressed = false
@@ -183,7 +183,7 @@ extension ClientSession {
         while ending == nil {
             if isIdle {
                 guard isFirst, !run.lanes.isEmpty else {
-                    return end(isLeaving ? .lost("the server is stopping") : .complete)
+                    return end(run.lanes.isServerLeaving ? .lost("the server is stopping") : .complete)
                 }
                 // The others may still be at work, but one that the server hasn't answered yet only keeps everybody waiting.
                 run.lanes.cancelUnanswered()
@@ -195,7 +195,8 @@ extension ClientSession {
             let chunks = await takeChunks()
             let orders = LaneProducer.Orders(
                 allowance: allowance, answer: answer, questions: Self.mostQuestions - questions.count,
-                lookups: run.lanes.lookups.orders(open: machine.lookups))
+                lookups: run.lanes.lookups.orders(open: machine.lookups),
+                onlyUnderWay: run.lanes.isServerLeaving)
             let newsBefore = news
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
@@ -225,13 +226,14 @@ extension ClientSession {
     private var allowance: Int {
         // Nothing is sent to a server that will give no receipt for it, and only `welcome` tells.
         let mayBegin = !run.configuration.wantsReceipts || inspector != nil
-        return mayBegin && !isLeaving && heldUntil <= .now ? machine.allowance : 0
+        let isWelcome = !isLeaving && run.lanes.acceptance != .nothing
+        return mayBegin && isWelcome && heldUntil <= .now ? machine.allowance : 0
     }
 
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
         machine.isSettled && questions.isEmpty && queue.isEmpty
-            && (isLeaving || (producing == .exhausted && machine.isWelcomed))
+            && (isLeaving || run.lanes.acceptance == .nothing || (producing == .exhausted && machine.isWelcomed))
     }
 
     private func take(_ chunk: OutgoingChunk) {
@@ -379,8 +381,9 @@ extension ClientSession {
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true
-            tellProducer()
+            serverLeaves(taking: .running)
         case .refused(let result):
+            if result.code == .shuttingDown { serverLeaves(taking: .running) }
             // It waited for a source in vain and did what it had to do: nothing that patience is there for.
             if result.code == .timedOut, hasConnected, machine.isSettled { hasProgressed = true }
             end(Self.ending(result))

@@ -3,7 +3,9 @@ import TransferSystem
 
 /// What the server is asked about before it is sent.
 extension LaneProducer {
-    func takeNext() -> UploadFeed.Item? { next.take().map { .upload($0) } ?? feed.next() }
+    func takeNext(onlyUnderWay: Bool) -> UploadFeed.Item? {
+        next.take().map { .upload($0) } ?? feed.next(onlyUnderWay: onlyUnderWay)
+    }
 
     /// Sends what may be sent, asks about what may be asked about, and keeps the rest.
     ///

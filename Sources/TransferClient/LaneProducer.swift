@@ -19,6 +19,8 @@ final class LaneProducer: @unchecked Sendable {
         var lookups = LookupGovernor.Orders()
         /// Whether nothing that is ready waits for this: then a stream may be waited for.
         var mayWait = true
+        /// Whether the server takes nothing but what belongs to an upload that has begun.
+        var onlyUnderWay = false
     }
 
     /// What the server has said so far to the upload that was begun last.
@@ -68,6 +70,7 @@ final class LaneProducer: @unchecked Sendable {
     /// Fills empty chunks, one after the other, as long as there is more to say without waiting.
     func fill(_ chunks: [OutgoingChunk], _ orders: Orders) -> Next {
         var orders = orders
+        if orders.onlyUnderWay { putBackNew() }
         for chunk in chunks {
             let next = fill(chunk, orders)
             guard next == .more, chunk !== chunks.last, !mayBlock else { return next }
@@ -105,7 +108,7 @@ final class LaneProducer: @unchecked Sendable {
                 self.held = nil
                 continue
             }
-            switch takeNext() {
+            switch takeNext(onlyUnderWay: orders.onlyUnderWay) {
             case nil: return .exhausted
             case .report(let report): chunk.reports.append(report)
             case .upload(let pending):
@@ -123,6 +126,14 @@ final class LaneProducer: @unchecked Sendable {
         if let held { feed.putBack([held.pending]) }
         held = nil
         long = nil
+    }
+
+    /// What the server would not take.
+    private func putBackNew() {
+        if let upload = next.take() { feed.putBack([upload]) }
+        guard let upload = held?.pending, !upload.isUnderWay else { return }
+        held = nil
+        feed.putBack([upload])
     }
 
     func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {

@@ -12,6 +12,15 @@ final class Lanes: @unchecked Sendable {
     /// Lanes that may be lost before it is taken that this server or this network wants none.
     private static let mostLosses = 3
 
+    /// What the server still takes of this push.
+    enum Acceptance: Comparable {
+        /// It has said to one of the connections that it has to go, and to a part that it is too late.
+        case nothing
+        /// It has to go: parts and ends of uploads that are under way.
+        case running
+        case everything
+    }
+
     /// Fired when another lane would have something to do, and when nobody wants one any more.
     let wanted = Signal()
 
@@ -23,6 +32,7 @@ final class Lanes: @unchecked Sendable {
 
     private(set) var sessions: [ClientSession] = []
     private(set) var isOver = false
+    private(set) var acceptance = Acceptance.everything
 
     /// Whether the server has answered on any of them, the first one included.
     private(set) var hasConnected = false
@@ -51,13 +61,14 @@ final class Lanes: @unchecked Sendable {
             return false
         }
         let limit = allowance.lanes(after: begun.map { .now - $0 } ?? LaneAllowance.patience)
-        return !isClosed && sessions.count + 1 < limit && losses < Self.mostLosses
+        return !isClosed && !isServerLeaving && sessions.count + 1 < limit && losses < Self.mostLosses
     }
 
     /// The first lane is there.
     func open() {
         begun = begun ?? .now
         isClosed = false
+        acceptance = .everything
     }
 
     /// The server has answered on one.
@@ -66,6 +77,14 @@ final class Lanes: @unchecked Sendable {
         guard isPutOff else { return }
         isPutOff = false
         wanted.fire()
+    }
+
+    /// Whether the server has said that it has to go.
+    var isServerLeaving: Bool { acceptance != .everything }
+
+    /// The server has to go.
+    func serverLeaves(taking acceptance: Acceptance) {
+        self.acceptance = min(self.acceptance, acceptance)
     }
 
     /// No more are wanted: the first lane is over.

@@ -138,6 +138,9 @@ final class PendingUpload: @unchecked Sendable {
         }
     }
 
+    /// Whether it is some of an upload that the server works on.
+    var isUnderWay: Bool { split != nil }
+
     /// Whether the server may take it for another connection's.
     var isShared: Bool { split != nil || asked != nil }
 

@@ -49,6 +49,7 @@ actor PushRun {
         mayGoOn.fire()
         await inquiry.cancel()
         await session?.cancel()
+        for lane in context.lanes.sessions { await lane.cancel() }
     }
 
     private func converseUntilDone() async -> Result<Void, PushFailure> {
@@ -197,10 +198,11 @@ extension PushRun {
         await session?.laneEnded()
     }
 
-    /// The first lane is over; the others live no longer.
+    /// The first lane is over; the others live no longer. Only where the server has to go they come to their own ends: it
+    /// lets each finish what is under way there.
     private func endLanes() async {
         context.lanes.close()
-        for lane in context.lanes.sessions { await lane.cancel() }
+        if !context.lanes.isServerLeaving { for lane in context.lanes.sessions { await lane.cancel() } }
         while !context.lanes.isEmpty { await context.lanes.ended.wait() }
     }
 }

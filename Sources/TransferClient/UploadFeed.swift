@@ -30,13 +30,17 @@ final class UploadFeed: Sendable {
         /// Whose parts come before anything new.
         var splits: [any UploadInParts] = []
 
-        mutating func next() -> PendingUpload? {
-            if let upload = uploads.popLast() { return upload }
+        mutating func next(onlyUnderWay: Bool) -> PendingUpload? {
+            if let upload = onlyUnderWay ? takeUnderWay() : uploads.popLast() { return upload }
             splits.removeAll { !$0.hasMoreParts }
             for split in splits {
                 if let part = split.nextPart() { return part }
             }
             return nil
+        }
+
+        private mutating func takeUnderWay() -> PendingUpload? {
+            uploads.lastIndex(where: \.isUnderWay).map { uploads.remove(at: $0) }
         }
     }
 
@@ -58,8 +62,10 @@ final class UploadFeed: Sendable {
         state = Locked(State(next: { iterator.next() }))
     }
 
-    func next() -> Item? {
-        if let upload = returned.withLock({ $0.next() }) { return .upload(upload) }
+    /// - Parameter onlyUnderWay: whether only what belongs to an upload that has begun is wanted.
+    func next(onlyUnderWay: Bool = false) -> Item? {
+        if let upload = returned.withLock({ $0.next(onlyUnderWay: onlyUnderWay) }) { return .upload(upload) }
+        guard !onlyUnderWay else { return nil }
         return state.withLock { state in
             while true {
                 if let found = state.walk?.next() { return item(found, &state) }

@@ -66,6 +66,11 @@ final class Assemblies: Sendable {
         }
     }
 
+    /// Whether some that are neither complete nor given up were worked on last by a push.
+    func areUnfinished(of run: UInt64) -> Bool {
+        state.withLock { $0.values.contains { !$0.assembly.isFinished && $0.assembly.run == run } }
+    }
+
     /// It is published, or its file has no name any more.
     func remove(_ assembly: Assembly) {
         state.withLock { entries in

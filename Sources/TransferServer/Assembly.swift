@@ -104,6 +104,9 @@ final class Assembly: Sendable {
     /// Whether its content is complete or was given up; nothing can be added any more.
     var isFinished: Bool { state.withLock { $0.isFinished } }
 
+    /// The push that its newest connection is part of.
+    var run: UInt64? { state.withLock { $0.newest?.run } }
+
     /// Whether it holds nothing worth keeping in memory.
     var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
 

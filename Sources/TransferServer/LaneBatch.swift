@@ -67,6 +67,8 @@ struct LaneOutcome: Sendable {
     var settled: [UploadID] = []
     /// Whether there are uploads whose results wait for the next batch.
     var isWaiting = false
+    /// Whether an upload in parts is over: another connection may have waited for that.
+    var hasEndedAssembly = false
     /// Why the client may begin nothing any more.
     var refusal: Refusal?
 }

@@ -94,7 +94,11 @@ package actor Server {
         context.isStopping.store(true, ordering: .relaxed)
         closeListeners()
         context.log.write([.stopping(sessions: sessions.count)])
-        for session in sessions.values { Task(executorPreference: session.loop) { await session.drain() } }
+        // One connection may wait for an upload that ends on another.
+        context.whenAssemblyEnds.withLock { [loop] in
+            $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainSessions() } }
+        }
+        drainSessions()
         let grace = MonotonicTime.now + context.settings.drain
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
@@ -107,6 +111,10 @@ package actor Server {
         context.store.unlock()
         context.log.finish()
         context.log.write([.stopped])
+    }
+
+    private func drainSessions() {
+        for session in sessions.values { Task(executorPreference: session.loop) { await session.drain() } }
     }
 
     /// Ends every session now; `shutDown` returns soon after.

@@ -57,6 +57,9 @@ final class ServerContext: Sendable {
 
     let isStopping = Atomic(false)
 
+    /// Called when an upload in parts is over on a server that has to go.
+    let whenAssemblyEnds = Locked<(@Sendable () -> Void)?>(nil)
+
     /// Decides who may come in; nothing where that cannot be known.
     let authenticator: Authenticator?
 
@@ -110,6 +113,11 @@ final class ServerContext: Sendable {
             known.load()
             forgetUnfinished()
         }
+    }
+
+    func assemblyEnded() {
+        guard isStopping.load(ordering: .relaxed) else { return }
+        whenAssemblyEnds.withLock { $0 }?()
     }
 
     /// A catalog that cannot be used is no reason not to start.

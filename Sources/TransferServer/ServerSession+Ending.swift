@@ -19,7 +19,8 @@ extension ServerSession {
             send(.result(UploadResult(refusal)))
         case .shutdown:
             context.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            send(.goodbye(Goodbye(.shuttingDown, "The server is stopping.")))
+            // What was begun and has no result, has this one.
+            send(machine.isSettled ? .goodbye(Goodbye(.shuttingDown, "The server is stopping.")) : .result(.stopping))
         case .insecure(let reason): context.log.write([.insecure(peer: peer, reason: reason)])
         case .lost(let reason): context.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: context.log.write([.closed(peer: peer, reason: "the client is done")])
@@ -60,4 +61,9 @@ extension ProtocolFault {
     static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
 
     static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
+}
+
+extension UploadResult {
+    /// About a connection on which something was still open.
+    fileprivate static let stopping = UploadResult(id: .none, code: .shuttingDown, message: "The server is stopping.")
 }

@@ -38,6 +38,7 @@ extension ServerSession {
             try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
             liveness.sent(now: .now)
             roomForAnswers.fire()
+            endIfDrained()
             // Whoever doesn't read because of what waits here, or lingers until nothing does.
             if socket.isReadingPaused || ending != nil, outbound.count < outboundLimit { wake.fire() }
         } catch {

@@ -115,16 +115,15 @@ actor ServerSession {
         await writer.value
     }
 
-    /// Lets a running upload finish, takes no other, and says goodbye.
+    /// Lets running uploads finish, those in parts as well, takes no others, and says goodbye.
     func drain() {
         isDraining = true
         endIfDrained()
     }
 
-    /// Ends at once.
+    /// Waits for nothing more; the client is told, so that it can go on elsewhere or later.
     func stop() {
         end(.shutdown)
-        close()
     }
 
     /// Ends at once, because others need the place and its handshake has taken longest.
@@ -142,8 +141,12 @@ actor ServerSession {
         wake.fire()
     }
 
+    /// Who has sent all parts but the last one has nothing open, and still is in the middle of an upload. An answer that
+    /// waits for the client is none yet.
     func endIfDrained() {
-        if isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty { end(.shutdown) }
+        guard isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty, outbound.isEmpty else { return }
+        // Nobody is in the lane now.
+        if !lane.hasUnfinished { end(.shutdown) }
     }
 
     func close() {
@@ -334,7 +337,8 @@ extension ServerSession {
     private var isStopping: Bool { isDraining || context.isStopping.load(ordering: .relaxed) }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
-        guard !isStopping else {
+        // Whether it is some of an upload that was under way, the lane knows.
+        guard !isStopping || begin.scope != .whole && !isQuestion else {
             machine.settled(begin.id)
             send(.result(UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")))
             return
@@ -411,6 +415,7 @@ extension ServerSession {
             liveness.active(now: .now)
             send(outcome.frames)
             if let refusal = outcome.refusal { end(.refused(refusal)) }
+            if outcome.hasEndedAssembly { context.assemblyEnded() }
             isLaneWaiting = outcome.isWaiting
             // What it waits for may still be being filled.
             if isLaneWaiting, queue.isEmpty { submit(unless: false) }

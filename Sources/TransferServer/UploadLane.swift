@@ -152,9 +152,23 @@ final class UploadLane: @unchecked Sendable {
         state = .receiving(receiving)
         attempt(receiving) { () throws(StoreError) in
             try authorize(receiving)
+            try refuseIfStopping(receiving.begin)
             receiving.assembly = try assembly(receiving.begin)
             try admit(receiving)
         }
+    }
+
+    /// Of uploads in parts a server that has to go takes what belongs to one that it works on.
+    private func refuseIfStopping(_ begin: Begin) throws(StoreError) {
+        guard context.isStopping.load(ordering: .relaxed) else { return }
+        let upload: UploadID
+        switch begin.scope {
+        // The session has refused those that came too late.
+        case .whole: return
+        case .part(let part): upload = part.upload
+        case .assembly: upload = begin.id
+        }
+        if context.assemblies[upload] == nil { throw .serverStopping }
     }
 
     private func admit(_ receiving: Receiving) throws(StoreError) {
@@ -189,6 +203,7 @@ final class UploadLane: @unchecked Sendable {
         let outer = client.outer(result)
         send(.result(outer))
         outcome.settled.append(outer.id)
+        if receiving.assembly?.isFinished ?? false { outcome.hasEndedAssembly = true }
         guard result.code != .staged else { return }
         if result.code.isSuccess { meter.stored() }
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
@@ -220,6 +235,13 @@ final class UploadLane: @unchecked Sendable {
 
     /// Whether the connection has worked on the upload, and it goes on.
     func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
+
+    /// Whether an upload that parts of came here, or over another connection of its push, is neither complete nor given
+    /// up: the next part may be on its way. Not to be asked while a thread is in the lane.
+    var hasUnfinished: Bool {
+        if assemblies.values.contains(where: { !$0.isFinished }) { return true }
+        return run.map { context.assemblies.areUnfinished(of: $0) } ?? false
+    }
 
     /// - Parameter begin: of a part, or a question about the whole.
     func enter(_ id: UploadID, total: UInt64?, _ begin: Begin) throws(StoreError) -> Assembly {

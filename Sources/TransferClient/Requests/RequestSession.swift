@@ -294,11 +294,14 @@ extension RequestSession {
         case .file(let file): batch.pieces.append((asked[firstAsked], .file(file)))
         case .block(let block): batch.pieces.append((asked[firstAsked], .block(block)))
         case .fetched(let end): batch.pieces.append((asked[firstAsked], .end(end)))
+        // Nothing after this one is answered otherwise; another connection asks again.
+        case .outcome(let outcome) where outcome.code == .shuttingDown: return end(.lost(outcome.message))
         case .outcome(let outcome): batch.pieces.append((asked[firstAsked], .outcome(outcome)))
         case .reply(let reply): send(reply)
         case .leaving(let goodbye):
             if openCount == 0 { end(.lost(goodbye.message)) }
         case .refused(let result):
+            guard result.code != .shuttingDown else { return end(.lost(result.message)) }
             end(result.code == .busy && result.retryAfter != nil ? .paused(result) : .refused(result))
         // No upload was begun here, so the machine lets nothing about one pass.
         case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .known, .unknown, .nothing: break

@@ -89,7 +89,7 @@ final class RequestLane: @unchecked Sendable {
         self.requests += requests
         self.cancelled.formUnion(cancelled)
         outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
-        refusal = outcome.refusal.map { StoreError($0.code, $0.message) } ?? (isStopping ? .stopping : nil)
+        refusal = outcome.refusal.map { StoreError($0.code, $0.message) } ?? (isStopping ? .serverStopping : nil)
         if let work,
             let error = outcome.refusal == nil && !self.cancelled.contains(work.id) ? nil : refusal ?? .cancelled
         {
@@ -334,6 +334,7 @@ extension RequestLane {
 }
 
 extension StoreError {
-    fileprivate static let stopping = StoreError(.shuttingDown, "The server is stopping.")
+    /// To whoever begins something on a server that has to go.
+    static let serverStopping = StoreError(.shuttingDown, "The server is stopping.")
     fileprivate static let cancelled = StoreError(.aborted, "The client has taken the request back.")
 }

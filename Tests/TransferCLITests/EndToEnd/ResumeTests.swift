@@ -66,7 +66,7 @@ import TransferTestSupport
 extension RunningServer {
     /// Waits until a whole block of an upload must be there: each of four lanes can have one that isn't. Or until the upload
     /// is. The file's size and space don't tell: all of both is taken at once.
-    fileprivate func waitForPart() throws {
+    func waitForPart() throws {
         let size = 5 * 4 << 20
         let end = time(nil) + 60
         while visibleFiles.isEmpty {

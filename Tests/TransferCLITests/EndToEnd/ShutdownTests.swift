@@ -51,6 +51,81 @@ import TransferTestSupport
         try expectLost(server, client)
     }
 
+    /// Slow enough to be caught in the middle: what is held back leaves at a rate that is asked for.
+    private static let slowly = ["--bandwidth", "12M"]
+
+    @Test(arguments: [1, 4]) func aPushInPartsIsAcknowledgedFirst(lanes: Int) throws {
+        let (source, content) = try longFile()
+        let server = try RunningServer()
+        let push = try server.startPush([source.path("big"), "--lanes", "\(lanes)", "--json"] + Self.slowly)
+        try server.program.waitForError("begun big, ")
+        server.program.signal(SIGTERM)
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(!finished.errors.contains("again"), "\(finished.errors)")
+        #expect(try server.program.wait() == .exited(0))
+        #expect(try server.stored("big") == content)
+    }
+
+    @Test func aPushFromStandardInputIsAcknowledgedFirst() throws {
+        let content = randomBytes(11 << 20, seed: 11)
+        let server = try RunningServer()
+        let push = try server.startPush(["-", "--name", "in.bin"], Surroundings(input: .pipe))
+        try push.write(content[..<(6 << 20)])
+        try server.program.waitForError("begun in.bin, ")
+        server.program.signal(SIGTERM)
+        try server.program.waitForError("stopping; ")
+        try push.write(content[(6 << 20)...])
+        push.closeInput()
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(try server.program.wait() == .exited(0))
+        #expect(try server.stored("in.bin") == content)
+    }
+
+    /// A server that is started again in time is all that an interrupted push needs.
+    @Test(arguments: [true, false]) func aPushThatTakesTooLongGoesOnWithTheNextServer(hasSecondSignal: Bool) throws {
+        let (source, content) = try longFile()
+        let first = try RunningServer(hasSecondSignal ? [] : ["--drain-timeout", "1ms"])
+        let push = try first.startPush([source.path("big")] + Self.slowly)
+        try first.program.waitForError("begun big, ")
+        try first.waitForPart()
+        first.program.signal(SIGTERM)
+        try first.program.waitForError("stopping; ")
+        if hasSecondSignal { first.program.signal(SIGTERM) }
+        #expect(try first.program.wait() == .exited(0))
+        #expect(first.visibleFiles.isEmpty && !first.leftovers.isEmpty)
+        let second = try RunningServer(in: first.home, at: first.address)
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(try second.stored("big") == content)
+        #expect(second.program.errorText.contains("resumed big, "))
+    }
+
+    @Test func aPullGoesOnWithTheNextServer() throws {
+        let first = try RunningServer()
+        let files = 3_000
+        try makeDirectory(first.directory + "/many")
+        for number in 0..<files { try writeFile("\(first.directory)/many/\(number)", Array("\(number)".utf8)) }
+        let target = try TemporaryDirectory()
+        let pull = try Program(["pull", "many", "--from", first.address, "--plaintext", "-o", target.path])
+        try pull.waitForOutput("committed")
+        first.program.signal(SIGTERM)
+        #expect(try first.program.wait() == .exited(0))
+        let second = try RunningServer(in: first.home, at: first.address)
+        let finished = try Finished(pull)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(TransferCLITests.files(below: target.path).count == files)
+        #expect(second.visibleFiles.count == files)
+    }
+
+    private func longFile() throws -> (TemporaryDirectory, [UInt8]) {
+        let source = try TemporaryDirectory()
+        let content = randomBytes(36 << 20, seed: 7)
+        try writeFile(source.path("big"), content)
+        return (source, content)
+    }
+
     private func expectLost(_ server: RunningServer, _ client: PeerConnection) throws {
         #expect(try server.program.wait() == .exited(0))
         #expect(server.program.errorText.contains("connection lost inside held after "))
