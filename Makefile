@@ -91,6 +91,7 @@ settings = $(DESTDIR)/etc/transfer/config.toml
 install-service: install ## install a systemd unit and the user that it runs as too
 	install -D -m 0644 packaging/transfer.sysusers "$(users)/transfer.conf"
 	install -D -m 0644 packaging/transfer.service "$(units)/transfer.service"
+	install -D -m 0644 packaging/transfer.socket "$(units)/transfer.socket"
 	if [ ! -e "$(settings)" ]; then install -D -m 0644 packaging/config.toml "$(settings)"; fi
 	sed -i 's|=/usr/local/bin/|=$(PREFIX)/bin/|' "$(units)/transfer.service"
 
@@ -100,7 +101,7 @@ uninstall: ## remove what install and install-service put there, but for a confi
 		for page in $$("$(installed)" man --names); do rm -f "$(pages)/$$page.1"; done; \
 	fi
 	rm -f "$(bash)/transfer" "$(zsh)/_transfer" "$(fish)/transfer.fish"
-	rm -f "$(installed)" "$(units)/transfer.service" "$(users)/transfer.conf"
+	rm -f "$(installed)" "$(units)/transfer.service" "$(units)/transfer.socket" "$(users)/transfer.conf"
 	if cmp -s packaging/config.toml "$(settings)"; then rm -f "$(settings)"; fi
 
 # Two runs on the same binary give the same file. SOURCE_DATE_EPOCH is when everything in it was last changed.

@@ -26,7 +26,8 @@ inside() {
     [[ $(stat -c '%U:%G %a' $storage) == "transfer:transfer 750" ]] || fail "$storage is not the user's"
     for file in /usr/bin/transfer /usr/share/man/man1/transfer-serve.1.gz /etc/transfer/config.toml \
         /usr/share/bash-completion/completions/transfer /usr/share/zsh/vendor-completions/_transfer \
-        /usr/share/fish/vendor_completions.d/transfer.fish /usr/lib/systemd/system/transfer.service; do
+        /usr/share/fish/vendor_completions.d/transfer.fish /usr/lib/systemd/system/transfer.service \
+        /usr/lib/systemd/system/transfer.socket; do
         [[ -s $file ]] || fail "$file is missing"
     done
     (cd / && md5sum --quiet -c /var/lib/dpkg/info/transfer.md5sums) || fail "files are not as they were packed"
@@ -39,6 +40,10 @@ inside() {
     cmp /tmp/note $storage/note || fail "what is stored is something else"
     [[ $(stat -c %U $storage/note) == transfer ]] || fail "what is stored is not the user's"
     transfer status --dir $storage | grep -q "^stored *1 upload" || fail "the status does not show the upload"
+    kill -SEGV "$(cat "/proc/$server/task/$server/children")"
+    transfer push /tmp/note --to "$address" --name again >/dev/null || fail "a push after a crash failed"
+    transfer status --dir $storage | grep -q "^crashes .*SIGSEGV" || fail "the status does not show the crash"
+    rm $storage/again
     stop
 
     dpkg --purge transfer 2>/tmp/purged

@@ -74,6 +74,9 @@ static inline int clinux_file_system_type(int fd, long *type) {
     return 0;
 }
 
+// The calling process gets the signal when the one that started it ends.
+static inline int clinux_end_with_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
+
 static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 static inline int clinux_terminal_size(int fd, struct winsize *size) { return ioctl(fd, TIOCGWINSZ, size); }

@@ -9,7 +9,10 @@ struct Transfer {
     static func main() {
         StandardStream.occupyClosed()
         // A server reads its files again at SIGHUP; other commands end, as everybody expects.
-        ExitSignals.block(hangUp: CommandLine.arguments.dropFirst().first == Commands.serve.name)
+        let isServer = CommandLine.arguments.dropFirst().first == Commands.serve.name
+        ExitSignals.block(hangUp: isServer)
+        // Before there is any other thread.
+        if isServer, let code = Supervision.run() { _exit(code) }
         // Not exit(3): OpenSSL would free its tables while other threads still give back what they have of it. Nothing is
         // left to be flushed.
         Task.detached { _exit(await execute().rawValue) }

@@ -54,16 +54,9 @@ package final class ExitSignals: ReadinessHandler {
         // What the kernel sends has a code above zero (sigaction(2), si_code).
         switch (Int32(bitPattern: info.ssi_signo), info.ssi_code <= 0) {
         case (SIGHUP, true): reload.fire()
-        case (SIGHUP, false): if !Self.ignoresHangUp { arrived.fire() }
+        case (SIGHUP, false): if !SignalQueue.isIgnored(SIGHUP) { arrived.fire() }
         default: arrived.fire()
         }
-    }
-
-    private static var ignoresHangUp: Bool {
-        var present = sigaction()
-        sigaction(SIGHUP, nil, &present)
-        // SIG_IGN is the address 1 (bits/signum-generic.h).
-        return unsafeBitCast(present.__sigaction_handler.sa_handler, to: UInt.self) == 1
     }
 
     private static func signalSet(hangUp: Bool) -> sigset_t {

@@ -12,37 +12,37 @@ package final class ListeningSocket: ReadinessHandler {
         case exhausted(SystemError)
     }
 
-    /// The address that it really listens on: the port is known even when 0 was asked for.
-    package let address: SocketAddress
-
     /// Fires when there may be a connection to accept.
     package let acceptable = Signal()
 
+    private let socket: BoundSocket
     private let loop: EventLoop
-    private let number: Int32
     private var registration: Registration?
-    private let unixPath: String?
 
-    /// Connections that the kernel completes while nobody accepts; clamped by it to net.core.somaxconn.
-    private static let backlog: Int32 = 1024
+    /// The address that it really listens on.
+    package var address: SocketAddress { socket.address }
+
+    /// How clients call it.
+    package var endpoint: Endpoint { socket.endpoint }
 
     /// Binds and listens. The caller is isolated to the loop.
     ///
     /// - Parameter unixPath: the path of a Unix-domain address, removed again on close.
-    package init(_ wanted: SocketAddress, unixPath: String? = nil, loop: EventLoop) throws(SystemError) {
-        let descriptor = try makeSocket(family: wanted.family)
-        let number = descriptor.number
-        try Self.prepare(number, family: wanted.family)
-        if let unixPath { Self.removeStaleSocket(unixPath) }
-        try system("bind") { wanted.withPointer { bind(number, $0, $1) } }
-        try system("listen") { listen(number, Self.backlog) }
-        address = try SocketAddress.filled(by: "getsockname") { getsockname(number, $0, &$1) }
+    package convenience init(_ wanted: SocketAddress, unixPath: String? = nil, loop: EventLoop) throws(SystemError) {
+        try self.init(BoundSocket(wanted, unixPath: unixPath), loop: loop)
+    }
+
+    /// Accepts from a socket, which is closed with this one. The caller is isolated to the loop.
+    package init(_ socket: BoundSocket, loop: EventLoop) throws(SystemError) {
+        self.socket = socket
         self.loop = loop
-        self.number = number
-        self.unixPath = unixPath
         registration = nil
-        registration = try loop.register(number, for: .input, self)
-        _ = descriptor.release()
+        do throws(SystemError) {
+            registration = try loop.register(socket.number, for: .input, self)
+        } catch {
+            socket.close()
+            throw error
+        }
     }
 
     deinit {
@@ -72,7 +72,8 @@ package final class ListeningSocket: ReadinessHandler {
     private func acceptOne() throws(SystemError) -> (Int32, peer: SocketAddress) {
         var descriptor: Int32 = -1
         let peer = try SocketAddress.filled(by: "accept4") { address, length in
-            descriptor = clinux_accept4(number, address, &length, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
+            let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+            descriptor = clinux_accept4(socket.number, address, &length, flags)
             return descriptor
         }
         return (descriptor, peer)
@@ -83,33 +84,11 @@ package final class ListeningSocket: ReadinessHandler {
         guard let registration else { return }
         self.registration = nil
         loop.deregister(registration)
-        // First the file: once the socket is closed, another server may take the stale file's place with its own.
-        if let unixPath { unlink(unixPath) }
-        Glibc.close(number)
+        socket.close()
         acceptable.fire()
     }
 
     func ready(_ readiness: Readiness) {
         acceptable.fire()
-    }
-
-    private static func prepare(_ number: Int32, family: Int32) throws(SystemError) {
-        var on: Int32 = 1
-        let size = socklen_t(MemoryLayout<Int32>.size)
-        try system("setsockopt") { setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, size) }
-        // Each address is listened on by its own socket, so that [::] and 0.0.0.0 can be given side by side.
-        guard family == AF_INET6 else { return }
-        try system("setsockopt") { setsockopt(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) }
-    }
-
-    /// A socket file that nobody listens on any more is in the way of bind(2) for ever.
-    private static func removeStaleSocket(_ path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,
-            let probe = try? makeSocket(family: AF_UNIX)
-        else { return }
-        let number = probe.number
-        let code = SocketAddress(unixPath: path).withPointer { connect(number, $0, $1) }
-        if code != 0, errno == ECONNREFUSED { unlink(path) }
     }
 }

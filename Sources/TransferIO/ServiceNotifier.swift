@@ -20,7 +20,7 @@ package final class ServiceNotifier: Sendable {
     /// - Parameter variable: reads the environment.
     /// - Returns: nothing where no manager wants to know.
     /// - Throws: when the socket cannot be reached.
-    package init?(_ variable: (String) -> String?) throws(SystemError) {
+    package convenience init?(_ variable: (String) -> String?) throws(SystemError) {
         guard let name = variable(Self.socketVariable) else { return nil }
         guard let address = SocketAddress(notificationSocket: name) else {
             throw SystemError(errno: EAFNOSUPPORT, call: "connect")
@@ -29,16 +29,29 @@ package final class ServiceNotifier: Sendable {
         let socket = Descriptor(try system("socket") { Glibc.socket(AF_UNIX, type, 0) })
         let number = socket.number
         try system("connect") { address.withPointer { connect(number, $0, $1) } }
-        watchdogInterval = Self.watchdogInterval(variable)
-        self.number = socket.release()
+        self.init(socket.release(), watchdogInterval: Self.watchdogInterval(variable, process: getpid()))
+    }
+
+    /// Says everything to whoever is at the other end of a socket and passes it on.
+    ///
+    /// - Parameters:
+    ///   - descriptor: becomes the notifier's.
+    ///   - process: that the manager watches.
+    package convenience init(relayedBy descriptor: Int32, for process: Int32, _ variable: (String) -> String?) {
+        self.init(descriptor, watchdogInterval: Self.watchdogInterval(variable, process: process))
+    }
+
+    private init(_ descriptor: Int32, watchdogInterval: Int64?) {
+        number = descriptor
+        self.watchdogInterval = watchdogInterval
     }
 
     deinit {
         close(number)
     }
 
-    private static func watchdogInterval(_ variable: (String) -> String?) -> Int64? {
-        if let process = variable(watchdogVariable.process), process != "\(getpid())" { return nil }
+    private static func watchdogInterval(_ variable: (String) -> String?, process: Int32) -> Int64? {
+        if let watched = variable(watchdogVariable.process), watched != "\(process)" { return nil }
         guard let microseconds = variable(watchdogVariable.microseconds).flatMap({ Int64($0) }), microseconds > 0 else {
             return nil
         }
@@ -61,9 +74,11 @@ package final class ServiceNotifier: Sendable {
     /// Keeps the watchdog from ending the process.
     package func alive() { send(["WATCHDOG=1"]) }
 
-    private func send(_ fields: [String]) {
-        var text = fields.joined(separator: "\n")
-        text.withUTF8 { bytes in _ = Glibc.send(number, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
+    private func send(_ fields: [String]) { send(Array(fields.joined(separator: "\n").utf8)[...]) }
+
+    /// Sends a message as it is.
+    package func send(_ message: ArraySlice<UInt8>) {
+        message.withUnsafeBytes { _ = Glibc.send(number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }
 

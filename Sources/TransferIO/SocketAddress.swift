@@ -75,6 +75,14 @@ package struct SocketAddress: Sendable {
         }
     }
 
+    /// The path of a Unix-domain address; nothing where no file stands for it.
+    package var unixPath: String? {
+        guard family == AF_UNIX else { return nil }
+        let front = MemoryLayout<sa_family_t>.size
+        let name = withUnsafeBytes(of: storage) { Array($0[front..<max(front, Int(length))].prefix { $0 != 0 }) }
+        return name.isEmpty ? nil : String(validating: name, as: UTF8.self)
+    }
+
     /// The address itself, of an IPv4 one.
     var ipv4: UInt32? {
         guard family == AF_INET else { return nil }

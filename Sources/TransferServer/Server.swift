@@ -64,19 +64,21 @@ package actor Server {
     /// - Throws: `ServerError`; nothing is listened on then.
     @discardableResult
     package func start() async throws(ServerError) -> [Endpoint] {
-        var bound: [Endpoint] = []
+        let bound: [Endpoint]
         do throws(ServerError) {
-            for endpoint in context.configuration.endpoints { bound += try await listen(endpoint) }
+            bound = try await listen()
         } catch {
             closeListeners()
             throw error
         }
-        context.endpoints.withLock { [bound] in $0 = bound.map(\.description) }
+        context.endpoints.withLock { $0 = bound.map(\.description) }
         bindStatusSocket()
         let announcements = await context.pool.run { [context, bound] in context.announce(bound) }
         if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
-        context.log.write(identity + announcements)
-        for endpoint in bound { context.log.write([.listening(endpoint.description)]) }
+        // Who is started again in place of another has nothing new to say.
+        if !context.configuration.isRestart {
+            context.log.write(identity + announcements + bound.map { .listening($0.description) })
+        }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
         if context.store.isInDoubt { context.log.write([.inDoubt]) }
@@ -134,40 +136,18 @@ package actor Server {
 // MARK: Listening
 
 extension Server {
-    private func listen(_ endpoint: Endpoint) async throws(ServerError) -> [Endpoint] {
-        var bound: [Endpoint] = []
-        for address in try await resolve(endpoint) { bound.append(try listen(endpoint, address)) }
-        return bound
-    }
-
-    private func resolve(_ endpoint: Endpoint) async throws(ServerError) -> [SocketAddress] {
-        let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
-        switch resolved {
-        case .success(let addresses): return addresses
-        case .failure(let error): throw ServerError("Cannot listen on \(endpoint): \(error.reason).")
+    private func listen() async throws(ServerError) -> [Endpoint] {
+        let bound = await context.pool.run { [configuration = context.configuration] in
+            Result { () throws(ServerError) in try configuration.bind() }
         }
-    }
-
-    private func listen(_ endpoint: Endpoint, _ address: SocketAddress) throws(ServerError) -> Endpoint {
-        if case .plaintext(beyondThisMachine: false) = context.configuration.security, !address.isLocal {
-            throw ServerError(
-                "Others can reach \(endpoint), and without encryption they could read and change what is sent. Serve with "
-                    + "TLS, without --plaintext, or say --allow-insecure.")
-        }
+        let sockets = try bound.get()
         do throws(SystemError) {
-            switch endpoint {
-            case .unix(let path):
-                listeners.append(try ListeningSocket(address, unixPath: path, loop: loop))
-                return endpoint
-            case .internet:
-                let listener = try ListeningSocket(address, loop: loop)
-                listeners.append(listener)
-                return Endpoint(listener.address.description, defaultPort: 0) ?? endpoint
-            }
+            for socket in sockets { listeners.append(try ListeningSocket(socket, loop: loop)) }
         } catch {
-            let advice = error.isAddressInUse ? " Is another server running? Choose another address with --listen." : ""
-            throw ServerError("Cannot listen on \(endpoint): \(error.reason).\(advice)")
+            for socket in sockets { socket.close() }
+            throw ServerError("Cannot accept connections: \(error).")
         }
+        return listeners.map(\.endpoint)
     }
 
     private func closeListeners() {

@@ -12,6 +12,24 @@ package struct ServerConfiguration: Sendable {
     /// Where to listen; at least one.
     package var endpoints: [Endpoint]
 
+    /// Sockets that somebody else has bound, to accept on in place of those.
+    package var sockets: [BoundSocket] = []
+
+    /// What a supervised server is told; nothing where nobody starts it again.
+    package var supervision: Supervision?
+
+    package struct Supervision: Sendable {
+        /// Workers that a signal has ended before this one. What they have said at their start isn't said again.
+        package let restarts: Int
+
+        package init(restarts: Int) {
+            self.restarts = restarts
+        }
+    }
+
+    /// Whether it takes the place of one that a signal has ended.
+    var isRestart: Bool { (supervision?.restarts ?? 0) > 0 }
+
     /// How connections are protected.
     package enum Security: Sendable {
         /// TLS with the server's own key, which clients know or learn.

@@ -13,7 +13,8 @@ extension ServerContext {
         do throws(SystemError) {
             let confinement = Confinement()
             try confinement.allowFiles(below: store.directory)
-            for case .unix(let path) in configuration.endpoints {
+            // Whoever has bound a socket removes its file.
+            for case .unix(let path) in configuration.sockets.isEmpty ? configuration.endpoints : [] {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
             for file in rereadFiles {
@@ -21,7 +22,8 @@ extension ServerContext {
                 try? confinement.allowReading(file.path, isReplaceable: file.isReplaceable)
             }
             switch try confinement.enforce() {
-            case .confined(let version): log.write([.confined(version: version, to: configuration.directory)])
+            case .confined(let version):
+                if !configuration.isRestart { log.write([.confined(version: version, to: configuration.directory)]) }
             case .unprivileged(let reason): log.write([.notConfined(reason)])
             }
         } catch {

@@ -55,6 +55,11 @@ final class ServerContext: Sendable {
 
     let started = UTCTime.now
 
+    let crashReports: CrashReports
+
+    /// Reports that there were at the start: nobody writes more while this server runs.
+    let crashes: [CrashReports.Entry]
+
     let isStopping = Atomic(false)
 
     /// Called when an upload in parts is over on a server that has to go.
@@ -86,6 +91,8 @@ final class ServerContext: Sendable {
 
     init(configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity) {
         self.configuration = configuration
+        crashReports = CrashReports(of: configuration.directory)
+        crashes = crashReports.all
         self.store = store
         self.log = log
         let known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)

@@ -18,9 +18,12 @@ import TransferTestSupport
             home.path("transfer.service"), unit.replacing("=/usr/local/bin/transfer ", with: "=/bin/true ").utf8)
         var surroundings = Surroundings()
         surroundings.executable = Self.analyzer
-        let finished = try Finished(["verify", "--man=no", home.path("transfer.service")], surroundings)
-        #expect(finished.end == .exited(0))
-        #expect(!finished.errors.contains("transfer.service"), "\(finished.errors)")
+        try writeFile(home.path("transfer.socket"), Self.source("packaging/transfer.socket").utf8)
+        for unit in ["transfer.service", "transfer.socket"] {
+            let finished = try Finished(["verify", "--man=no", home.path(unit)], surroundings)
+            #expect(finished.end == .exited(0))
+            #expect(!finished.errors.contains(unit), "\(finished.errors)")
+        }
     }
 
     private static let make = "/usr/bin/make"
@@ -66,6 +69,8 @@ import TransferTestSupport
             let unit = try String(
                 decoding: readFile(home.path("root/usr/lib/systemd/system/transfer.service")), as: UTF8.self)
             #expect(unit.contains("\nExecStart=/usr/bin/transfer serve "))
+            let socket = try readFile(home.path("root/usr/lib/systemd/system/transfer.socket"))
+            #expect(String(decoding: socket, as: UTF8.self).contains("\nListenStream=\(Commands.defaultAddress)\n"))
             #expect(try readFile(settings) == Array(Self.source("packaging/config.toml").utf8))
             if isChanged { try writeFile(settings, "[serve]\n".utf8) }
             #expect(try Self.make("uninstall", home.path("root")).end == .exited(0))

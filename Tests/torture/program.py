@@ -75,6 +75,7 @@ class Server:
         self.command = [str(transfer), "serve", "--dir", str(directory), "--listen", f"127.0.0.1:{port}"]
         self.command += ["--plaintext", "--log-format", "json"]
         self._process: subprocess.Popen[bytes] | None = None
+        self._worker = 0
         self._resting = 0
 
     @property
@@ -84,10 +85,18 @@ class Server:
     def start(self) -> None:
         self.starts += 1
         begin = self.log.stat().st_size if self.log.exists() else 0
+        self._worker = 0
         with self.log.open("ab") as errors:
             self._process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
         until(lambda: self._listens(begin), self._process, "the server did not start again")
+        self._worker = self._find_worker(self._process.pid)
         self._resting = self.descriptors
+
+    @staticmethod
+    def _find_worker(supervisor: int) -> int:
+        """The process that serves, which the one that was started supervises."""
+        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+        return int(children[0]) if children else supervisor
 
     def _listens(self, begin: int) -> bool:
         with self.log.open("rb") as log:
@@ -100,8 +109,15 @@ class Server:
 
     def kill(self) -> None:
         process = self._running
-        process.send_signal(signal.SIGKILL)
-        self._expect(process, -signal.SIGKILL)
+        # Its worker ends with it, a little later: only then are port and directory free.
+        end = os.pidfd_open(self._worker)
+        try:
+            process.send_signal(signal.SIGKILL)
+            self._expect(process, -signal.SIGKILL)
+            if not select.select([end], [], [], PATIENCE)[0]:
+                raise Broken("the server's worker did not end with it")
+        finally:
+            os.close(end)
         self._drop_torn_line()
 
     def _drop_torn_line(self) -> None:
@@ -140,11 +156,14 @@ class Server:
             raise Broken("the server is not there")
         if self._process.poll() is not None:
             raise Broken(f"the server ended by itself with status {self._process.returncode}")
+        if self._worker and self._find_worker(self._process.pid) != self._worker:
+            raise Broken("the process that serves was ended by a signal: see .transfer/crashes in the server's directory")
         return self._process
 
     @property
     def descriptors(self) -> int:
-        return len(os.listdir(f"/proc/{self._running.pid}/fd"))
+        _ = self._running
+        return len(os.listdir(f"/proc/{self._worker}/fd"))
 
     def rest(self, spare: int) -> int:
         """Waits until it has no more descriptors than when it started, but for `spare` ones.
@@ -158,7 +177,8 @@ class Server:
     @property
     def memory(self) -> int:
         """The most bytes that it ever had in memory."""
-        status = Path(f"/proc/{self._running.pid}/status").read_text()
+        _ = self._running
+        status = Path(f"/proc/{self._worker}/status").read_text()
         found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
         return int(found[1]) << 10 if found else 0
 

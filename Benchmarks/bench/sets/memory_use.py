@@ -60,7 +60,7 @@ def _push(bench: Bench, files: Corpus, options: Sequence[str]) -> tuple[int, int
     workspace.empty(peer.place.target)
     peer.arm()
     peer.push()
-    server = _status(peer.server.pid, "VmHWM")
+    server = _status(_server(peer.server.pid), "VmHWM")
     peer.disarm()
     return server, int(report.read_text().split()[-1])
 
@@ -76,10 +76,10 @@ def _idle(bench: Bench, files: Corpus) -> float:
         # The first ones make what is made once.
         for _ in range(10):
             connections.enter_context(_greet(host, int(port)))
-        before = _status(peer.server.pid, "VmRSS")
+        before = _status(_server(peer.server.pid), "VmRSS")
         for _ in range(_CONNECTIONS):
             connections.enter_context(_greet(host, int(port)))
-        after = _status(peer.server.pid, "VmRSS")
+        after = _status(_server(peer.server.pid), "VmRSS")
     peer.disarm()
     return (after - before) / _CONNECTIONS
 
@@ -106,6 +106,12 @@ def _allow_descriptors(count: int) -> None:
         resource.setrlimit(
             resource.RLIMIT_NOFILE, (count if hard == resource.RLIM_INFINITY else min(count, hard), hard)
         )
+
+
+def _server(supervisor: int) -> int:
+    """The process that serves: the one that was started only supervises it, where the program has such a thing."""
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+    return int(children[0]) if children else supervisor
 
 
 def _status(pid: int, field: str) -> int:

@@ -12,6 +12,8 @@ extension Commands {
                 + "may. If it listens to other machines and nobody there may push yet, a line is printed that lets one in.",
             "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
                 + "it at once.",
+            "Two processes run: when a signal ends the one that serves, the other one starts it again, and clients go on. "
+                + "'transfer status' shows such ends, and DIR/.transfer/crashes has a report on each.",
             "On SIGHUP it reads its configuration and --cert and --key again, and drops no connection. The log says what has "
                 + "changed and what takes a restart; when anything is wrong, all stays as it was.",
         ],
@@ -52,6 +54,11 @@ extension Commands {
                 "With commit, it is on disk and survives a crash of the machine. With none, nothing is synced: faster on "
                 + "slow disks, and a crash can take acknowledged uploads or cut them; results then say so.",
             defaultValue: Durability.commit.flagValue, choices: Durability.flagValues),
+        Flag(
+            name: "no-supervise", help: "Serve in this process, and end when something ends it.",
+            details:
+                "Otherwise a small process holds the listening sockets and starts another server behind them when a signal "
+                + "ends the one that serves: clients wait for it and go on."),
         Flag(
             name: "log-format", placeholder: "FORMAT", help: "Log as text for people or as one JSON object a line.",
             defaultValue: "text", choices: ["text", "json"]),

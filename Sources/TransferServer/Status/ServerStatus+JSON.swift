@@ -22,7 +22,9 @@ extension ServerStatus {
                 "list": Self.list(listedUploads, \.json),
                 "omitted": .integer(uploads.count - listedUploads.count),
             ]),
-            "space": .object(space), "catalog": figures.catalog.map { .object(Self.totals($0)) } ?? .null,
+            "space": .object(space), "restarts": restarts.map { .integer($0) } ?? .null,
+            "crashes": .object(crashReports),
+            "catalog": figures.catalog.map { .object(Self.totals($0)) } ?? .null,
         ]
     }
 
@@ -45,6 +47,16 @@ extension ServerStatus {
                 .object(["count": .integer($0.count), "bytes": .integer($0.bytes)])
             } ?? .null,
         ]
+    }
+
+    private var crashReports: JSONLine {
+        let latest = crashes.last.map { entry -> JSONValue in
+            .object([
+                "time": .string(entry.time), "signal": .string(entry.signal),
+                "report": .string("\(crashFolder)/\(entry.name)"),
+            ])
+        }
+        return ["count": .integer(crashes.count), "latest": latest ?? .null]
     }
 
     private static func totals(_ totals: [CatalogEntry.State: CatalogTotals]) -> JSONLine {

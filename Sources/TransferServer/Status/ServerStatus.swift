@@ -54,6 +54,10 @@ struct ServerStatus: Sendable {
     let quota: (used: UInt64, limit: UInt64)?
     let minimumFree: UInt64?
     let figures: StoreFigures.Figures
+    /// Times that a server that is supervised was started again; nothing for one that isn't.
+    var restarts: Int?
+    var crashes: [CrashReports.Entry] = []
+    var crashFolder = ""
 
     /// Bytes that uploads of known size still have to bring.
     var reserved: UInt64 { uploads.reduce(0) { $0.addingClamped($1.missing) } }

@@ -8,7 +8,7 @@ import TransferTestSupport
     @Test func noThreadCanGainPrivileges() throws {
         let server = try RunningServer()
         #expect(try server.push([photo]).end == .exited(0))
-        let tasks = "/proc/\(server.program.process)/task"
+        let tasks = "/proc/\(try server.waitForWorker())/task"
         let threads = names(in: tasks)
         #expect(threads.count > 3)
         for thread in threads {

@@ -41,6 +41,8 @@ final class Program: Sendable {
         guard end.withLock({ $0 == nil }) else { return }
         kill(process, SIGKILL)
         waitpid(process, nil, 0)
+        // What it has started ends with it, a little later, and must not write to a directory that is being removed.
+        _ = life.waitForEnd()
     }
 
     /// What it has written to standard output so far.

@@ -70,7 +70,7 @@ extension RunningServer {
         let size = 5 * 4 << 20
         let end = time(nil) + 60
         while visibleFiles.isEmpty {
-            let counts = try String(decoding: readFile("/proc/\(program.process)/io"), as: UTF8.self)
+            let counts = try String(decoding: readFile("/proc/\(waitForWorker())/io"), as: UTF8.self)
             let written = counts.split(separator: "\n").first { $0.hasPrefix("wchar: ") }
             if let written = written.flatMap({ Int($0.dropFirst(7)) }), written >= size { return }
             guard time(nil) < end else { throw Impatience() }

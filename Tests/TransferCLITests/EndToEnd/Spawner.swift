@@ -50,6 +50,7 @@ struct Spawner {
                 posix_spawn_file_actions_addclose(&actions, number)
             }
         }
+        if let listener = surroundings.listener { posix_spawn_file_actions_adddup2(&actions, listener, 3) }
         let process = try start(command(arguments), &actions)
         return Spawned(
             process: process, input: input.ours, output: try isJoined ? Channel.nothing() : output.toRead(),
@@ -62,6 +63,7 @@ struct Spawner {
         // The first terminal that the leader of a session opens becomes its own (credentials(7)).
         if surroundings.ownsTerminal { script += ": <>/dev/fd/2 && " }
         if let directory = surroundings.directory { script += "cd '\(directory)' && " }
+        if surroundings.listener != nil { script += "export LISTEN_PID=$$ LISTEN_FDS=1 && " }
         if let limit = surroundings.descriptorLimit { script += "ulimit -n \(limit) && " }
         let command = [try surroundings.executable ?? Self.executable()] + arguments
         return script.isEmpty ? command : ["/bin/sh", "-c", script + "exec \"$@\"", "sh"] + command

@@ -33,6 +33,9 @@ struct Surroundings {
     /// Whether the terminal of standard error is the one that the process is controlled by, with somebody at it.
     var ownsTerminal = false
 
+    /// A socket of the test's that it gets as the first descriptor of a service manager's (sd_listen_fds(3)).
+    var listener: Int32?
+
     /// The most descriptors that it can ever have, as a hard limit.
     var descriptorLimit: Int?
 }

@@ -31,6 +31,8 @@ final class ServeAccess: Sendable {
     func configure(_ configuration: inout ServerConfiguration) {
         let (owner, events) = isEncrypted && !isOpen ? owner() : (nil, [])
         configuration.access = isOpen ? .everyone : .listed(owner: owner)
+        // Who takes the place of another has the same key and addresses, and the invitation is printed.
+        guard (configuration.supervision?.restarts ?? 0) == 0 else { return }
         configuration.whenBound = { [self] bound in events + announcements(bound) }
     }
 

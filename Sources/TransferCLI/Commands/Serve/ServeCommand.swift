@@ -1,5 +1,5 @@
 private import Glibc
-private import TransferIO
+internal import TransferIO
 private import TransferProtocol
 internal import TransferServer
 private import TransferStore
@@ -110,10 +110,13 @@ struct ServeCommand {
         configuration.maximumAssemblies = min(configuration.maximumAssemblies, max(1, share / 2))
         // Whoever only connects must not take the descriptors of those who store.
         configuration.maximumConnections = min(configuration.maximumConnections, max(1, 2 * share))
+        let log = Log(format: logFormat, level: logLevel)
         do throws(ServerError) {
-            access.configure(&configuration)
             let notifier = try Self.notifier()
-            let server = try Server(configuration, log: Log(format: logFormat, level: logLevel))
+            configuration.sockets = try sockets(log)
+            if let orders = Supervision.orders { configuration.supervision = .init(restarts: orders.restarts) }
+            access.configure(&configuration)
+            let server = try Server(configuration, log: log)
             try await ServerLifetime(server, notifier, ServeReload(arguments, access)).run { access.printInvitation() }
             return .success
         } catch {
@@ -122,8 +125,29 @@ struct ServeCommand {
         }
     }
 
+    /// Those that a supervisor or a service manager has bound.
+    private func sockets(_ log: Log) throws(ServerError) -> [BoundSocket] {
+        guard let orders = Supervision.orders else { return try SocketActivation.take() }
+        if let signal = orders.lastSignal {
+            log.restarted(
+                after: signal, restarts: orders.restarts, reports: CrashReports(of: configuration.directory).path)
+        }
+        do throws(SystemError) {
+            var sockets: [BoundSocket] = []
+            for number in orders.listeners { sockets.append(try BoundSocket(inherited: number)) }
+            return sockets
+        } catch {
+            throw ServerError("The sockets of the supervisor cannot be used: \(error).")
+        }
+    }
+
     /// A manager that waits for a message would end a server that cannot send it, some time; it is better told at once.
-    private static func notifier() throws(ServerError) -> ServiceNotifier? {
+    static func notifier() throws(ServerError) -> ServiceNotifier? {
+        if let orders = Supervision.orders {
+            return orders.notifications.map {
+                ServiceNotifier(relayedBy: $0, for: orders.supervisor, Environment.value(of:))
+            }
+        }
         do throws(SystemError) {
             return try ServiceNotifier(Environment.value(of:))
         } catch {

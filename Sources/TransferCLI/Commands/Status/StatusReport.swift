@@ -25,7 +25,7 @@ struct StatusReport {
             ["server", server], ["listening", answer.list("listening").map(\.shown).joined(separator: ", ")],
             ["connections", connections], ["uploads", uploads], ["space", space.joined(separator: "; ")],
             ["stored", stored],
-        ]
+        ] + (crashes.map { [["crashes", $0]] } ?? [])
     }
 
     private var server: String {
@@ -64,6 +64,20 @@ struct StatusReport {
                 count == 1 ? "1 unfinished upload takes \(bytes)" : "\(count) unfinished uploads take \(bytes)")
         }
         return parts
+    }
+
+    /// Nothing where there is nothing to say.
+    private var crashes: String? {
+        let restarts = answer.number("restarts")
+        let count = answer["crashes"]?.number("count") ?? 0
+        var parts: [String] = []
+        if restarts > 0 { parts.append("started again \(restarts == 1 ? "once" : "\(restarts) times") after a signal") }
+        if let latest = answer["crashes"]?["latest"], count > 0 {
+            parts.append(
+                "\(count) report\(count == 1 ? "" : "s"), the latest of \(latest.shown("signal")) on "
+                    + "\(latest.time("time")) in \(latest.shown("report"))")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
     private var stored: String {

@@ -12,7 +12,7 @@ struct ServerMemory {
 
     /// Forgets the most that there was until now.
     init(of server: RunningServer) throws {
-        process = server.program.process
+        process = try server.waitForWorker()
         try writeFile("/proc/\(process)/clear_refs", "5".utf8)
         before = try Self.bytes("VmRSS", process)
     }

@@ -1,0 +1,42 @@
+internal import Glibc
+private import TransferIO
+private import TransferServer
+private import TransferSystem
+
+/// The supervisor's side of `transfer serve`.
+extension ServeCommand {
+    /// Binds the sockets, and keeps a worker running behind them.
+    ///
+    /// - Returns: the code to exit with.
+    func supervise() -> Int32 {
+        do throws(ServerError) {
+            let notifier = try Self.notifier()
+            var configuration = configuration
+            configuration.sockets = try SocketActivation.take()
+            let sockets = try configuration.bind()
+            return try run(sockets, notifier)
+        } catch {
+            StandardStream.error.write("transfer: \(error.message)\n")
+            return ExitCode.fault.rawValue
+        }
+    }
+
+    private func run(_ sockets: [BoundSocket], _ notifier: ServiceNotifier?) throws(ServerError) -> Int32 {
+        let end: Supervisor.End
+        do throws(SystemError) {
+            let relay = try notifier.map { (notifier) throws(SystemError) in try NotificationRelay(notifier) }
+            var supervisor = try Supervisor(
+                sockets: sockets, directory: configuration.directory, agent: configuration.agent, relay: relay)
+            end = try supervisor.run()
+        } catch {
+            for socket in sockets { socket.close() }
+            throw ServerError("Cannot start the process that serves: \(error). --no-supervise does without it.")
+        }
+        switch end {
+        case .exited(let code): return code
+        case .stopped: return ExitCode.success.rawValue
+        case .killed(let signal):
+            throw ServerError("The server was ended by \(SignalName.of(signal)) while it was stopping.")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package import Glibc
+import TransferSystem
+
+/// What is kept about a worker that a signal ended.
+package struct CrashReport: Sendable {
+    /// UTC, in seconds since 1970.
+    let time: time_t
+    let signal: Int32
+    let process: pid_t
+    /// The program and its version.
+    let agent: String
+    /// How long the worker has lived.
+    let seconds: Int
+    /// What the worker could write itself; it may be anything.
+    let words: [UInt8]
+
+    package init(time: time_t, signal: Int32, process: pid_t, agent: String, seconds: Int, words: [UInt8]) {
+        (self.time, self.signal, self.process) = (time, signal, process)
+        (self.agent, self.seconds, self.words) = (agent, seconds, words)
+    }
+
+    /// In the name of the signal there is no blank: file names are made of it.
+    var signalName: String { SignalName.of(signal).replacing(" ", with: "-") }
+
+    /// The time for a file's name, which sorts as the times do.
+    var stamp: String { format("%Y-%m-%dT%H-%M-%SZ") }
+
+    var text: [UInt8] {
+        let head = """
+            \(agent) was ended by \(SignalName.of(signal)) at \(format("%Y-%m-%dT%H:%M:%SZ"))
+            process \(process), after \(seconds) seconds
+
+            """
+        let silence = "It could not say where it was: the signal came from outside, or nothing could be written.\n"
+        return Array(head.utf8) + (words.isEmpty ? Array(silence.utf8) : words)
+    }
+
+    private func format(_ pattern: String) -> String {
+        var (second, parts) = (time, tm())
+        gmtime_r(&second, &parts)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+            let count = strftime(buffer.baseAddress, buffer.count, pattern, &parts)
+            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+}

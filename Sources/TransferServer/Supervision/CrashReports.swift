@@ -1,0 +1,97 @@
+internal import CLinux
+import Glibc
+import TransferProtocol
+package import TransferSystem
+
+/// The reports about workers that a signal ended: files in the server's own folder, of which the newest stay. What a list
+/// of them says is in their names, so nobody has to read what a broken process has written.
+package struct CrashReports: Sendable {
+    /// What is known of one from its name.
+    package struct Entry: Equatable, Sendable {
+        /// As RFC 3339 has it.
+        package let time: String
+        package let signal: String
+        package let name: String
+
+        /// - Returns: nothing for what is not named like a report.
+        init?(_ name: String) {
+            let parts = name.split(separator: "_")
+            guard parts.count == 3, parts[0].utf8.count == 20, parts[2].hasSuffix(CrashReports.ending) else {
+                return nil
+            }
+            let characters = Array(parts[0])
+            time = String(characters[..<13]) + ":" + String(characters[14..<16]) + ":" + String(characters[17...])
+            signal = String(parts[1])
+            self.name = name
+        }
+    }
+
+    /// The folder's name in the server's own.
+    static let folder = "crashes"
+
+    /// How many stay: each is 65 KiB at most.
+    static let most = 20
+
+    fileprivate static let ending = ".txt"
+
+    /// The server's directory.
+    private let directory: String
+
+    package init(of directory: String) {
+        self.directory = directory
+    }
+
+    package var path: String { "\(directory)/\(RelativePath.reservedName)/\(Self.folder)" }
+
+    /// The oldest first.
+    package var all: [Entry] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var entries: [Entry] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            if let found = name.flatMap(Entry.init) { entries.append(found) }
+        }
+        return entries.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Writes a report and removes the oldest beyond those that stay. The folder is made if the server's own is there.
+    package func keep(_ report: CrashReport) throws(SystemError) {
+        let own = try Self.open(RelativePath.reservedName, in: Self.open(directory, follows: true))
+        let number = own.number
+        guard mkdirat(number, Self.folder, 0o700) == 0 || errno == EEXIST else {
+            throw SystemError(errno: errno, call: "mkdirat")
+        }
+        let crashes = try Self.open(Self.folder, in: own)
+        try Self.write(report, in: crashes)
+        for entry in all.dropLast(Self.most) { unlinkat(crashes.number, entry.name, 0) }
+    }
+
+    private static func write(_ report: CrashReport, in folder: borrowing Descriptor) throws(SystemError) {
+        let name = "\(report.stamp)_\(report.signalName)_\(report.process)\(ending)"
+        let place = folder.number
+        let file = Descriptor(
+            try system("openat") {
+                clinux_openat(place, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow, 0o600)
+            })
+        let number = file.number
+        var rest = report.text[...]
+        while !rest.isEmpty {
+            let count = try system("write") { rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) } }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private static func open(_ path: String, follows: Bool) throws(SystemError) -> Descriptor {
+        let flags = clinux_o_directory | O_CLOEXEC | O_RDONLY | (follows ? 0 : clinux_o_nofollow)
+        return Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
+    }
+
+    private static func open(_ name: String, in folder: borrowing Descriptor) throws(SystemError) -> Descriptor {
+        let place = folder.number
+        let flags = clinux_o_directory | O_CLOEXEC | O_RDONLY | clinux_o_nofollow
+        return Descriptor(try system("openat") { clinux_openat(place, name, flags, 0) })
+    }
+}

@@ -1,0 +1,28 @@
+internal import CLinux
+import Glibc
+
+/// Lets this process write where it was when a signal ends it: a trap of Swift, a fault of memory, an abort.
+package enum CrashHandler {
+    /// Bytes of what is written at most: 128 frames and the lines about a hundred libraries.
+    package static let longestReport = 64 << 10
+
+    /// To be called on the main thread, before others are started.
+    ///
+    /// - Parameter descriptor: to write to; stays open.
+    package static func install(writingTo descriptor: Int32) throws(SystemError) {
+        try system("sigaction") { clinux_crash_prepare(descriptor) }
+    }
+
+    /// Memory that another process can write its report to, and no more than that.
+    package static func makeFile() throws(SystemError) -> Descriptor {
+        Descriptor(try system("memfd_create") { clinux_crash_file(longestReport) })
+    }
+
+    /// What was written to such memory.
+    package static func report(in file: borrowing Descriptor) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: longestReport)
+        let number = file.number
+        let count = bytes.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
+        return Array(bytes.prefix(max(0, count)).prefix { $0 != 0 })
+    }
+}

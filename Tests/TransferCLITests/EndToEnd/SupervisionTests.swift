@@ -1,0 +1,180 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+@testable import TransferCLI
+
+/// The process that serves is ended by signals, and the one that supervises it stays.
+@Suite(.ownThreads) struct SupervisionTests {
+    private static let folder = "/.transfer/crashes"
+
+    @Test(arguments: [SIGSEGV, SIGKILL]) func anotherOneGoesOnInItsPlace(_ signal: Int32) throws {
+        let server = try RunningServer()
+        #expect(try server.push([photo]).end == .exited(0))
+        let first = try server.waitForWorker()
+        kill(first, signal)
+        // Nobody is refused: the connection waits in the queue of a socket that was never closed.
+        #expect(try server.push(["--text", "a"]).end == .exited(0))
+        #expect(try server.waitForWorker(after: first) != first)
+        #expect(server.visibleFiles == ["demo.png", "text.txt"])
+        let name = signal == SIGKILL ? "SIGKILL" : "SIGSEGV"
+        let log = server.program.errorText
+        #expect(log.contains(" error the process that served was ended by \(name); "), "\(log)")
+        #expect(log.split(separator: " listening on ").count == 2, "said once: \(log)")
+        try expectReport(server, name, from: first)
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+    }
+
+    private func expectReport(_ server: RunningServer, _ signal: String, from process: pid_t) throws {
+        let names = files(below: server.directory + Self.folder)
+        #expect(names.count == 1)
+        let path = "\(server.directory)\(Self.folder)/\(try #require(names.first))"
+        let report = try String(decoding: readFile(path), as: UTF8.self)
+        #expect(report.hasPrefix("transfer/\(transferVersion) was ended by \(signal) at 20"))
+        #expect(report.contains("process \(process), after "))
+        // Nobody can catch the other one.
+        #expect(report.contains("backtrace:\n  0x") == (signal == "SIGSEGV"), "\(report)")
+        #expect(report.contains("/transfer\n") == (signal == "SIGSEGV"), "where the program's code was")
+        var status = stat()
+        #expect(lstat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        let text = try Finished(["status", "--dir", server.directory]).output
+        let line = "crashes      started again once after a signal; 1 report, the latest of \(signal) on 20"
+        #expect(text.contains(line), "\(text)")
+        let json = try JSONReader.read(Array(Finished(["status", "--dir", server.directory, "--json"]).output.utf8))
+        #expect(json["restarts"] == .number("1") && json["crashes"]?["count"] == .number("1"))
+        #expect(json["crashes"]?["latest"]?["signal"] == .string(signal))
+        #expect(json["crashes"]?["latest"]?["report"] == .string(path))
+    }
+
+    /// Ten times in one push, each time when some of it had arrived.
+    @Test func aPushOutlivesTenOfThem() throws {
+        let source = try TemporaryDirectory()
+        let content = randomBytes(60 << 20, seed: 10)
+        try writeFile(source.path("big"), content)
+        for number in 0..<200 { try writeFile(source.path("small-\(number)"), Array("\(number)".utf8)) }
+        let server = try RunningServer()
+        let push = try server.startPush([source.path, "--bandwidth", "4M", "--json"])
+        var last: pid_t?
+        for number in 0..<10 {
+            let worker = try server.waitForWorker(after: last)
+            try waitUntilItHasReceived(worker, 512 << 10)
+            kill(worker, [SIGKILL, SIGILL, SIGABRT][number % 3])
+            last = worker
+        }
+        let finished = try Finished(push)
+        #expect(finished.end == .exited(0), "\(finished.errors)")
+        #expect(try finished.objects().count == 201)
+        let folder = try #require(source.path.split(separator: "/").last)
+        #expect(try server.stored("\(folder)/big") == content)
+        #expect(server.visibleFiles.count == 201, "each of them once")
+        #expect(files(below: server.directory + Self.folder).count == 10)
+    }
+
+    /// By what it has read: what it has written may all be in one file that is there already.
+    private func waitUntilItHasReceived(_ worker: pid_t, _ bytes: Int) throws {
+        let end = time(nil) + 60
+        while time(nil) < end {
+            let counts = try String(decoding: readFile("/proc/\(worker)/io"), as: UTF8.self)
+            let written = counts.split(separator: "\n").first { $0.hasPrefix("wchar: ") }
+            if let written = written.flatMap({ Int($0.dropFirst(7)) }), written >= bytes { return }
+            sched_yield()
+        }
+        throw Program.Failure(description: "the process that serves receives nothing")
+    }
+
+    /// As with a server that nobody supervises: what it held is free.
+    @Test func bothEndTogether() throws {
+        let server = try RunningServer()
+        let worker = try server.waitForWorker()
+        let again = try server.restarted()
+        // Whoever takes care of orphans here may not have noticed: then nothing but its number is left.
+        #expect((try? readFile("/proc/\(worker)/cmdline"))?.isEmpty ?? true)
+        #expect(try again.push([photo]).end == .exited(0))
+        #expect(files(below: server.directory + Self.folder).isEmpty)
+    }
+
+    @Test func withoutASupervisorTheServerEnds() throws {
+        let server = try RunningServer(["--no-supervise"])
+        #expect(server.worker == nil)
+        #expect(try server.push([photo]).end == .exited(0))
+        server.program.signal(SIGKILL)
+        #expect(try server.program.wait() == .killed(by: SIGKILL))
+    }
+
+    /// Whoever sets the variable by which workers are known has no worker for that.
+    @Test(arguments: ["", "nonsense", "1 2 3 4 5", "1 3 -1 0 0 4", "-1 99999 99999 99999 99999"])
+    func anEnvironmentMakesNoWorker(_ orders: String) throws {
+        var surroundings = Surroundings()
+        surroundings.environment["TRANSFER_SUPERVISOR"] = orders
+        let server = try RunningServer([], surroundings)
+        #expect(try server.push([photo]).end == .exited(0))
+        #expect(server.worker != nil)
+    }
+
+    @Test func aUnixSocketStays() throws {
+        let home = try TemporaryDirectory()
+        let address = "unix:" + home.path("socket")
+        let server = try RunningServer(["--listen", address])
+        try server.program.waitForError("listening on \(address)")
+        kill(try server.waitForWorker(), SIGKILL)
+        #expect(try Finished(["push", photo, "--plaintext", "--to", address]).end == .exited(0))
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+        #expect(names(in: home.path) == [], "it goes with the server")
+    }
+
+    /// The manager listens to the process that it has started, through which all messages go.
+    @Test func theServiceManagerIsToldOfIt() throws {
+        let home = try TemporaryDirectory()
+        let manager = try NotificationSocket(home.path("notify"))
+        var surroundings = Surroundings()
+        surroundings.environment["NOTIFY_SOCKET"] = manager.name
+        let server = try RunningServer([], surroundings)
+        let ready = ["READY=1", "STATUS=Listening on \(server.address)"]
+        #expect(try manager.next() == ready)
+        kill(try server.waitForWorker(), SIGKILL)
+        #expect(try manager.next() == ["STATUS=Starting again after SIGKILL"])
+        #expect(try manager.next() == ready)
+        server.program.signal(SIGHUP)
+        #expect(try manager.wait(for: "RELOADING=1").count == 2)
+        server.program.signal(SIGTERM)
+        #expect(try manager.wait(for: "STOPPING=1").count == 2)
+        #expect(try server.program.wait() == .exited(0))
+    }
+
+    @Test(arguments: [[], ["--no-supervise"]]) func aServiceManagersSocketIsServed(flags: [String]) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, length) == 0 && listen(listener, 10) == 0
+                    && getsockname(listener, address, &length) == 0
+            }
+        }
+        try #require(port)
+        var surroundings = Surroundings()
+        surroundings.listener = listener
+        // Where it was told to listen by itself counts for nothing.
+        let server = try RunningServer(flags, at: "127.0.0.1:1", surroundings)
+        #expect(server.address == "127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
+        #expect(try server.push([photo]).end == .exited(0))
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+    }
+
+    @Test func whatIsNoListeningSocketIsRefused() throws {
+        let pair = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(pair) }
+        var surroundings = Surroundings()
+        surroundings.listener = pair
+        let home = try TemporaryDirectory()
+        let serve = try Finished(["serve", "--dir", home.path("in")], surroundings)
+        #expect(serve.end == .exited(5))
+        #expect(serve.errors.contains("The descriptor 3, which LISTEN_FDS promises, is no socket"), "\(serve.errors)")
+    }
+}

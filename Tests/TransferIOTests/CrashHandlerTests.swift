@@ -1,0 +1,40 @@
+import Glibc
+import Testing
+import TransferSystem
+
+/// What a process says about its own end.
+@Suite struct CrashHandlerTests {
+    @Test func aTrapSaysWhereItWas() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try CrashHandler.install(writingTo: 2)
+            preconditionFailure("on purpose")
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        let frames = text.split(separator: "\n").filter { $0.hasPrefix("  0x") }
+        #expect(frames.count > 1, "\(text)")
+        #expect(text.contains("\ncode in memory:\n") && text.contains(" r-xp "), "\(text)")
+    }
+
+    /// Addresses that lead nowhere end the list and not the report.
+    @Test func aBrokenStackEndsTheListOnly() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try CrashHandler.install(writingTo: 2)
+            raise(SIGSEGV)
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.contains("backtrace:\n  0x") && text.contains(" r-xp "), "\(text)")
+    }
+
+    @Test func whatIsWrittenCanBeReadByTheOtherSide() throws {
+        let file = try CrashHandler.makeFile()
+        #expect(CrashHandler.report(in: file).isEmpty)
+        let number = file.number
+        #expect(write(number, "some words", 10) == 10)
+        #expect(CrashHandler.report(in: file) == Array("some words".utf8))
+        // Whoever is broken cannot fill the memory of the machine.
+        #expect(ftruncate(number, off_t(CrashHandler.longestReport) + 1) != 0 && errno == EPERM)
+        let more = [UInt8](repeating: 1, count: 2 * CrashHandler.longestReport)
+        while write(number, more, more.count) > 0 {}
+        #expect(CrashHandler.report(in: file).count == CrashHandler.longestReport)
+    }
+}

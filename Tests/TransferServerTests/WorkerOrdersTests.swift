@@ -1,0 +1,22 @@
+import Testing
+
+@testable import TransferServer
+
+@Suite struct WorkerOrdersTests {
+    @Test func whatIsWrittenIsRead() throws {
+        var orders = WorkerOrders(supervisor: 17, report: 5)
+        #expect(WorkerOrders(orders.text) == orders)
+        orders.notifications = 7
+        orders.listeners = [3, 4]
+        (orders.restarts, orders.lastSignal) = (2, 11)
+        #expect(WorkerOrders(orders.text) == orders)
+    }
+
+    @Test(arguments: [
+        "", " ", "17", "17 5 -1 0", "17 5 -1 0 x", "17 -1 -1 0 0", "17 5 -1 -1 0", "17 5 -1 0 0 -3", "17 5 -1 0 0  3",
+        "99999999999 5 -1 0 0",
+    ])
+    func othersAreNone(_ text: String) {
+        #expect(WorkerOrders(text) == nil)
+    }
+}
