@@ -3,32 +3,30 @@ import TransferProtocol
 import TransferStore
 
 extension Receiving {
-    /// The acknowledgement that the id already has, as long as the stored file is what it says.
+    /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.
     ///
     /// - Parameter path: that `begin` asks for.
-    /// - Throws: `contentMismatch` when the content cannot be the same, and what reading the stored file throws.
+    /// - Throws: `contentMismatch` when the content cannot be the same.
     func acknowledgement(_ path: RelativePath) throws(StoreError) -> UploadResult? {
         // The id of a part is never acknowledged.
         if case .part = begin.scope { return nil }
-        guard let entry = context.known.entry(for: begin.id), entry.digest?.algorithm.function == begin.digest,
-            let held = try held(entry)
-        else { return nil }
-        guard begin.size ?? held.size == held.size else { throw .otherContent }
-        return UploadResult(again: held, run: run, path: path.string)
+        guard let entry = context.acknowledgement(of: begin.id, begin.digest, for: client) else { return nil }
+        guard begin.size ?? entry.size == entry.size else { throw .otherContent }
+        return UploadResult(again: entry, run: run, path: path.string)
     }
+}
 
-    /// The entry, brought up to date, if the stored file is still what was acknowledged. One that was touched is read, and
-    /// so is one that was acknowledged without being durable where that can be had now.
-    private func held(_ entry: CatalogEntry) throws(StoreError) -> CatalogEntry? {
-        guard let path = try? RelativePath(entry.path), client.sees(path), let digest = entry.digest,
-            let identity = context.store.identity(at: path)
+extension ServerContext {
+    /// The acknowledgement of an upload, if it still promises all that a new one would. By the identity of the stored file
+    /// alone: a question of a few bytes must not cost more than a look. What only reading could tell, because the file was
+    /// touched or copied, is unknown, and so is what is not durable where that can be had now: its content is sent once.
+    func acknowledgement(
+        of id: UploadID, _ function: DigestFunction, for client: ClientView
+    ) -> CatalogEntry? {
+        guard let entry = known.entry(for: id), entry.digest?.algorithm.function == function,
+            let path = try? RelativePath(entry.path), client.sees(path), store.identity(at: path) == entry.identity,
+            entry.identity != nil, entry.isDurable || store.durability != .commit
         else { return nil }
-        if context.holds(entry, identity) { return entry }
-        var entry = entry
-        entry.identity = try context.store.find(path, size: entry.size, digest: digest)
-        guard entry.identity != nil else { return nil }
-        entry.isDurable = context.store.durability == .commit
-        context.known.record([entry])
         return entry
     }
 }

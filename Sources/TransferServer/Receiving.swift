@@ -35,9 +35,6 @@ final class Receiving {
     /// The acknowledgement that this id already has: then nothing is stored, only compared.
     private var earlier: UploadResult?
 
-    /// The file that has the content, where no more than that was known of the upload.
-    private(set) var found: FileIdentity?
-
     let context: ServerContext
     private let connection: Int
     /// The push that the connection is part of.
@@ -216,16 +213,11 @@ extension Receiving {
         }
     }
 
+    /// Only parts that were verified here count. That the content is under its name already proves nothing of this client,
+    /// who may know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.
     private func assemble(_ end: End) throws(StoreError) -> Outcome {
-        guard let total = begin.size else { throw .missingParts }
-        guard let assembly, let (staged, computed) = try assembly.finish(total: total) else {
-            // A server that died between publishing and recording leaves the content under its name, and nothing else.
-            guard let stored = try alreadyStored(end) else { throw .missingParts }
-            if let assembly {
-                assembly.giveUp()
-                context.assemblies.remove(assembly)
-            }
-            return .known(stored)
+        guard let total = begin.size, let assembly, let (staged, computed) = try assembly.finish(total: total) else {
+            throw .missingParts
         }
         do throws(StoreError) {
             return .publish(publication(staged, total, try checked(end, size: total, digest: computed)))
@@ -234,18 +226,6 @@ extension Receiving {
             context.assemblies.remove(assembly)
             throw error
         }
-    }
-
-    /// - Returns: nothing unless the content is under the name that it would get.
-    private func alreadyStored(_ end: End) throws(StoreError) -> UploadResult? {
-        guard let path, end.size == begin.size,
-            let stored = try context.store.find(
-                under: path, conflict: begin.conflict, size: end.size, digest: end.digest)
-        else { return nil }
-        found = stored.identity
-        return UploadResult(
-            id: begin.id, code: .alreadyStored, isDurable: context.store.durability == .commit, size: end.size,
-            digest: end.digest, storedPath: stored.path == path ? nil : stored.path.string)
     }
 
     /// - Returns: the digest.

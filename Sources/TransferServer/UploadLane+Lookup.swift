@@ -5,8 +5,7 @@ import TransferSystem
 
 /// What was acknowledged before, for a client that asks before it sends.
 extension UploadLane {
-    /// Answers at once: the client may hold back what it has to send. No stored file is read, so that a few bytes of
-    /// questions cannot cost more than a look at each file; one that only reading could vouch for counts as unknown.
+    /// Answers at once: the client may hold back what it has to send.
     func answer(_ lookup: Lookup) {
         let started = monotonicNanoseconds()
         var results: [UploadResult] = []
@@ -35,23 +34,5 @@ extension UploadLane {
         var result = UploadResult(again: entry, run: run, path: "")
         result.kind = entry.kind
         return result
-    }
-}
-
-extension ServerContext {
-    /// - Returns: nothing unless the stored file is surely the one that was acknowledged, by its identity alone.
-    fileprivate func acknowledgement(
-        of id: UploadID, _ function: DigestFunction, for client: ClientView
-    ) -> CatalogEntry? {
-        guard let entry = known.entry(for: id), entry.digest?.algorithm.function == function,
-            let path = try? RelativePath(entry.path), client.sees(path), let identity = store.identity(at: path),
-            holds(entry, identity)
-        else { return nil }
-        return entry
-    }
-
-    /// Whether an acknowledgement still promises all that a new one would, by what stands under its path.
-    func holds(_ entry: CatalogEntry, _ identity: FileIdentity) -> Bool {
-        identity == entry.identity && (entry.isDurable || store.durability != .commit)
     }
 }

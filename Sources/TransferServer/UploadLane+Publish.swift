@@ -65,15 +65,4 @@ extension UploadLane {
         published.removeAll(keepingCapacity: true)
         unsignedBytes = 0
     }
-
-    /// Enters an upload whose content an earlier server has published and not recorded.
-    func recordFound(_ receiving: Receiving, _ result: UploadResult, _ identity: FileIdentity) {
-        let now = utcNanoseconds()
-        context.known.record([
-            CatalogEntry(
-                id: result.id, state: .alreadyStored, path: result.storedPath ?? receiving.begin.path,
-                kind: receiving.begin.kind, size: result.size, digest: result.digest, isDurable: result.isDurable,
-                sender: client.sender, begun: now, committed: now, run: run, identity: identity)
-        ])
-    }
 }

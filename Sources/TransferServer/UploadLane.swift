@@ -187,9 +187,7 @@ final class UploadLane: @unchecked Sendable {
             publication.sender = sender
             ready.append((receiving, publication))
         case .staged(let result): settle(receiving, result)
-        case .known(let result):
-            if let found = receiving.found { recordFound(receiving, result, found) }
-            settle(receiving, withReceipt(result, receiving))
+        case .known(let result): settle(receiving, withReceipt(result, receiving))
         }
     }
 

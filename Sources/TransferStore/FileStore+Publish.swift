@@ -66,47 +66,6 @@ extension FileStore {
         else { return nil }
         return FileIdentity(status)
     }
-
-    /// Looks for content under the names that it can have been given.
-    ///
-    /// - Returns: the path that it has, durably if the store is, and what the file was when it was read.
-    package func find(
-        under path: RelativePath, conflict: ConflictPolicy, size: UInt64, digest: Digest
-    ) throws(StoreError) -> (path: RelativePath, identity: FileIdentity)? {
-        var candidate = path
-        for number in 1...ConflictPolicy.mostNumbers {
-            guard identity(at: candidate) != nil else { return nil }
-            if let identity = try find(candidate, size: size, digest: digest) { return (candidate, identity) }
-            guard conflict == .keepBoth, let next = try? path.numbered(number) else { return nil }
-            candidate = next
-        }
-        return nil
-    }
-
-    /// Reads the file that has the path, and makes it as durable as the store is: nobody knows who wrote it, nor who made
-    /// the directories above.
-    ///
-    /// - Returns: nothing unless it has that content, and nothing where a sync has failed: then neither the content nor a
-    ///   sync of it says that it is on disk.
-    package func find(
-        _ path: RelativePath, size: UInt64, digest: Digest
-    ) throws(StoreError) -> FileIdentity? {
-        let committer = incoming.committer
-        let (failures, moment) = (committer.failures, committer.moment)
-        guard !committer.isInDoubt, (try? tree.open(path.parent)) != nil else { return nil }
-        let directories = BatchDirectories(tree, committer)
-        defer { directories.close() }
-        let directory = try directories.open(path.parent)
-        guard let file = try Slot(directory: directory, name: String(path.name)).find(size: size, digest: digest) else {
-            return nil
-        }
-        for case let error? in committer.commit([file.number], since: failures) {
-            throw StoreError(error, doing: "make the content durable")
-        }
-        directories.change(directory)
-        try directories.commit(since: failures)
-        return committer.isInDoubt(about: moment) ? nil : file.identity
-    }
 }
 
 extension Result<Published, StoreError> {

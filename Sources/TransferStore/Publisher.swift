@@ -109,14 +109,15 @@ final class Publisher {
 
     private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError) -> Published {
         var path = publication.path
+        var comparison = ContentComparison(publication)
         announce(publication)
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
             if try take(slot, publication) { return .committed(path, publication.staged.identity) }
             let moment = committer.moment
             if committer.isInDoubt {
-                if try restore(slot, publication) { return .committed(path, publication.staged.identity) }
-            } else if let file = try slot.find(publication) {
+                if try restore(slot, publication, &comparison) { return .committed(path, publication.staged.identity) }
+            } else if let file = try slot.find(publication, &comparison) {
                 lastLook = moment
                 keep(file, in: directory)
                 publication.staged.discard()
@@ -184,9 +185,11 @@ final class Publisher {
     /// upload takes its place, with bytes and a name that have yet to be written.
     ///
     /// - Returns: false when there is something else.
-    private func restore(_ slot: Slot, _ publication: Publication) throws(StoreError) -> Bool {
+    private func restore(
+        _ slot: Slot, _ publication: Publication, _ comparison: inout ContentComparison
+    ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
-            guard try slot.find(publication) != nil else { return false }
+            guard try slot.find(publication, &comparison) != nil else { return false }
             try rename(publication, to: slot)
             return true
         }

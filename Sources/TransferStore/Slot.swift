@@ -22,19 +22,31 @@ struct Slot {
     /// The file with the content of the publication that has the name, durable or not.
     ///
     /// - Returns: nothing when there is something else or nothing.
-    func find(_ publication: Publication) throws(StoreError) -> FoundFile? {
-        try find(size: publication.size, digest: publication.digest)
+    func find(
+        _ publication: Publication, _ comparison: inout ContentComparison
+    ) throws(StoreError) -> FoundFile? {
+        try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
+            guard let file = try open(size: publication.size), try comparison.isSame(file) else { return nil }
+            return file
+        }
     }
 
     /// As above, for content that is only known by these.
     func find(size: UInt64, digest expected: Digest) throws(StoreError) -> FoundFile? {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
-            let status = try directory.status(name)
-            guard let status, status.st_mode & S_IFMT == S_IFREG, UInt64(status.st_size) == size,
-                let file = try open(), try digest(of: file, expected.algorithm.function) == expected
-            else { return nil }
+            guard let file = try open(size: size), try digest(of: file, expected.algorithm.function) == expected else {
+                return nil
+            }
             return file
         }
+    }
+
+    /// - Returns: nothing when there is no file of that size.
+    private func open(size: UInt64) throws(SystemError) -> FoundFile? {
+        guard let status = try directory.status(name), status.st_mode & S_IFMT == S_IFREG,
+            UInt64(status.st_size) == size
+        else { return nil }
+        return try open()
     }
 
     /// - Returns: nothing when the file is gone or may not be read: then it is not known to be the same.

@@ -58,7 +58,7 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 let answers = try client.lookUp(Self.known)
                 #expect(answers.known.map(\.id) == [Self.known[4]] && answers.unknown == Array(Self.known[..<4]))
-                #expect(try client.codes(to: Frames.upload("d/3", [3], id: Self.known[2])) == [.committed])
+                #expect(try client.codes(to: Frames.upload("d/3", [3], id: Self.known[2])) == [.alreadyStored])
                 #expect(try client.lookUp([Self.known[2]]).unknown.isEmpty)
             }
         }

@@ -1,5 +1,4 @@
 import Glibc
-import TransferCodec
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport
@@ -13,10 +12,6 @@ import Testing
         var status = stat()
         #expect(lstat(path, &status) == 0)
         return FileIdentity(status)
-    }
-
-    private func digest(_ content: [UInt8]) -> Digest {
-        content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
     }
 
     /// Linked, renamed, replaced: always the file's as it is once it has its name.
@@ -47,25 +42,15 @@ import Testing
         #expect(throws: SystemError.self) { try FileIdentity(of: -1) }
     }
 
-    @Test func findsContentByItsDigest() throws {
-        let fixture = try StoreFixture()
-        try fixture.publish("d/a", .one)
-        func find(_ path: String, _ content: [UInt8]) throws -> FileIdentity? {
-            try fixture.store.find(try RelativePath(path), size: UInt64(content.count), digest: digest(content))
-        }
-        #expect(try find("d/a", .one) == identity(fixture.path("d/a")))
-        for content in [[UInt8].two, .six, []] { #expect(try find("d/a", content) == nil) }
-        for path in ["a", "d", "e/a", "d/a/b"] { #expect(try find(path, .one) == nil) }
-    }
-
     /// Nobody knows who wrote it, so it counts for nothing before it is synced.
     @Test func whatIsFoundIsMadeDurable() throws {
         let syncs = RecordedSyncs()
         let disk = FileSystem(isMemory: false, syncsAsAWhole: false)
         let fixture = try StoreFixture(fileSystem: disk, syncs: syncs)
-        try fixture.publish("d/a", .one)
+        try Files.write(.one, to: fixture.path("a"))
         let before = syncs.syncs.count
-        #expect(try fixture.store.find(try RelativePath("d/a"), size: 3, digest: digest(.one)) != nil)
-        #expect(syncs.syncs.count == before + 2)
+        #expect(try fixture.publish("a", .one) == .alreadyStored("a"))
+        // What was staged, what was found, and the directory.
+        #expect(syncs.syncs.count == before + 3)
     }
 }

@@ -7,8 +7,8 @@ import TransferSystem
 /// what is missing leaves. Stored files stay as they are.
 ///
 /// An upload whose content is gone must not be acknowledged again for it. So entries of changed and missing files go with
-/// their ids, and those of rotten ones stay with an identity that no file has: a server then reads the file before it
-/// says anything, and finds that it is another one.
+/// their ids, and those of rotten ones stay with an identity that no file has: to a server such an upload is
+/// a new one.
 final class CatalogRepair: Sendable {
     private struct State {
         var found: [CatalogEntry] = []

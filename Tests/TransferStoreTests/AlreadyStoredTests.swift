@@ -1,5 +1,4 @@
 import Glibc
-import TransferCodec
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport
@@ -7,16 +6,10 @@ import Testing
 
 @testable import TransferStore
 
-/// What is found under a name is told as stored only when it is on disk, with everything above it.
-@Suite struct FindTests {
+/// What has the name and the content of an upload already is told as stored only when it is on disk, with everything above it.
+@Suite struct AlreadyStoredTests {
     private static let simpleDisk = FileSystem(isMemory: false, syncsAsAWhole: false)
     private static let content = [UInt8].six
-
-    private func find(_ path: String, in fixture: StoreFixture) throws -> FileIdentity? {
-        try fixture.store.find(
-            try RelativePath(path), size: UInt64(Self.content.count),
-            digest: Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
-    }
 
     private func inode(_ path: String) -> ino_t? { Files.status(path)?.st_ino }
 
@@ -30,7 +23,6 @@ import Testing
         #expect(failed.visible == ["a"])
         let fixture = restarts ? try failed.restarted(on: script.disk) : failed
         let before = inode(fixture.path("a"))
-        #expect(try find("a", in: fixture) == nil)
         #expect(try fixture.publish("a", Self.content) == .committed("a"))
         #expect(fixture.visible == ["a"] && inode(fixture.path("a")) != before)
     }
@@ -46,7 +38,6 @@ import Testing
         script.mend()
         let fixture = try dead.restarted(on: script.disk)
         #expect(fixture.visible == ["a"] && fixture.store.isInDoubt)
-        #expect(try find("a", in: fixture) == nil)
         #expect(try fixture.publish("a", Self.content) == .committed("a"))
     }
 
@@ -65,27 +56,22 @@ import Testing
             fstat(number, &status)
             synced.withLock { $0.append(status.st_ino) }
         }
-        #expect(try find("a/b/c/1", in: fixture) != nil)
-        #expect(synced.withLock { Set($0) } == Set(wanted.compactMap(\.self)))
+        #expect(try fixture.publish("a/b/c/1", Self.content) == .alreadyStored("a/b/c/1"))
+        #expect(synced.withLock { Set($0) }.isSuperset(of: wanted.compactMap(\.self)))
     }
 
-    @Test(arguments: 0..<5) func oneOfThemThatCannotBeSynced(number: Int) throws {
+    /// The first sync is that of the content that has come.
+    @Test(arguments: 0..<6) func oneOfThemThatCannotBeSynced(number: Int) throws {
         let script = ScriptedDisk()
         let quick = try StoreFixture(.none, fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
         #expect(try quick.publish("a/b/c/1", Self.content) == .committed("a/b/c/1"))
         let fixture = try quick.restarted(on: script.disk)
         script.start()
         script.fail(sync: number, with: EIO)
-        #expect(throws: StoreError.self) { try find("a/b/c/1", in: fixture) }
-        #expect(try find("a/b/c/1", in: fixture) == nil)
+        #expect(try fixture.failure("a/b/c/1", Self.content) == .storageFailed)
         #expect(fixture.store.isInDoubt)
-    }
-
-    /// A question makes nothing.
-    @Test func whatIsNotThereIsNotMade() throws {
-        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: RecordedSyncs())
-        #expect(try find("a/b", in: fixture) == nil)
-        #expect(fixture.visible.isEmpty)
+        #expect(try fixture.publish("a/b/c/1", Self.content) == .committed("a/b/c/1"))
+        #expect(fixture.visible == ["a/b/c/1"])
     }
 
     /// The kernel tells of lost bytes of each file: a sync of the whole file system may have told somebody else.
