@@ -69,6 +69,8 @@ struct LaneOutcome: Sendable {
     var isWaiting = false
     /// Whether an upload in parts is over: another connection may have waited for that.
     var hasEndedAssembly = false
+    /// Whether there is more to do of what the lane has already.
+    var isBusy = false
     /// Why the client may begin nothing any more.
     var refusal: Refusal?
 }

@@ -55,6 +55,7 @@ package actor Server {
     deinit {
         for loop in loops { loop.stop() }
         context.pool.close()
+        context.accessPool.close()
         statusSocket?.close()
     }
 

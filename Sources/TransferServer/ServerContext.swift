@@ -13,7 +13,11 @@ final class ServerContext: Sendable {
     let configuration: ServerConfiguration
     let store: FileStore
     let log: Log
+    /// For content and the catalog; its threads are shared by `accounts`.
     let pool: BlockingPool
+    /// For deciding who may come in, which waits for nobody's content.
+    let accessPool = BlockingPool(name: "transfer-access", threads: 4)
+    let accounts = ClientAccounts()
     let buffers: BufferPool
     let chunks: BufferPool
     let known: KnownUploads

@@ -10,7 +10,7 @@ extension ServerSession {
         guard let authenticator = context.authenticator else { return welcome(hello) }
         let began = MonotonicTime.now
         let credentials = credentials(hello)
-        let decision = await context.pool.run { [context] in
+        let decision = await context.accessPool.run { [context] in
             defer { context.logAccessFaults() }
             return Result { () throws(Refusal) in try authenticator.authenticate(credentials, at: .now, .now) }
         }
@@ -20,10 +20,20 @@ extension ServerSession {
             let scope = UploadScope(admission.grant.source, secret: context.uploadSecret)
             lane.client = ClientView(admission.grant, scope, peer: peer)
             requestLane.client = lane.client
+            pay(as: ClientAccounts.Owner(admission.grant, origin))
             welcome(hello)
         case .failure(let refusal):
             await refuse(refusal, since: began)
         }
+    }
+
+    /// Work on the pool is the client's from now on.
+    private func pay(as owner: ClientAccounts.Owner) {
+        guard owner != self.owner else { return }
+        context.accounts.leave(self.owner)
+        self.owner = owner
+        account = context.accounts.enter(owner)
+        lane.account = account
     }
 
     /// Not at once, so that nobody can try much.

@@ -37,6 +37,10 @@ actor ServerSession {
     let origin: PeerOrigin
     let lane: UploadLane
     let requestLane: RequestLane
+    /// Who pays for its work on the pool.
+    var owner: ClientAccounts.Owner
+    /// The owner's.
+    var account: PoolAccount
     /// What can be seen of it from elsewhere.
     nonisolated let progress: ConnectionProgress
     private let early = EarlyFrames()
@@ -84,11 +88,14 @@ actor ServerSession {
         self.loop = loop
         self.context = context
         progress = ConnectionProgress(number, peer: origin.name)
+        owner = ClientAccounts.Owner(origin)
+        account = context.accounts.enter(owner)
         lane = UploadLane(context: context, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(context: context, peer: origin.name)
         settings = context.settings
         liveness = Liveness(settings.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
+        lane.account = account
     }
 
     /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
@@ -101,6 +108,7 @@ actor ServerSession {
             lane.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
         } catch {
             context.log.write([.closed(peer: peer, reason: error.description)])
+            context.accounts.leave(owner)
             return
         }
         socket?.disableDelay()
@@ -112,6 +120,7 @@ actor ServerSession {
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
         await finish()
+        context.accounts.leave(owner)
         await writer.value
     }
 
@@ -409,9 +418,12 @@ extension ServerSession {
 
     private func workLoop() async {
         var isLaneWaiting = false
-        while !queue.isEmpty || isLaneWaiting {
-            // All that wait in one hop: each costs two changes of thread.
-            let outcome = await context.pool.run { [lane, batches = takeQueue()] in lane.process(batches) }
+        var isLaneBusy = false
+        while !queue.isEmpty || isLaneWaiting || isLaneBusy {
+            // All that wait in one hop: each costs two changes of thread. But what the lane has not come to yet is enough.
+            let outcome = await context.pool.run(for: account) { [lane, batches = isLaneBusy ? [] : takeQueue()] in
+                lane.process(batches)
+            }
             sendEarly()
             for id in outcome.settled { machine.settled(id) }
             liveness.active(now: .now)
@@ -419,8 +431,9 @@ extension ServerSession {
             if let refusal = outcome.refusal { end(.refused(refusal)) }
             if outcome.hasEndedAssembly { context.assemblyEnded() }
             isLaneWaiting = outcome.isWaiting
+            isLaneBusy = outcome.isBusy
             // What it waits for may still be being filled.
-            if isLaneWaiting, queue.isEmpty { submit(unless: false) }
+            if isLaneWaiting, !isLaneBusy, queue.isEmpty { submit(unless: false) }
             wake.fire()
         }
         isWorking = false
@@ -462,7 +475,7 @@ extension ServerSession {
         filling = nil
         while isWorking { await wake.wait() }
         await endRequests()
-        await context.pool.run { [lane] in lane.cancel() }
+        await context.pool.run(for: account) { [lane] in lane.cancel() }
         if let timer { loop.cancel(timer) }
         sayGoodbye()
         await linger()

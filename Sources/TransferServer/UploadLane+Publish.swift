@@ -50,7 +50,7 @@ extension UploadLane {
     var mayWait: Bool {
         defer { hasCompleted = false }
         return issuer != nil && hasCompleted && published.count < Self.mostUnsigned.uploads
-            && hasMore.load(ordering: .acquiring) && unsignedBytes < Self.mostUnsigned.bytes
+            && (outcome.isBusy || hasMore.load(ordering: .acquiring)) && unsignedBytes < Self.mostUnsigned.bytes
     }
 
     /// Signs for what is published, records it in one transaction, and then answers.

@@ -1,11 +1,12 @@
 import TransferCodec
+import TransferIO
 import TransferProtocol
 import TransferStore
 import TransferSystem
 
 /// What there is of an upload already.
 extension UploadLane {
-    /// Answers with the blocks that are there, and `accept`; or with a result.
+    /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
     func resume(_ begin: Begin) {
         let receiving = receiving(begin)
         do throws(StoreError) {
@@ -14,43 +15,46 @@ extension UploadLane {
                 return settle(receiving, withReceipt(result, receiving))
             }
             let isKnown = hasEntered(begin.id)
-            let found = try tell(receiving.begin)
-            if found > 0, !isKnown { events.append(.resumed(receiving.begin, blocks: found, peer: peer)) }
-            let id = client.outer(begin.id)
-            send(.accept(id))
-            outcome.settled.append(id)
+            question = OpenQuestion(receiving, try look(receiving.begin), isFirst: !isKnown, client.outer(begin.id))
         } catch {
             settle(receiving, UploadResult(error, begin.id, size: 0))
         }
     }
 
-    /// - Returns: how many blocks there are.
-    private func tell(_ begin: Begin) throws(StoreError) -> Int {
+    private func look(_ begin: Begin) throws(StoreError) -> OpenQuestion.Source {
         let assembly = try enter(begin.id, total: begin.size, begin)
         let presence = try assembly.takeOver(connection: connection, run: run) {
             [context, client] () throws(StoreError) in
             try context.store.resume(id: begin.id, size: begin.size, quota: client.quota)
         }
-        var count = 0
-        var report = BlockReport(client.outer(begin.id), begin.digest)
         switch presence {
-        case .known(let parts):
-            parts.forEachBlock(digestSize: begin.digest.size) { index, digest in
-                count += 1
-                report.add(index, Array(digest), to: &outcome.frames)
-            }
-            report.finish(to: &outcome.frames)
-        case .unread(let staged):
-            try staged.digestBlocks(of: begin.size, begin.digest, threads: context.configuration.digestThreads) {
-                assembly.add($0)
-                count += $0.count
-                var frames: [UInt8] = []
-                for block in $0 { report.add(block.index, block.digest, to: &frames) }
-                report.finish(to: &frames)
-                early.send(frames)
-            }
+        case .known(let parts): return .memory(parts)
+        case .unread(let staged): return .file(try staged.survey(of: begin.size, begin.digest), assembly)
         }
-        return count
+    }
+
+    /// Reads on for the open question: some blocks for each call, because others wait, with all threads only where nobody
+    /// does, and not for a client that has gone.
+    func goOnAnswering() {
+        guard var open = question.take() else { return }
+        do throws(StoreError) {
+            guard sender?.isGone() != true else { return }
+            let threads = context.pool.isContended ? 1 : context.configuration.digestThreads
+            guard let frames = try open.step(threads: threads) else { return end(open) }
+            early.send(frames)
+            question = open
+        } catch {
+            settle(open.receiving, UploadResult(error, open.receiving.begin.id, size: 0))
+        }
+    }
+
+    private func end(_ question: OpenQuestion) {
+        if question.count > 0, question.isFirst {
+            events.append(.resumed(question.receiving.begin, blocks: question.count, peer: peer))
+        }
+        var frame: [UInt8] = []
+        Message.accept(question.id).encode(into: &frame)
+        early.send(frame, settled: [question.id])
     }
 }
 
@@ -76,30 +80,5 @@ extension UploadLane {
         try assembly.takeBack(connection: connection, run: run) { [context] () throws(StoreError) in
             try context.store.removePart(begin.id)
         }
-    }
-}
-
-/// Makes `have` frames of blocks that come in order.
-private struct BlockReport {
-    private let id: UploadID
-    private let function: DigestFunction
-    private var first: UInt64 = 0
-    private var digests: [Digest] = []
-
-    init(_ id: UploadID, _ function: DigestFunction) {
-        self.id = id
-        self.function = function
-    }
-
-    mutating func add(_ index: UInt64, _ digest: [UInt8], to frames: inout [UInt8]) {
-        if index != first + UInt64(digests.count) || digests.count == Have.mostBlocks { finish(to: &frames) }
-        if digests.isEmpty { first = index }
-        digests.append(Digest(function.plain, digest))
-    }
-
-    mutating func finish(to frames: inout [UInt8]) {
-        guard !digests.isEmpty else { return }
-        Message.have(Have(id: id, first: first, digests: digests)).encode(into: &frames)
-        digests = []
     }
 }

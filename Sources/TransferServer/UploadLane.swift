@@ -26,6 +26,9 @@ final class UploadLane: @unchecked Sendable {
     /// Set before the first batch.
     var sender: Sender?
 
+    /// Who pays for its work; set before the first batch.
+    var account: PoolAccount?
+
     /// Whose uploads these are; set before the first batch, and renewed with every one.
     var client: ClientView
 
@@ -37,6 +40,11 @@ final class UploadLane: @unchecked Sendable {
     /// Of the uploads that parts of came here.
     private var assemblies: [UploadID: Assembly] = [:]
     private var state = State.idle
+    /// Batches that are not worked through, and which step of the first one is next.
+    private var pending: [LaneBatch] = []
+    private var nextStep = 0
+    /// What the client has asked and nobody has answered whole.
+    var question: OpenQuestion?
     let early: EarlyFrames
     var ready: [(receiving: Receiving, publication: Publication)] = []
     /// Published, and without a result so far.
@@ -83,12 +91,14 @@ final class UploadLane: @unchecked Sendable {
         issuer = context.issuer
     }
 
+    /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
     func process(_ batches: [LaneBatch]) -> LaneOutcome {
-        if batches.contains(where: \.hasBeginnings) { outcome.refusal = recheck() }
-        for batch in batches {
-            for operation in batch.operations { perform(operation, batch) }
-        }
-        publish()
+        pending += batches
+        if pending.contains(where: \.hasBeginnings) { outcome.refusal = recheck() }
+        work()
+        outcome.isBusy = isBusy
+        // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
+        if pending.isEmpty || question != nil { publish() }
         acknowledge(unless: mayWait)
         report()
         if case .receiving(let receiving) = state { meter.publish(receiving) } else { meter.publish(nil) }
@@ -99,9 +109,33 @@ final class UploadLane: @unchecked Sendable {
         return outcome
     }
 
+    private var isBusy: Bool { question != nil || !pending.isEmpty }
+
+    private func work() {
+        let turn = Turn(on: context.pool)
+        while isBusy, !turn.isOver {
+            if question != nil {
+                goOnAnswering()
+            } else if let batch = pending.first {
+                takeStep(of: batch)
+            }
+        }
+    }
+
+    private func takeStep(of batch: LaneBatch) {
+        if nextStep < batch.operations.count {
+            perform(batch.operations[nextStep], batch)
+            nextStep += 1
+        }
+        guard nextStep >= batch.operations.count else { return }
+        pending.removeFirst()
+        nextStep = 0
+    }
+
     /// The connection ended: what is not complete will not be.
     func cancel() {
         defer { leaveAssemblies() }
+        question = nil
         acknowledge()
         if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
         guard case .receiving(let receiving) = state else { return }
@@ -264,7 +298,7 @@ final class UploadLane: @unchecked Sendable {
             id: id, state: .unfinished, path: begin.path, kind: begin.kind, size: total ?? 0, sender: client.sender,
             begun: utcNanoseconds(), run: run)
         guard context.known.begin(entry) else { return }
-        context.pool.submit { [known = context.known] in known.recordUnfinished() }
+        context.pool.submit(for: account) { [known = context.known] in known.recordUnfinished() }
     }
 
     private func dropFinished() {

@@ -93,6 +93,43 @@ import TransferSystem
         pool.close()
     }
 
+    /// Work that holds its thread, of one account, and then somebody else's.
+    @Test func anotherAccountFindsAThread() async {
+        let pool = BlockingPool(name: "test-pool", threads: 4)
+        defer { pool.close() }
+        let (greedy, other) = (PoolAccount(), PoolAccount())
+        let end = Gate()
+        await withTaskGroup { group in
+            for _ in 0..<20 { group.addTask { await pool.run(for: greedy) { _ = end.pass() } } }
+            while !pool.isContended { await Task.yield() }
+            let number = await pool.run(for: other) { 7 }
+            #expect(number == 7)
+            end.open(20)
+        }
+        #expect(!pool.isContended)
+    }
+
+    /// Each end lets others begin; none may be forgotten.
+    @Test(arguments: [1, 2, 5]) func allAccountsAreServed(threads: Int) async {
+        let pool = BlockingPool(name: "test-pool", threads: threads)
+        defer { pool.close() }
+        let accounts = (0..<7).map { _ in PoolAccount() }
+        let crowd = Crowd()
+        await withTaskGroup { group in
+            for number in 0..<700 {
+                group.addTask {
+                    await pool.run(for: accounts[number % 7]) {
+                        crowd.enter()
+                        sched_yield()
+                        crowd.leave()
+                    }
+                }
+            }
+        }
+        #expect(crowd.all == 700)
+        #expect((1...threads).contains(crowd.most))
+    }
+
     @Test func tasksThatPreferItRunOnIt() async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
         defer { pool.close() }

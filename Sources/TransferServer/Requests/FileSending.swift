@@ -32,8 +32,8 @@ final class FileSending {
     /// Content for which another frame is worth its header.
     private static let leastData = 4 << 10
 
-    /// Bytes that are only digested before others have their turn.
-    private static let prefixStep: UInt64 = 64 << 20
+    /// Bytes that are only digested before others have their turn: some milliseconds.
+    private static let prefixStep: UInt64 = 16 << 20
     private static let readSize = 256 << 10
 
     /// - Parameters:

@@ -95,7 +95,8 @@ final class RequestLane: @unchecked Sendable {
         {
             attempt(work) { () throws(StoreError) in throw error }
         }
-        while outcome.chunk.room >= Self.leastRoom, goOn() {}
+        let turn = Turn(on: context.pool)
+        while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         reader = nil
         context.log.write(events)

@@ -55,7 +55,7 @@ extension ServerSession {
             }
             let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
             let (requests, cancelled) = waiting.take()
-            let outcome = await context.pool.run { [requestLane, isDraining] in
+            let outcome = await context.pool.run(for: account) { [requestLane, isDraining] in
                 requestLane.step(requests, cancelled: cancelled, room: room, isStopping: isDraining)
             }
             waiting.isBusy = outcome.isBusy
@@ -82,6 +82,6 @@ extension ServerSession {
         waiting.isBusy = false
         roomForAnswers.fire()
         while waiting.isServing { await wake.wait() }
-        await context.pool.run { [requestLane] in requestLane.end() }
+        await context.pool.run(for: account) { [requestLane] in requestLane.end() }
     }
 }

@@ -1,0 +1,99 @@
+/// Decides whose work a thread of a pool does next: start-time fair queueing over the accounts, first in, first out within
+/// one. Sans-IO.
+///
+/// Each account has a place in a virtual time, which moves on by the time that its work took. Next comes the account that
+/// is furthest behind. One that has had nothing to do begins where the others are, so nobody saves up turns, and whoever
+/// comes now and then does not wait for those who always have more.
+///
+/// An account never has all threads: their work may be long, and others that come have to find one.
+struct FairQueue {
+    /// That a thread works for an account, to be given back when it is done.
+    struct Turn {
+        fileprivate let account: PoolAccount
+        /// Nanoseconds that the account has paid in advance.
+        fileprivate let paid: Int64
+    }
+
+    /// Work that waits.
+    private(set) var count = 0
+
+    private let threads: Int
+    private var running = 0
+    /// Accounts with work that waits. Those of a server are few, compared with their connections.
+    private var ready: [PoolAccount] = []
+    /// Where the work began that was begun last.
+    private var now: Int64 = 0
+    private var latest: PoolAccount?
+    /// When another account than before had a turn; nanoseconds of the monotonic clock.
+    private var changed: Int64?
+
+    /// Nanoseconds after which an account that others were beside counts as alone.
+    private static let memory: Int64 = 1_000_000_000
+
+    /// - Parameter threads: that take work from it.
+    init(threads: Int) {
+        self.threads = threads
+    }
+
+    mutating func append(_ work: PoolWork, for account: PoolAccount) {
+        if account.waiting.count == 0 {
+            ready.append(account)
+            if account.running == 0 { account.start = max(account.start, now) }
+        }
+        account.waiting.append(work)
+        count += 1
+    }
+
+    /// What a free thread is to do.
+    ///
+    /// - Parameter time: nanoseconds of the monotonic clock.
+    /// - Returns: nothing when nothing waits that may be done now.
+    mutating func next(at time: Int64) -> (work: PoolWork, turn: Turn)? {
+        guard let index = nextIndex(at: time) else { return nil }
+        let account = ready[index]
+        guard let work = account.waiting.popFirst() else { return nil }
+        if account.waiting.count == 0 { ready.remove(at: index) }
+        count -= 1
+        running += 1
+        account.running += 1
+        now = max(now, account.start)
+        let paid = account.usual
+        account.start += paid
+        note(account, time)
+        return (work, Turn(account: account, paid: paid))
+    }
+
+    /// Whether there is something for another thread.
+    func hasNext(at time: Int64) -> Bool { nextIndex(at: time) != nil }
+
+    /// - Parameter duration: nanoseconds that it took.
+    mutating func finished(_ turn: Turn, after duration: Int64) {
+        let account = turn.account
+        running -= 1
+        account.running -= 1
+        account.start += duration - turn.paid
+        account.usual = (3 * account.usual + duration) / 4
+    }
+
+    private func nextIndex(at time: Int64) -> Int? {
+        var found: Int?
+        for (index, account) in ready.enumerated() where mayRun(account, at: time) {
+            if found.map({ account.start < ready[$0].start }) ?? true { found = index }
+        }
+        return found
+    }
+
+    /// Beside others an account has no more threads than it leaves free, and alone three times as many: so one more always
+    /// finds a thread, as far as a few accounts go.
+    private func mayRun(_ account: PoolAccount, at time: Int64) -> Bool {
+        guard account.isLimited, account.running > 0 else { return running < threads }
+        let isAlone = changed.map { time - $0 > Self.memory } ?? true
+        return account.running + 1 <= (threads - running - 1) * (isAlone ? 3 : 1)
+    }
+
+    private mutating func note(_ account: PoolAccount, _ time: Int64) {
+        guard account.isLimited, account !== latest else { return }
+        if latest != nil { changed = time }
+        latest = account
+    }
+}

@@ -1,0 +1,13 @@
+import TransferProtocol
+
+@testable import TransferStore
+
+extension StagedFile {
+    /// A survey to its end.
+    func digestBlocks(
+        of total: UInt64?, _ function: DigestFunction, threads: Int, found: ([Block]) -> Void
+    ) throws(StoreError) {
+        var survey = try survey(of: total, function)
+        while let blocks = try survey.step(threads: threads) { found(blocks) }
+    }
+}
