@@ -152,7 +152,7 @@ import TransferTestSupport
         #expect(server.leftovers.isEmpty)
     }
 
-    private static func deflated(zeros count: Int) throws -> [UInt8] {
+    static func deflated(zeros count: Int) throws -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: count)
         var stream = [UInt8](repeating: 0, count: 1 << 20)
         let length = zeros.withUnsafeBytes { input in
