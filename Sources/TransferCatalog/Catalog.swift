@@ -23,7 +23,7 @@ package final class Catalog: Sendable {
     /// Whether it knew nothing when it was opened, so that all it knows came since.
     package let wasEmpty: Bool
 
-    private let connections: CatalogConnections
+    let connections: CatalogConnections
 
     /// What is to be recorded. Whoever comes first records it for all: a transaction costs a sync, whatever is in it.
     private let waiting = Locked([CatalogBatch]())

@@ -40,6 +40,17 @@ package final class CatalogClaims: Sendable {
         try connection.withLock { (state) throws(CatalogError) in try state.find(path) }
     }
 
+    /// Keeps that a file is rotten, for a server that runs and for all later ones.
+    package func add(rotten file: RottenFile) throws(CatalogError) {
+        try connection.withLock { (state) throws(CatalogError) in try state.writer.add(rotten: [file]) }
+    }
+
+    /// What stands under the path is well, or was changed, or is gone. Costs nothing when it was not known to be rotten at
+    /// the beginning.
+    package func removeRotten(at path: String) throws(CatalogError) {
+        try connection.withLock { (state) throws(CatalogError) in try state.removeRotten(at: path) }
+    }
+
     /// Paths that were not found, in their order.
     ///
     /// - Parameters:
@@ -54,7 +65,9 @@ package final class CatalogClaims: Sendable {
 private final class ClaimsConnection: @unchecked Sendable {
     private let database: Database
     /// Whoever may not write sees what was entered before.
-    private let writer: CatalogWriter
+    let writer: CatalogWriter
+    /// The bytes of paths whose files were known to be rotten.
+    private var rotten: Set<[UInt8]> = []
     private let mark: Statement
     private let select: Statement
     private let unfound: Statement
@@ -74,6 +87,7 @@ private final class ClaimsConnection: @unchecked Sendable {
         writer = try CatalogWriter(database)
         try? writer.settle()
         try Self.fill(database)
+        rotten = try Self.readRotten(database)
         mark = try Statement("UPDATE claims SET found = 1 WHERE path = ?1", in: database)
         select = try Statement(
             """
@@ -124,6 +138,19 @@ private final class ClaimsConnection: @unchecked Sendable {
             while try unfound.next() { paths.append(unfound.text(0)) }
             return paths
         }
+    }
+
+    func removeRotten(at path: String) throws(CatalogError) {
+        guard !rotten.isEmpty, rotten.remove(Array(path.utf8)) != nil else { return }
+        try writer.removeRotten(at: [path])
+    }
+
+    private static func readRotten(_ database: Database) throws(CatalogError) -> Set<[UInt8]> {
+        let select = try Statement(RottenFile.select, in: database)
+        defer { select.reset() }
+        var paths: Set<[UInt8]> = []
+        while try select.next() { paths.insert(Array(select.text(0).utf8)) }
+        return paths
     }
 
     private static let isAcknowledged = "state <> \(CatalogEntry.State.unfinished.rawValue)"

@@ -94,7 +94,7 @@ enum CatalogColumns {
     }
 
     /// - Returns: nothing for one that cannot be; nothing in something where there is none.
-    private static func digest(_ row: Statement, _ column: Int32) -> Digest?? {
+    static func digest(_ row: Statement, _ column: Int32) -> Digest?? {
         guard !row.isNull(column) else { return .some(nil) }
         let bytes = row.blob(column + 1)
         guard let algorithm = UInt8(exactly: row.integer(column)).flatMap({ DigestAlgorithm(rawValue: $0) }),

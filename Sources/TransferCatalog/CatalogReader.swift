@@ -11,6 +11,8 @@ final class CatalogReader: @unchecked Sendable {
     private let receipts: Statement
     private let sums: Statement
     private let number: Statement
+    let anyRotten: Statement
+    let rotten: Statement
     private let begin: Statement
     private let commit: Statement
 
@@ -35,6 +37,8 @@ final class CatalogReader: @unchecked Sendable {
         begin = try Statement("BEGIN", in: database)
         commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
+        anyRotten = try Statement("SELECT 1 FROM rotten LIMIT 1", in: database)
+        rotten = try Statement(RottenFile.select + " WHERE path = ?1", in: database)
         sums = try Statement(
             "SELECT state, count(*), total(size / \(Self.unit)), total(size % \(Self.unit)) FROM uploads GROUP BY state",
             in: database)

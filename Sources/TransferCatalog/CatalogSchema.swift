@@ -70,6 +70,20 @@ enum CatalogSchema {
             // are on few pages.
             "CREATE INDEX uploads_by_path ON uploads (path)"
         ],
+        [
+            // What the disk has lost, as it was when that was found.
+            """
+            CREATE TABLE rotten (
+                path TEXT PRIMARY KEY,
+                inode INTEGER NOT NULL,
+                changed INTEGER NOT NULL,
+                modified INTEGER NOT NULL,
+                size INTEGER NOT NULL,
+                algorithm INTEGER NOT NULL,
+                digest BLOB NOT NULL
+            ) WITHOUT ROWID
+            """
+        ],
     ]
 
     static var version: Int64 { Int64(steps.count) }

@@ -118,7 +118,7 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    private func transaction(
+    func transaction(
         isSynced: Bool = true, _ body: () throws(CatalogError) -> Void
     ) throws(CatalogError) {
         try sync(isSynced && isDurable)

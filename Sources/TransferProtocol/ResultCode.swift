@@ -129,6 +129,9 @@ extension ResultCode {
     /// The peer was silent, idle or too slow for too long.
     public static let timedOut = ResultCode(rawValue: 505)
 
+    /// The server's disk has lost the content that was stored.
+    public static let contentLost = ResultCode(rawValue: 506)
+
     /// The source changed while it was read.
     public static let sourceChanged = ResultCode(rawValue: 600)
     /// The source could not be read.
@@ -161,6 +164,7 @@ extension ResultCode {
         (.incomplete, "incomplete"), (.fileChanged, "fileChanged"),
         (.insufficientStorage, "insufficientStorage"), (.quotaExceeded, "quotaExceeded"),
         (.storageFailed, "storageFailed"), (.busy, "busy"), (.shuttingDown, "shuttingDown"), (.timedOut, "timedOut"),
+        (.contentLost, "contentLost"),
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
         (.sourceSkipped, "sourceSkipped"), (.connectionLost, "connectionLost"), (.cancelled, "cancelled"),
         (.badReceipt, "badReceipt"), (.targetFailed, "targetFailed"),

@@ -21,7 +21,7 @@ final class KnownUploads: Sendable {
     /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
     private static let logInterval: Int64 = 60_000_000_000
 
-    private let catalog: Catalog
+    let catalog: Catalog
     let recent = RecentResults()
     private let filter: UploadFilter
     private let unfinished = UnfinishedUploads()
@@ -79,6 +79,7 @@ final class KnownUploads: Sendable {
         do throws(CatalogError) {
             try catalog.record(entries, with: receipts)
             rejoice()
+            if try catalog.hasRotten() { try catalog.removeRotten(at: entries.map(\.path)) }
         } catch {
             complain(error, unrecorded: entries.count)
         }
@@ -115,6 +116,7 @@ final class KnownUploads: Sendable {
     func forget(_ paths: [String]) {
         do throws(CatalogError) {
             try catalog.remove(paths: paths)
+            if try catalog.hasRotten() { try catalog.removeRotten(at: paths) }
         } catch {
             complain(error, unrecorded: 0)
         }
@@ -180,7 +182,7 @@ final class KnownUploads: Sendable {
         }
     }
 
-    private func complain(_ error: CatalogError, unrecorded: Int) {
+    func complain(_ error: CatalogError, unrecorded: Int) {
         let now = monotonicNanoseconds()
         let total = trouble.withLock { trouble -> Int? in
             trouble.unrecorded += unrecorded

@@ -27,6 +27,14 @@ extension LogEvent {
             + "as they were, and enter the new one when they are pushed again. Keep or delete the old one."
     }
 
+    /// The disk had lost a file, and an upload brought its content again.
+    static func healed(_ path: RelativePath, peer: String) -> LogEvent {
+        LogEvent(
+            .warning, "healed",
+            "\(path) was no longer what was stored: the disk had lost it. What was pushed now has taken its place.",
+            [("path", .string(path.string)), ("peer", .string(peer))])
+    }
+
     /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
     static func catalogFailed(_ error: CatalogError, unrecorded: Int) -> LogEvent {
         LogEvent(

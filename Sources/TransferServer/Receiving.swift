@@ -102,7 +102,9 @@ final class Receiving {
         earlier = try acknowledgement(path)
         if let earlier { return mayEnd ? earlier : nil }
         guard mayEnd || begin.conflict != .keepBoth else { return nil }
-        guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped else {
+        guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped,
+            !isToBeHealed(path)
+        else {
             if isLong { try open() }
             return nil
         }
@@ -111,6 +113,11 @@ final class Receiving {
         earlier = try acknowledgement(path)
         if let earlier { return mayEnd ? earlier : nil }
         return UploadResult(id: begin.id, code: .skipped, message: "\(path) was there already.")
+    }
+
+    /// What is rotten is not left as it is before it is known whether this is what it was.
+    private func isToBeHealed(_ path: RelativePath) -> Bool {
+        context.store.identity(at: path).map { context.known.isRotten(path, $0) } ?? false
     }
 
     private func checkedPath() throws(StoreError) -> RelativePath {

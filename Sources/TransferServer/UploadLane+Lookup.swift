@@ -10,9 +10,11 @@ extension UploadLane {
         let started = monotonicNanoseconds()
         var results: [UploadResult] = []
         var unknown: [UploadID] = []
+        let hasRotten = context.known.hasRotten
         for id in lookup.ids {
             if outcome.refusal == nil,
-                let entry = context.acknowledgement(of: client.inner(id), lookup.digest, for: client)
+                let entry = context.acknowledgement(
+                    of: client.inner(id), lookup.digest, for: client, hasRotten: hasRotten)
             {
                 results.append(answer(entry))
             } else {

@@ -15,7 +15,8 @@ extension UploadLane {
     func publish() {
         leaveOutRepeated()
         guard !ready.isEmpty else { return }
-        let outcomes = context.store.publish(ready.map(\.publication))
+        let outcomes = context.store.publish(
+            ready.map(\.publication), acknowledged: context.known.acknowledged(at:_:))
         let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
         for ((receiving, publication), outcome) in zip(ready, outcomes) {
             published.append(
@@ -24,6 +25,7 @@ extension UploadLane {
                     sender: client.sender,
                     begun: utc - (now - receiving.started), at: utc))
             unsignedBytes += min(publication.size, Self.mostUnsigned.bytes)
+            if case .success(.healed(let path, _)) = outcome { events.append(.healed(path, peer: peer)) }
         }
         ready.removeAll(keepingCapacity: true)
         hasCompleted = true

@@ -7,10 +7,16 @@ extension FileStore {
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
     /// store is, and nothing is visible of the others.
     ///
+    /// - Parameter acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload
+    ///   with that content takes the place of one that has other content by now. Only asked about files that do.
     /// - Returns: one outcome for each publication, in order.
-    package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+    package func publish(
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil }
+    ) -> [Result<Published, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
-        let outcomes = Publisher(tree: tree, umask: umask, committer: incoming.committer).publish(batch)
+        let publisher = Publisher(
+            tree: tree, umask: umask, committer: incoming.committer, acknowledged: acknowledged)
+        let outcomes = publisher.publish(batch)
         for (publication, outcome) in zip(batch, outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }
         }

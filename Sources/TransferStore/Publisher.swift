@@ -10,6 +10,7 @@ import TransferSystem
 final class Publisher {
     private let permissionMask: UInt32
     private let committer: Committer
+    private let acknowledged: (RelativePath, FileIdentity) -> Digest?
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
@@ -24,7 +25,12 @@ final class Publisher {
     /// descriptors are few.
     private static let mostOpened = 64
 
-    init(tree: DirectoryTree, umask: UInt32, committer: Committer) {
+    /// - Parameter acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
+    init(
+        tree: DirectoryTree, umask: UInt32, committer: Committer,
+        acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil }
+    ) {
+        self.acknowledged = acknowledged
         directories = BatchDirectories(tree, committer)
         permissionMask = ~umask
         self.committer = committer
@@ -123,6 +129,7 @@ final class Publisher {
                 publication.staged.discard()
                 return .alreadyStored(path, file.identity)
             }
+            if try heal(slot, path, publication) { return .healed(path, publication.staged.identity) }
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
             case .skip: return .skipped
@@ -190,6 +197,23 @@ final class Publisher {
     ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
             guard try slot.find(publication, &comparison) != nil else { return false }
+            try rename(publication, to: slot)
+            return true
+        }
+    }
+
+    /// What the disk has lost gives its name to what it was, whatever the client wants to be done about names that are
+    /// taken: this one is its own. A file that somebody has changed, even since it was looked at, stays.
+    ///
+    /// - Returns: false when there is something else.
+    private func heal(
+        _ slot: Slot, _ path: RelativePath, _ publication: Publication
+    ) throws(StoreError) -> Bool {
+        guard let lost = try slot.identity(), lost.size == publication.size, let digest = acknowledged(path, lost),
+            try publication.staged.has(digest, publication), try slot.differs(from: digest, as: lost)
+        else { return false }
+        return try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+            guard try slot.identity() == lost else { return false }
             try rename(publication, to: slot)
             return true
         }

@@ -49,6 +49,24 @@ struct Slot {
         return try open()
     }
 
+    /// What the file is that has the name; nothing when there is none, or something else.
+    func identity() throws(StoreError) -> FileIdentity? {
+        let status = try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
+            try directory.status(name)
+        }
+        return status.flatMap { $0.isFile ? FileIdentity($0) : nil }
+    }
+
+    /// Whether the file can be read and has other content.
+    ///
+    /// - Parameter identity: what it has to be before its content is looked at.
+    func differs(from expected: Digest, as identity: FileIdentity) throws(StoreError) -> Bool {
+        try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
+            guard let file = try open(), file.identity == identity else { return false }
+            return try digest(of: file, expected.algorithm.function) != expected
+        }
+    }
+
     /// - Returns: nothing when the file is gone or may not be read: then it is not known to be the same.
     private func open() throws(SystemError) -> FoundFile? {
         do throws(SystemError) {

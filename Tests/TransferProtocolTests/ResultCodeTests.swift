@@ -40,6 +40,7 @@ import TransferProtocol
         Row(500, "insufficientStorage", .server, exit: 1), Row(501, "quotaExceeded", .server, exit: 1),
         Row(502, "storageFailed", .server, exit: 1), Row(503, "busy", .server, retry: true, exit: 1),
         Row(504, "shuttingDown", .server, retry: true, exit: 1), Row(505, "timedOut", .server, retry: true, exit: 1),
+        Row(506, "contentLost", .server, exit: 1),
         Row(600, "sourceChanged", .client, exit: 1), Row(601, "sourceUnreadable", .client, exit: 1),
         Row(602, "sourceSkipped", .client, exit: 1), Row(603, "connectionLost", .client, exit: 1),
         Row(604, "cancelled", .client, exit: 1),

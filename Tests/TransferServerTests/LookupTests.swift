@@ -181,7 +181,7 @@ extension ServerTests {
 
 extension RawClient {
     /// Asks about uploads, and waits for the answers to all of them.
-    fileprivate func lookUp(
+    func lookUp(
         _ ids: [UploadID], _ function: DigestFunction = .xxh128
     ) throws -> (known: [UploadResult], unknown: [UploadID]) {
         send(.lookup(Lookup(ids, digest: function)))

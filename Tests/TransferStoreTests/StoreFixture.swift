@@ -136,6 +136,7 @@ extension Published {
     var withoutIdentity: Published {
         switch self {
         case .committed(let path, _): .committed(path)
+        case .healed(let path, _): .healed(path, nil)
         case .alreadyStored(let path, _): .alreadyStored(path)
         case .skipped: .skipped
         }

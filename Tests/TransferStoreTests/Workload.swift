@@ -90,7 +90,8 @@ enum Workload: String, CaseIterable, Sendable {
                 if case .failure(let error) = staged { return (upload, .failure(error)) }
                 let result = try published.popFirst().unwrapped
                 switch result {
-                case .success(.committed(let path, _)), .success(.alreadyStored(let path, _)):
+                case .success(.committed(let path, _)), .success(.healed(let path, _)),
+                    .success(.alreadyStored(let path, _)):
                     script.acknowledge(path.string, upload.content)
                 case .success(.skipped), .failure: break
                 }

@@ -43,6 +43,9 @@ extension ScrubSummary {
         if let catalogFault {
             lines.append("\(catalogFault.escapedForDisplay) Stop the server and run this with --repair-catalog.")
         }
+        if let keepingFault {
+            lines.append("What is rotten could not be kept in the catalog: \(keepingFault.escapedForDisplay)")
+        }
         return lines
     }
 
@@ -72,7 +75,7 @@ extension ScrubSummary {
         line.append("added", repairs.map { .integer($0.added) } ?? .null)
         line.append("updated", repairs.map { .integer($0.updated) } ?? .null)
         line.append("removed", repairs.map { .integer($0.removed) } ?? .null)
-        line.append("message", catalogFault.map { .string($0) } ?? .string(""))
+        line.append("message", .string(catalogFault ?? keepingFault ?? ""))
         return line
     }
 }

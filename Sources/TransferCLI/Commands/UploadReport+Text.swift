@@ -29,6 +29,7 @@ extension UploadReport {
         case .insufficientStorage: "Push it again when there is room on the server's disk."
         case .quotaExceeded: "Whoever runs the server can raise the quota; then push it again."
         case .storageFailed: "The server's log says more."
+        case .contentLost: "'transfer verify' on the server says which files are."
         case .uploadTooLarge: "Whoever runs the server can raise the limit."
         case .invalidPath: "Rename it, and push it again."
         case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."

@@ -7,8 +7,8 @@ extension Commands {
                 + "and stranger (the catalog knows nothing of it).",
             "What is rotten, missing or unreadable makes it exit with 1; changed files and strangers don't, because no "
                 + "promise was broken. A server may be running meanwhile.",
-            "An upload whose file is rotten is acknowledged for it no longer once the catalog is repaired: pushing the "
-                + "same file again stores it again.",
+            "What is rotten is kept in the catalog: a server sends and acknowledges it no more, and pushing the same "
+                + "content again puts it in the rotten file's place.",
         ],
         flags: [
             Flag(
@@ -16,9 +16,9 @@ extension Commands {
                 defaultValue: "storage", value: .folder),
             Flag(
                 name: "repair-catalog", help: "Make the catalog say what is there.",
-                details: "Strangers are added, changed files brought up to date, missing ones removed, and rotten ones "
-                    + "no longer believed in. A catalog that is lost or damaged is made anew from the files. Stored "
-                    + "files are never touched. No server may be running."),
+                details: "Strangers are added, changed files brought up to date and missing ones removed. A catalog that "
+                    + "is lost or damaged is made anew from the files. Stored files are never touched. No server may be "
+                    + "running."),
             Flag(name: "json", help: "Print one JSON object a line for every finding, and one for the summary."),
             Flag(name: "quiet", short: "q", help: "Show no progress and no summary; findings are still printed."),
             .help,
@@ -29,7 +29,7 @@ extension Commands {
                 caption: "Keep the findings for a script to read",
                 line: "transfer verify --dir /srv/in --json --quiet > findings.jsonl"),
             .init(
-                caption: "Let lost and changed files be stored again (stop the server first)",
+                caption: "Let missing and changed files be stored again (stop the server first)",
                 line: "transfer verify --dir /srv/in --repair-catalog"),
         ],
         outcomes: [

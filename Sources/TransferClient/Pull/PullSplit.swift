@@ -113,7 +113,7 @@ final class PullSplit: PullPublishing, Sendable {
     }
 
     private func giveUp(_ failure: LocalFailure) {
-        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch || failure.code == .storageFailed
+        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch || failure.code == .contentLost
         if isBad { staged.discard() }
         plan.retry(file, failure)
     }
@@ -126,5 +126,5 @@ final class PullSplit: PullPublishing, Sendable {
 extension LocalFailure {
     /// The server has read what is on its disk; its catalog knows what was put there.
     static let decayed = LocalFailure(
-        code: .storageFailed, message: "The file no longer is what was stored: the server's disk has lost it.")
+        code: .contentLost, message: "The file no longer is what was stored: the server's disk has lost it.")
 }

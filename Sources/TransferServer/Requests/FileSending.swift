@@ -1,3 +1,4 @@
+import TransferCatalog
 import TransferCodec
 import TransferProtocol
 import TransferStore
@@ -15,6 +16,11 @@ final class FileSending {
 
     /// Bytes of the whole content.
     var size: UInt64 { content.attributes.size }
+
+    /// The file, should it turn out to be rotten.
+    var suspect: RottenFile? {
+        known.map { RottenFile(path: path.string, identity: content.attributes.identity, digest: $0) }
+    }
 
     private let content: StoredContent
     private let digester: ContentDigester
@@ -74,7 +80,7 @@ final class FileSending {
     /// Fills the chunk as far as it can, or does what there is to do before.
     ///
     /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
-    /// - Throws: `fileChanged`; `storageFailed` also when the content is no longer what was acknowledged.
+    /// - Throws: `fileChanged`; `contentLost` when the content is no longer what was acknowledged.
     func fill(_ chunk: FrameChunk) throws(StoreError) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
@@ -121,9 +127,7 @@ final class FileSending {
         guard known == nil || first == 0 else { return known ?? digester.finish().digest }
         let digest = digester.finish().digest
         guard let known, known != digest else { return digest }
-        throw StoreError(
-            .storageFailed,
-            "\(path) no longer is what was stored: the server's disk has lost it. 'transfer verify' there says more.")
+        throw .contentLost(path)
     }
 
     private func read(into place: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StoreError) -> Int {

@@ -53,6 +53,8 @@ final class RequestLane: @unchecked Sendable {
     private var removed: [Removed] = []
     private var events: [LogEvent] = []
     private var failures = FailureTally()
+    /// Whether any file is known to be rotten; asked with every step that begins something.
+    private var hasRotten = false
     private var accessAsked: Int64 = 0
 
     /// Nanoseconds after which it is asked again whether the client may go on with what is under way. New requests are always
@@ -95,6 +97,7 @@ final class RequestLane: @unchecked Sendable {
         {
             attempt(work) { () throws(StoreError) in throw error }
         }
+        if begun < self.requests.count { hasRotten = context.known.hasRotten }
         let turn = Turn(on: context.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
@@ -216,6 +219,9 @@ extension RequestLane {
         let reader = reader ?? context.store.reader()
         self.reader = reader
         let content = try reader.open(path)
+        guard !hasRotten || !context.known.isRotten(path, content.attributes.identity) else {
+            throw .contentLost(path)
+        }
         let sending = FileSending(
             fetch, path, content,
             known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
@@ -313,7 +319,9 @@ extension RequestLane {
         } catch {
             self.work = nil
             switch work {
-            case .sending(let sending): failed(work.id, sending.path.string, error)
+            case .sending(let sending):
+                if error.code == .contentLost, let rotten = sending.suspect { context.known.add(rotten: rotten) }
+                failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)
             }

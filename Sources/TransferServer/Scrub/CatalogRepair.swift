@@ -7,12 +7,11 @@ import TransferSystem
 /// what is missing leaves. Stored files stay as they are.
 ///
 /// An upload whose content is gone must not be acknowledged again for it. So entries of changed and missing files go with
-/// their ids, and those of rotten ones stay with an identity that no file has: to a server such an upload is
-/// a new one.
+/// their ids. Those of rotten ones stay: they say what would heal the file.
 final class CatalogRepair: Sendable {
     private struct State {
         var found: [CatalogEntry] = []
-        /// Paths whose entries have to go, or not to be believed.
+        /// Paths whose entries have to go.
         var verdicts: [RelativePath: ScrubFinding.Kind] = [:]
         /// New entries of changed files, which must not go.
         var own: Set<UploadID> = []
@@ -64,8 +63,8 @@ final class CatalogRepair: Sendable {
         let full = state.withLock { state -> [CatalogEntry] in
             switch finding.kind {
             case .stranger: state.done.added += 1
-            case .changed, .missing, .rotten: state.verdicts[path] = finding.kind
-            case .unreadable: return []
+            case .changed, .missing: state.verdicts[path] = finding.kind
+            case .rotten, .unreadable: return []
             }
             if finding.kind == .stranger || finding.kind == .changed, let identity {
                 let entry = CatalogEntry(found: path, digest: finding.found, identity: identity, at: utcNanoseconds())
@@ -84,36 +83,18 @@ final class CatalogRepair: Sendable {
         let state = state.withLock { $0 }
         try catalog.record(state.found)
         var done = state.done
-        var (removed, distrusted): ([UploadID], [CatalogEntry]) = ([], [])
+        var removed: [UploadID] = []
         if !state.verdicts.isEmpty {
             try catalog.forEachEntry { entry in
                 guard entry.state != .unfinished, !state.own.contains(entry.id),
-                    let path = try? RelativePath(entry.path)
+                    let path = try? RelativePath(entry.path), state.verdicts[path] != nil
                 else { return }
-                switch state.verdicts[path] {
-                case .changed, .missing: removed.append(entry.id)
-                case .rotten: if let entry = entry.distrusted { distrusted.append(entry) }
-                default: break
-                }
+                removed.append(entry.id)
             }
         }
         try catalog.remove(removed)
-        try catalog.record(distrusted)
         done.updated = state.own.count
         done.removed = state.verdicts.count { $0.value == .missing }
         return done
-    }
-}
-
-extension CatalogEntry {
-    /// The same with the identity of no file: none has the inode 0. The time of modification stays, which tells whether
-    /// somebody changes the file later.
-    ///
-    /// - Returns: nothing when it is so already.
-    fileprivate var distrusted: CatalogEntry? {
-        guard let identity, identity.inode != 0 else { return nil }
-        var entry = self
-        entry.identity = FileIdentity(inode: 0, changed: 0, modified: identity.modified, size: identity.size)
-        return entry
     }
 }

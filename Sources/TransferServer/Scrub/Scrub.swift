@@ -7,7 +7,7 @@ import TransferSystem
 ///
 /// It works beside a running server, which may store, replace and record while it does: so whatever seems wrong is looked at
 /// once more at the end, against the catalog as it is then. What is so new by then that the server may be about to record
-/// it is counted and not judged.
+/// it is counted and not judged. What is rotten enters the catalog, with a repair or without.
 package final class Scrub: Sendable {
     package struct Configuration: Sendable {
         /// The server's.
@@ -186,7 +186,10 @@ extension Scrub {
             }
         }
         if let entry, let recorded = entry.digest {
-            guard recorded != finding.found else { return state.withLock { $0.summary.intact.add(size) } }
+            guard recorded != finding.found else {
+                state.withLock { $0.summary.intact.add(size) }
+                return keep { (claims) throws(CatalogError) in try claims.removeRotten(at: path.string) }
+            }
             finding.kind = entry.isTouched(file.identity) || !file.isUnchanged ? .changed : .rotten
         }
         guard isFinal else { return state.withLock { $0.suspects.append(path) } }
@@ -194,7 +197,28 @@ extension Scrub {
             return state.withLock { $0.summary.recent.add(size) }
         }
         try repair?.take(finding, path, file.identity)
+        keep(finding, file.identity)
         found(finding)
+    }
+
+    /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
+    private func keep(_ finding: ScrubFinding, _ identity: FileIdentity) {
+        keep { (claims) throws(CatalogError) in
+            guard finding.kind == .rotten, let recorded = finding.recorded else {
+                return try claims.removeRotten(at: finding.path)
+            }
+            try claims.add(rotten: RottenFile(path: finding.path, identity: identity, digest: recorded))
+        }
+    }
+
+    /// Whoever may only read the catalog is told what is wrong all the same.
+    private func keep(_ body: (CatalogClaims) throws(CatalogError) -> Void) {
+        guard let claims else { return }
+        do throws(CatalogError) {
+            try body(claims)
+        } catch {
+            state.withLock { $0.summary.keepingFault = error.message }
+        }
     }
 
     private func digest(
@@ -263,6 +287,7 @@ extension Scrub {
         let entry = try claims.find(text)
         let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
         if let path { try repair?.take(finding, path, nil) }
+        keep { (claims) throws(CatalogError) in try claims.removeRotten(at: text) }
         found(finding)
     }
 }

@@ -33,6 +33,9 @@ package struct ScrubSummary: Sendable {
     /// Why there was no catalog to compare with; nothing when there was one.
     package var catalogFault: String?
 
+    /// Why what is rotten could not be kept in the catalog; nothing when it could.
+    package var keepingFault: String?
+
     /// Entries that a repair has added, brought up to date, and removed.
     package var repairs: Repairs?
 

@@ -53,6 +53,32 @@ import TransferTestSupport
         #expect(try verify().end == .exited(0))
     }
 
+    /// A disk that loses bytes changes no times. Beside a running server: what is found is not sent, and healed by the same
+    /// push as before.
+    @Test func whatIsRottenIsNotPulledAndIsHealed() throws {
+        let path = "\(server.directory)/demo.png"
+        let content = try readFile(path)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        try writeFile(path, [content[0] ^ 1] + content.dropFirst())
+        #expect(utimensat(AT_FDCWD, path, [status.st_mtim, status.st_mtim], 0) == 0)
+        let running = try RunningServer(in: server.home)
+        let verified = try verify()
+        #expect(verified.end == .exited(1) && verified.output.hasPrefix("rotten  demo.png"), "\(verified.output)")
+        let target = try TemporaryDirectory()
+        let arguments = ["pull", "demo.png", "-o", target.path]
+        let pulled = try running.run(arguments)
+        #expect(pulled.end == .exited(1) && names(in: target.path).isEmpty)
+        #expect(pulled.errors.contains("the server's disk has lost it"), "\(pulled.errors)")
+        #expect(try running.run(arguments + ["--json"]).object()["result"] == "contentLost")
+        let pushed = try running.push([photo, "--json"])
+        #expect(pushed.end == .exited(0))
+        #expect(try readFile(path) == content)
+        #expect(names(in: server.directory).filter { $0.hasPrefix("demo") } == ["demo.png"])
+        #expect(try running.run(arguments).end == .exited(0))
+        #expect(try verify().end == .exited(0))
+    }
+
     @Test func aDamagedCatalogIsSaidAndMadeAnew() throws {
         let catalog = "\(server.directory)/.transfer/catalog.sqlite"
         try writeFile(catalog, randomBytes(8_192, seed: 4))
