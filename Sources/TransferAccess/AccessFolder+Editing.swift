@@ -66,19 +66,21 @@ extension AccessFolder {
             guard !used.isEmpty else { return nil }
             var options = code.options
             options.expires = nil
+            let tokens = try list(Self.tokensName, of: AccessToken.self).entries.map(\.name)
             return try editing.change(Self.keysName, of: AuthorizedKey.self) { (keys) throws(AccessFault) in
                 // It is here only if its access has expired.
                 _ = keys.remove { $0.key == key }
-                let entry = AuthorizedKey(key, name: Self.unused(name, in: keys), options: options)
+                let entry = AuthorizedKey(key, name: Self.unused(name, in: keys, tokens), options: options)
                 try keys.append(entry)
                 return entry
             }
         }
     }
 
-    private static func unused(_ name: String, in keys: AuthorizedKeys) -> String {
-        let taken = Set(keys.entries.map(\.name))
-        // One more name than there are keys, so one of them is free.
+    /// Tokens are clients, too.
+    private static func unused(_ name: String, in keys: AuthorizedKeys, _ tokens: [String]) -> String {
+        let taken = Set(keys.entries.map(\.name) + tokens)
+        // One more name than are taken, so one of them is free.
         return (1...taken.count + 1).lazy.map { $0 == 1 ? name : "\(name) \($0)" }.first { !taken.contains($0) } ?? name
     }
 }

@@ -4,8 +4,9 @@ package import TransferSystem
 /// Slows down whoever tries to get in and fails. It never asks for the time.
 ///
 /// Some failures in a row are answered late and nothing else: people mistype. Then an address is not listened to for a
-/// second, and for twice as long after each further failure. A success forgets them all. It is for secrets only: a
-/// client whose key is admitted gets in at any time, so that nobody can lock it out from behind the same address.
+/// second, and for twice as long after each further failure. A secret that is right forgets them all. Only wrong secrets
+/// are counted, and only secrets are held up: nobody can lock out a client whose key is admitted, or whose token was found
+/// right before, from behind the same address.
 package struct AttemptLimiter: Sendable {
     /// Every refusal is sent so long after the attempt, whatever was wrong: the time tells nothing, and a connection
     /// can try once a second at most.

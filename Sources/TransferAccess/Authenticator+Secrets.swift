@@ -8,33 +8,41 @@ extension Authenticator {
         _ credentials: Credentials, _ secret: AccessSecret?, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
         _ now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> Admission {
-        if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
-        guard let secret else { throw .wrongToken }
-        let wrong: Refusal = secret.kind == .pairing ? .wrongCode : .wrongToken
-        // An id that is not there costs no computing, and is answered as one with a wrong secret is: also when too many
-        // are being hashed.
-        guard let entry = lists.tokens[secret.id], entry.kind == secret.kind else {
-            throw state.withLock({ $0.hashing < Self.mostHashing }) ? wrong : .tooManyAtOnce
-        }
-        guard try isRight(secret, of: entry) else { throw wrong }
+        let entry = try entry(secret, credentials, lists.tokens, time)
         guard !entry.options.hasExpired(at: now) else {
-            throw secret.kind == .pairing ? wrong : .expired(entry.name, entry.options)
+            throw entry.kind == .pairing ? .wrongCode : .expired(entry.name, entry.options)
         }
-        let admission = secret.kind == .pairing ? try enrol(credentials, entry) : Admission(Grant(entry))
-        state.withLock { $0.limiter.succeed(credentials.network) }
-        return admission
+        return entry.kind == .pairing ? try enrol(credentials, entry) : Admission(Grant(entry))
     }
 
-    /// Whether the secret belongs to the entry. Hashes it once, and remembers that of tokens: every further lane shows
-    /// the same one.
+    /// The entry that the secret belongs to. What is wrong is counted against the address, and nothing else is: neither a
+    /// key that nobody knows nor a secret that is right and of no more use closes it for others. A token that was found
+    /// right before comes in also where it is closed, because it costs no computing.
+    private func entry(
+        _ secret: AccessSecret?, _ credentials: Credentials, _ tokens: AccessTokens, _ time: MonotonicTime
+    ) throws(Refusal) -> AccessToken {
+        let entry = secret.flatMap { secret in tokens[secret.id].flatMap { $0.kind == secret.kind ? $0 : nil } }
+        if let secret, let entry, state.withLock({ $0.proven.contains(secret, of: entry) }) { return entry }
+        if let pause = state.withLock({ $0.limiter.pause(for: credentials.network, at: time) }) { throw .paused(pause) }
+        // An id that is not there costs no computing, and is answered as one with a wrong secret is: also when too many
+        // are being hashed.
+        if secret != nil, state.withLock({ $0.hashing >= Self.mostHashing }) { throw .tooManyAtOnce }
+        guard let secret, let entry, try isRight(secret, of: entry) else {
+            state.withLock { $0.limiter.fail(credentials.network, at: time) }
+            throw secret?.kind == .pairing ? .wrongCode : .wrongToken
+        }
+        state.withLock { $0.limiter.succeed(credentials.network) }
+        return entry
+    }
+
+    /// Whether the secret belongs to the entry. Hashes it, and remembers that of tokens: every further lane shows the same
+    /// one.
     private func isRight(_ secret: AccessSecret, of entry: AccessToken) throws(Refusal) -> Bool {
-        let mayHash: Bool? = state.withLock { state in
-            if state.proven.contains(secret, of: entry) { return nil }
+        let mayHash = state.withLock { state in
             guard state.hashing < Self.mostHashing else { return false }
             state.hashing += 1
             return true
         }
-        guard let mayHash else { return true }
         guard mayHash else { throw .tooManyAtOnce }
         let isRight = entry.hash.matches(secret)
         state.withLock { state in
@@ -53,6 +61,7 @@ extension Authenticator {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not enrol this client's key; its log says why.")
         }
+        // Another client was faster: this one had the right code.
         guard let entry else { throw .wrongCode }
         return Admission(Grant(entry), enrolled: entry)
     }

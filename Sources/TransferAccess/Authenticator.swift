@@ -47,8 +47,7 @@ package final class Authenticator: Sendable {
     ) throws(Refusal) -> Admission {
         let lists = refreshed()
         guard let token = credentials.token else {
-            return Admission(
-                try failing(credentials, time) { () throws(Refusal) in try grant(credentials, lists, now) })
+            return Admission(try grant(credentials, lists, now))
         }
         let secret = AccessSecret(token)
         if secret?.kind == .pairing, let known = try? grant(credentials, lists, now) {
@@ -56,9 +55,7 @@ package final class Authenticator: Sendable {
             guard known.source == .everyone else { return Admission(known) }
             return (try? admission(credentials, secret, lists, now, time)) ?? Admission(known)
         }
-        return try failing(credentials, time) { () throws(Refusal) in
-            try admission(credentials, secret, lists, now, time)
-        }
+        return try admission(credentials, secret, lists, now, time)
     }
 
     /// Decides about a client that came in before, and what it may do now: before each of its uploads.
@@ -123,17 +120,6 @@ package final class Authenticator: Sendable {
         throw credentials.key.map(Refusal.unknownKey) ?? .nothingShown
     }
 
-    /// Counts it when `body` refuses somebody for what it showed.
-    private func failing<Success>(
-        _ credentials: Credentials, _ time: MonotonicTime, _ body: () throws(Refusal) -> Success
-    ) throws(Refusal) -> Success {
-        do throws(Refusal) {
-            return try body()
-        } catch {
-            if error.code.class == .access { state.withLock { $0.limiter.fail(credentials.network, at: time) } }
-            throw error
-        }
-    }
 }
 
 extension Grant {

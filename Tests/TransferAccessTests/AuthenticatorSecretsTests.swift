@@ -79,6 +79,56 @@ import TransferSystem
         #expect(authenticator.refusal(.remote(nil, token: token.text), at: 1) == nil)
     }
 
+    /// A client that the server doesn't know, a token that is over and a code without a key are no guesses.
+    @Test func onlyWrongSecretsClose() throws {
+        let token = try server.issue(.token)
+        let expired = try server.issue(.token) { $0.expires = Sample.now.advanced(bySeconds: -1) }
+        let code = try server.issue(.pairing)
+        let authenticator = Authenticator(server.folder)
+        for _ in 0..<10 {
+            #expect(authenticator.refusal(.remote(KeyPair().key)) == .authenticationRequired)
+            #expect(authenticator.refusal(.remote(nil)) == .authenticationRequired)
+        }
+        for _ in 0..<7 {
+            #expect(authenticator.refusal(.remote(nil, token: expired.text)) == .authenticationFailed)
+            #expect(authenticator.refusal(.remote(nil, token: code.text)) == .authenticationFailed)
+        }
+        #expect(authenticator.state.withLock { $0.limiter.count } == 0)
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+    }
+
+    /// Somebody behind the same address guesses, or has a token that was revoked and tries for ever.
+    @Test func aTokenThatWasFoundRightIsNotLockedOut() throws {
+        let token = try server.issue(.token)
+        let authenticator = Authenticator(server.folder)
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+        for _ in 0..<6 { #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .authenticationFailed) }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+        // And opens nothing for whoever guesses.
+        #expect(authenticator.refusal(.remote(nil, token: "wrong")) == .busy)
+        _ = try server.folder.revoke { $0.id == token.id }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == .busy)
+    }
+
+    /// The id of a code is no secret, and one that had its own code knows how they look.
+    @Test func theSecretOfAnotherCodeEnrolsNobody() throws {
+        let (code, other) = (try server.issue(.pairing), try server.issue(.pairing))
+        let authenticator = Authenticator(server.folder)
+        let mixed = "pair_\(code.id)_\(other.secret)"
+        for _ in 0..<6 {
+            #expect(authenticator.refusal(.remote(Sample.key, token: mixed)) == .authenticationFailed)
+        }
+        #expect(authenticator.refusal(.remote(Sample.key, token: mixed)) == .busy)
+        #expect(try server.folder.list(AccessFolder.keysName, of: AuthorizedKey.self).entries.isEmpty)
+        #expect(authenticator.refusal(.remote(Sample.key), at: 400) == .authenticationRequired)
+        // Both are as good as they were.
+        let codes = try server.folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.map(\.id)
+        #expect(codes.sorted() == [code.id, other.id].sorted())
+        let elsewhere = Credentials(network: PeerNetwork(ipv4: 2), isLocal: false, key: Sample.key, token: code.text)
+        #expect(authenticator.refusal(elsewhere) == nil)
+        #expect(authenticator.refusal(.remote(KeyPair().key, token: other.text), at: 800) == nil)
+    }
+
     @Test func notTooManyAreHashedAtOnce() throws {
         let token = try server.issue(.token)
         let authenticator = Authenticator(server.folder)

@@ -1,5 +1,6 @@
 import TransferKeys
 import TransferProtocol
+import TransferSystem
 
 @testable import TransferAccess
 
@@ -13,6 +14,10 @@ enum Sample {
         var options = AccessOptions()
         change(&options)
         return options
+    }
+
+    static func write(_ text: String, to path: String) -> Bool {
+        (try? OwnFile.write(Array(text.utf8), to: path, replaces: true)) != nil
     }
 
     static func path(_ text: String) -> RelativePath {
