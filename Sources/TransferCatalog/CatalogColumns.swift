@@ -5,9 +5,9 @@ internal import TransferSystem
 enum CatalogColumns {
     /// For a SELECT, after the row's number.
     static let names =
-        "id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path, sender, run, modified, receipt"
+        "id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path, sender, run, modified, receipt, client"
 
-    private static let count = 16
+    private static let count = 17
 
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
@@ -40,6 +40,7 @@ enum CatalogColumns {
         statement.bind(14, entry.run.map { Int64(bitPattern: $0) })
         statement.bind(15, entry.identity?.modified)
         statement.bind(16, entry.receipt.map { Int64(bitPattern: $0) })
+        statement.bind(17, entry.client.map { Int64(bitPattern: $0) })
         try entry.id.withBytes { (id) throws(CatalogError) in
             statement.bind(1, blob: id)
             try runLendingDigest(statement, entry)
@@ -80,7 +81,7 @@ enum CatalogColumns {
             id: id, state: state, path: row.text(first + 11),
             kind: UInt8(exactly: row.integer(first + 3)).flatMap { ContentKind(rawValue: $0) } ?? .file, size: size,
             digest: digest, isDurable: row.integer(first + 2) != 0, sender: row.text(first + 12),
-            begun: row.integer(first + 5), committed: row.optionalInteger(first + 6),
+            client: row.optionalInteger(first + 16).map { UInt64(bitPattern: $0) }, begun: row.integer(first + 5), committed: row.optionalInteger(first + 6),
             run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
             identity: identity(row, first, size: size),
             receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) })

@@ -29,8 +29,12 @@ package struct CatalogEntry: Equatable, Sendable {
     /// Whether it was acknowledged as durable.
     package var isDurable: Bool
 
-    /// What the server knows of the client: its address.
+    /// What the server calls the client: its name in the lists, or its address. Others may have the same.
     package var sender: String
+
+    /// Tells the client from all others, whatever it is called; nothing for one that cannot be told from others, and in
+    /// what older servers have written.
+    package var client: UInt64?
 
     /// UTC, in nanoseconds since 1970.
     package var begun: Int64
@@ -49,7 +53,7 @@ package struct CatalogEntry: Equatable, Sendable {
 
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
-        isDurable: Bool = false, sender: String = "", begun: Int64, committed: Int64? = nil, run: UInt64? = nil,
+        isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64? = nil, run: UInt64? = nil,
         identity: FileIdentity? = nil, receipt: UInt64? = nil
     ) {
         self.id = id
@@ -60,6 +64,7 @@ package struct CatalogEntry: Equatable, Sendable {
         self.digest = digest
         self.isDurable = isDurable
         self.sender = sender
+        self.client = client
         self.begun = begun
         self.committed = committed
         self.run = run

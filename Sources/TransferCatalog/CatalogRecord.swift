@@ -5,8 +5,8 @@ internal import TransferSystem
 ///
 /// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, inode, changed, modified), three of 4
 /// (bytes of path, of sender and of what is to be skipped) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
-/// with the lowest byte first; then digest, path, sender, the receipt's number where there is one, and what is to be skipped:
-/// the receipts that once stood there.
+/// with the lowest byte first; then digest, path, sender, the numbers of receipt and client where there are any, and what is to be
+/// skipped: the receipts that once stood there.
 enum CatalogRecord {
     /// What of an entry is there, and whether it is durable.
     fileprivate struct Presence: OptionSet {
@@ -17,6 +17,7 @@ enum CatalogRecord {
         static let durable = Presence(rawValue: 8)
         // 16 stood for a whole receipt.
         static let receipt = Presence(rawValue: 32)
+        static let client = Presence(rawValue: 64)
     }
 
     private static let fixedSize = 9 * 8 + 3 * 4 + 4
@@ -41,6 +42,7 @@ enum CatalogRecord {
     private static func byteCount(_ entry: CatalogEntry) -> Int {
         fixedSize + (entry.digest?.bytes.count ?? 0) + entry.path.utf8.count + entry.sender.utf8.count
             + (entry.receipt == nil ? 0 : MemoryLayout<UInt64>.size)
+            + (entry.client == nil ? 0 : MemoryLayout<UInt64>.size)
     }
 
     private static func write(_ entry: CatalogEntry, to output: inout RecordOutput) {
@@ -64,6 +66,7 @@ enum CatalogRecord {
         entry.path.utf8.span.bytes.withUnsafeBytes { output.append($0) }
         entry.sender.utf8.span.bytes.withUnsafeBytes { output.append($0) }
         if let receipt = entry.receipt { output.append(receipt) }
+        if let client = entry.client { output.append(client) }
     }
 
     private static func presence(_ entry: CatalogEntry) -> Presence {
@@ -72,6 +75,7 @@ enum CatalogRecord {
         if entry.run != nil { presence.insert(.run) }
         if entry.identity != nil { presence.insert(.identity) }
         if entry.receipt != nil { presence.insert(.receipt) }
+        if entry.client != nil { presence.insert(.client) }
         return presence
     }
 
@@ -87,20 +91,22 @@ enum CatalogRecord {
             let presence = input.next(UInt8.self).map({ Presence(rawValue: $0) }),
             let digest = readDigest(&input, algorithm), let path = input.text(Int(pathCount)),
             let sender = input.text(Int(senderCount)),
-            let receipt = readReceipt(&input, presence),
+            let receipt = readNumber(&input, presence.contains(.receipt)),
+            let client = readNumber(&input, presence.contains(.client)),
             input.bytes(Int(skippedCount)) != nil
         else { return nil }
         let identity = FileIdentity(inode: inode, changed: changed, modified: modified, size: size)
         return CatalogEntry(
             id: UploadID(high: high, low: low), state: state, path: path, kind: ContentKind(rawValue: kind) ?? .file,
-            size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, begun: begun,
+            size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, client: client,
+            begun: begun,
             committed: presence.contains(.committed) ? committed : nil, run: presence.contains(.run) ? run : nil,
             identity: presence.contains(.identity) ? identity : nil, receipt: receipt)
     }
 
     /// - Returns: nothing where it is cut off; nothing in something where there is none.
-    private static func readReceipt(_ input: inout RecordInput, _ presence: Presence) -> UInt64?? {
-        presence.contains(.receipt) ? input.next(UInt64.self).map { $0 } : .some(nil)
+    private static func readNumber(_ input: inout RecordInput, _ isThere: Bool) -> UInt64?? {
+        isThere ? input.next(UInt64.self).map { $0 } : .some(nil)
     }
 
     /// - Returns: nothing for one that cannot be; nothing in something where there is none.

@@ -84,6 +84,10 @@ enum CatalogSchema {
             ) WITHOUT ROWID
             """
         ],
+        [
+            // A name says too little: a key and a token may have the same.
+            "ALTER TABLE uploads ADD COLUMN client INTEGER"
+        ],
     ]
 
     static var version: Int64 { Int64(steps.count) }

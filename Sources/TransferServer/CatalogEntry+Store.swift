@@ -11,7 +11,7 @@ extension CatalogEntry {
     ///   - begun: UTC, in nanoseconds since 1970; so is `committed`.
     /// - Returns: nothing when nothing is stored.
     init?(
-        _ published: Published, _ publication: Publication, kind: ContentKind, isDurable: Bool, sender: String,
+        _ published: Published, _ publication: Publication, kind: ContentKind, isDurable: Bool, client: ClientView,
         begun: Int64, committed: Int64, run: UInt64?
     ) {
         let (state, path, identity): (State, RelativePath, FileIdentity?)
@@ -22,7 +22,7 @@ extension CatalogEntry {
         }
         self.init(
             id: publication.id, state: state, path: path.string, kind: kind, size: publication.size,
-            digest: publication.digest, isDurable: isDurable, sender: sender, begun: begun, committed: committed,
-            run: run, identity: identity)
+            digest: publication.digest, isDurable: isDurable, sender: client.sender, client: client.id, begun: begun,
+            committed: committed, run: run, identity: identity)
     }
 }

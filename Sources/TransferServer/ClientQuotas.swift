@@ -8,7 +8,7 @@ import TransferSystem
 final class ClientQuotas: Sendable {
     private let known: KnownUploads
     private let store: FileStore
-    private let quotas = Locked([Grant.Source: (name: String, quota: Quota)]())
+    private let quotas = Locked([Grant.Source: (client: KnownClient, quota: Quota)]())
 
     init(_ known: KnownUploads, _ store: FileStore) {
         (self.known, self.store) = (known, store)
@@ -19,8 +19,9 @@ final class ClientQuotas: Sendable {
         guard let limit = grant.options.quota else { return nil }
         let quota = quotas.withLock { quotas in
             if let known = quotas[grant.source] { return known.quota }
-            let made = make(limit, grant.name)
-            quotas[grant.source] = (grant.name, made)
+            let client = KnownClient(grant)
+            let made = make(limit, client)
+            quotas[grant.source] = (client, made)
             return made
         }
         quota.change(limit: limit)
@@ -33,24 +34,24 @@ final class ClientQuotas: Sendable {
         guard !quotas.isEmpty else { return }
         for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
             guard let entry = entries.first(where: { $0.identity == file.identity }) else { continue }
-            for (name, quota) in quotas where name == entry.sender { quota.removed(entry.size) }
+            for (client, quota) in quotas where client.hasSent(entry) { quota.removed(entry.size) }
         }
     }
 
-    private func make(_ limit: UInt64, _ name: String) -> Quota {
+    private func make(_ limit: UInt64, _ client: KnownClient) -> Quota {
         Quota(limit: limit) { limit, room in
             "This client may store \(limit) bytes on the server, and of these \(room) are left: files of its have to be "
                 + "removed there, or its quota raised."
         } count: { [known, store] in
-            Self.count(name, known, store)
+            Self.count(client, known, store)
         }
     }
 
     /// What the catalog says that the client has sent, as far as it is still there as it was.
-    private static func count(_ name: String, _ known: KnownUploads, _ store: FileStore) -> Quota.Count {
+    private static func count(_ client: KnownClient, _ known: KnownUploads, _ store: FileStore) -> Quota.Count {
         var count = Quota.Count(stored: 0, parts: [:])
         var paths: Set<String> = []
-        known.forEachEntry(from: name) { entry in
+        known.forEachEntry(from: client) { entry in
             guard entry.state != .unfinished else {
                 count.parts?[entry.id] = store.size(ofPart: entry.id)
                 return

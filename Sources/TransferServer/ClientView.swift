@@ -15,11 +15,15 @@ struct ClientView: Sendable {
     /// What stands in the catalog and in receipts as the sender.
     let sender: String
 
+    /// Who it is, whatever it is called; nothing where clients cannot be told apart.
+    let id: UInt64?
+
     /// - Parameter peer: the client's address, for one that has no name.
     init(_ grant: Grant, _ scope: UploadScope, peer: String) {
         self.grant = grant
         self.scope = scope
         sender = grant.source == .everyone ? peer : grant.name
+        id = ClientID.make(grant.source)
     }
 
     /// For clients that cannot be told apart, who may do everything.

@@ -148,11 +148,11 @@ final class KnownUploads: Sendable {
         }
     }
 
-    /// Calls `body` with all that the catalog knows of one sender.
-    func forEachEntry(from sender: String, _ body: (CatalogEntry) -> Void) {
+    /// Calls `body` with all that the catalog knows of one client.
+    func forEachEntry(from client: KnownClient, _ body: (CatalogEntry) -> Void) {
         recordUnfinished()
         do throws(CatalogError) {
-            try catalog.forEachEntry { if $0.sender == sender { body($0) } }
+            try catalog.forEachEntry { if client.hasSent($0) { body($0) } }
         } catch {
             complain(error, unrecorded: 0)
         }

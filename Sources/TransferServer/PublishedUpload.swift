@@ -16,12 +16,12 @@ struct PublishedUpload {
 
     /// - Parameters:
     ///   - isDurable: whether what the store holds is.
-    ///   - sender: whom it came from.
+    ///   - client: whom it came from.
     ///   - begun: UTC, in nanoseconds since 1970, as `moment`.
     ///   - moment: when it was published.
     init(
         _ receiving: Receiving, _ publication: Publication, _ outcome: Result<Published, StoreError>, isDurable: Bool,
-        sender: String, begun: Int64, at moment: Int64
+        client: ClientView, begun: Int64, at moment: Int64
     ) {
         self.receiving = receiving
         switch outcome {
@@ -29,7 +29,7 @@ struct PublishedUpload {
             path = published.path
             result = UploadResult(published, publication, isDurable: isDurable)
             entry = CatalogEntry(
-                published, publication, kind: receiving.begin.kind, isDurable: isDurable, sender: sender,
+                published, publication, kind: receiving.begin.kind, isDurable: isDurable, client: client,
                 begun: begun, committed: moment, run: receiving.run)
         case .failure(let error):
             path = nil

@@ -22,7 +22,7 @@ extension UploadLane {
             published.append(
                 PublishedUpload(
                     receiving, publication, outcome, isDurable: context.store.durability == .commit,
-                    sender: client.sender,
+                    client: client,
                     begun: utc - (now - receiving.started), at: utc))
             unsignedBytes += min(publication.size, Self.mostUnsigned.bytes)
             if case .success(.healed(let path, _)) = outcome { events.append(.healed(path, peer: peer)) }

@@ -296,7 +296,7 @@ final class UploadLane: @unchecked Sendable {
     private func noteUnfinished(_ id: UploadID, total: UInt64?, _ begin: Begin) {
         let entry = CatalogEntry(
             id: id, state: .unfinished, path: begin.path, kind: begin.kind, size: total ?? 0, sender: client.sender,
-            begun: utcNanoseconds(), run: run)
+            client: client.id, begun: utcNanoseconds(), run: run)
         guard context.known.begin(entry) else { return }
         context.pool.submit(for: account) { [known = context.known] in known.recordUnfinished() }
     }
