@@ -16,6 +16,12 @@ extension Begin {
             self.offset = offset
             self.total = total
         }
+
+        /// Where a part of so many bytes is in its upload; nothing when it would end beyond any number, or behind the end.
+        package func range(size: UInt64) -> Range<UInt64>? {
+            let (end, overflow) = offset.addingReportingOverflow(size)
+            return overflow || end > total ?? end ? nil : offset..<end
+        }
     }
 }
 
@@ -61,10 +67,9 @@ extension Begin.Part {
     }
 
     private func isWhole(size: UInt64) -> Bool {
+        guard let range = range(size: size), !range.isEmpty else { return false }
         let block = UInt64(Limits.blockSize)
-        let (end, overflow) = offset.addingReportingOverflow(size)
-        return size > 0 && !overflow && end <= total ?? end && offset.isMultiple(of: block)
-            && (end == total || size.isMultiple(of: block))
+        return offset.isMultiple(of: block) && (range.upperBound == total || size.isMultiple(of: block))
     }
 
     /// Stands for a total that isn't known; no upload is so long.

@@ -20,6 +20,21 @@ final class Assembly: Sendable {
         /// The newest connection that worked on it, and the push that it is part of.
         var newest: (connection: Int, run: UInt64?)?
 
+        /// Where the last byte is that somebody brought, or brings.
+        var end: UInt64 { claims.reduce(parts.end) { max($0, $1.range.upperBound) } }
+
+        /// Takes the upload to be of that size from now on.
+        ///
+        /// - Returns: whether it can be.
+        mutating func declare(_ total: UInt64) -> Bool {
+            guard self.total ?? total == total, end <= total else { return false }
+            self.total = total
+            return true
+        }
+
+        /// Whether the bytes can be some of the upload's.
+        func contains(_ range: Range<UInt64>) -> Bool { !range.isEmpty && range.upperBound <= total ?? .max }
+
         mutating func note(_ connection: Int, _ run: UInt64?) {
             guard newest.map({ $0.connection <= connection }) ?? true else { return }
             newest = (connection, run)
@@ -69,8 +84,8 @@ final class Assembly: Sendable {
     enum Presence {
         /// Verified while this server received it.
         case known(VerifiedParts)
-        /// A file, perhaps of an earlier server; it has to be read.
-        case unread(StagedFile)
+        /// A file, perhaps of an earlier server; it has to be read, as far as the upload goes where that is known.
+        case unread(StagedFile, total: UInt64?)
     }
 
     let id: UploadID
@@ -89,16 +104,13 @@ final class Assembly: Sendable {
         state = Locked(State(total: total))
     }
 
-    /// - Throws: `contentMismatch` when the upload was declared differently before.
+    /// - Throws: `contentMismatch` when the upload was declared differently before, or has more already.
     func check(total: UInt64?, _ function: DigestFunction) throws(StoreError) {
         let isSame = state.withLock { state in
-            guard let total else { return true }
-            if state.total == nil { state.total = total }
-            return state.total == total || state.isFinished
+            guard let total, !state.isFinished else { return true }
+            return state.declare(total)
         }
-        guard isSame, self.function == function else {
-            throw StoreError(.contentMismatch, "The upload was declared with another size or digest function before.")
-        }
+        guard isSame, self.function == function else { throw .declaredOtherwise }
     }
 
     /// Whether its content is complete or was given up; nothing can be added any more.
@@ -131,19 +143,20 @@ final class Assembly: Sendable {
             state.note(connection, run)
             state.revoke(0..<UInt64.max)
             guard state.staged == nil else { return .known(state.parts) }
-            return .unread(try state.place(stage))
+            return .unread(try state.place(stage), total: state.total)
         }
     }
 
-    /// Keeps blocks that were found in the file. Where somebody has begun to write meanwhile, they don't count.
+    /// Keeps blocks that were found in the file. Where somebody has begun to write meanwhile, they don't count, nor behind
+    /// an end that was declared meanwhile.
     func add(_ blocks: [StagedFile.Block]) {
         state.withLock { state in
             for block in blocks {
-                let start = block.index * UInt64(Limits.blockSize)
-                let range = start..<min(start + UInt64(Limits.blockSize), state.total ?? .max)
-                guard state.claims.allSatisfy({ !$0.range.overlaps(range) }) else { continue }
+                guard state.contains(block.range), state.claims.allSatisfy({ !$0.range.overlaps(block.range) }) else {
+                    continue
+                }
                 state.parts.insertIfFree(
-                    .init(range: range, connection: VerifiedParts.Part.found, digests: block.digest))
+                    .init(range: block.range, connection: VerifiedParts.Part.found, digests: block.digest))
             }
         }
     }
@@ -154,13 +167,14 @@ final class Assembly: Sendable {
     ///   - connection: the number of the caller's; they grow.
     ///   - run: the push that it is part of.
     ///   - stage: opens the file, for the first claim.
-    /// - Throws: `incomplete` when a newer connection has any of the bytes; `busy` when the upload is being completed; what
-    ///   `stage` throws.
+    /// - Throws: `contentMismatch` when some of the bytes are behind the upload's end; `incomplete` when a newer connection
+    ///   has any of them; `busy` when the upload is being completed; what `stage` throws.
     func claim(
         _ range: Range<UInt64>, connection: Int, run: UInt64?, stage: () throws(StoreError) -> StagedFile
     ) throws(StoreError) -> PartClaim {
         try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .beingCompleted }
+            guard state.contains(range) else { throw .declaredOtherwise }
             guard state.allows(range, connection) else { throw .takenOver }
             let staged = try state.place(stage)
             state.note(connection, run)
@@ -191,30 +205,28 @@ final class Assembly: Sendable {
     ///
     /// - Parameter digests: of the whole blocks at its front that were, one after the other.
     func withdraw(_ claim: PartClaim, digests: [UInt8]) {
-        let blocks = UInt64(digests.count / function.size)
+        let size = UInt64(digests.count / function.size) * UInt64(Limits.blockSize)
         state.withLock { state in
-            guard state.release(claim), blocks > 0 else { return }
-            let end = min(claim.range.upperBound, claim.range.lowerBound + blocks * UInt64(Limits.blockSize))
-            state.parts.insert(
-                .init(range: claim.range.lowerBound..<end, connection: claim.connection, digests: digests))
+            guard state.release(claim), size > 0 else { return }
+            // What was written may end within a block, but digests are there of whole ones only.
+            let range = claim.range.prefix(size)
+            state.parts.insert(.init(range: range, connection: claim.connection, digests: digests))
         }
     }
 
     /// Ends the assembly and hands out what it holds.
     ///
     /// - Parameter total: bytes of the upload.
-    /// - Returns: the file and the digest of all its bytes; nothing when bytes are missing, and then it goes on.
-    /// - Throws: `busy` when it is being completed, and what setting the size throws.
+    /// - Returns: the file, which may have more bytes, and the digest of those; nothing when bytes are missing, and then it
+    ///   goes on.
+    /// - Throws: `busy` when it is being completed.
     func finish(total: UInt64) throws(StoreError) -> (staged: StagedFile, digest: Digest)? {
-        let finished = try state.withLock { (state) throws(StoreError) -> (StagedFile, Digest)? in
+        try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .beingCompleted }
             guard let digests = state.parts.digests(total: total), let staged = state.staged else { return nil }
             _ = state.finish()
             return (staged, BlockTree.root(digests, function))
         }
-        guard let (staged, digest) = finished else { return nil }
-        try staged.trim(to: total)
-        return (staged, digest)
     }
 
     /// Ends the assembly and throws away what it holds.
@@ -253,9 +265,19 @@ final class Assembly: Sendable {
     }
 }
 
+extension Range<UInt64> {
+    /// So many of the bytes, or all of them.
+    fileprivate func prefix(_ count: UInt64) -> Range<UInt64> {
+        upperBound - lowerBound > count ? lowerBound..<lowerBound + count : self
+    }
+}
+
 extension StoreError {
     /// To whoever ends an upload that isn't all there.
     static let missingParts = StoreError(.incomplete, "Parts of the upload are missing; ask what there is of it.")
+
+    static let declaredOtherwise = StoreError(
+        .contentMismatch, "The upload was declared with another size or digest function before.")
 
     static let tooManyAssemblies = StoreError(.busy, "The server works on as many uploads in parts as it can.")
 

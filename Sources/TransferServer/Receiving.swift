@@ -89,15 +89,23 @@ final class Receiving {
 
     private var limit: UInt64 { client.maximumUpload(of: context.settings.maximumUpload) }
 
-    /// Checks what can be known before the content.
+    /// Checks what is declared; before anything else is known of the upload, or remembered.
     ///
-    /// - Returns: the result, when the upload is over already.
-    ///
-    /// - Parameter isQuestion: whether nothing follows, so that it cannot be compared with what was stored before.
-    func admit(isQuestion: Bool = false) throws(StoreError) -> UploadResult? {
+    /// - Returns: where it is to be stored.
+    func checkDeclaration() throws(StoreError) -> RelativePath {
         let path = try checkedPath()
         self.path = path
         if begin.leastSize > limit { throw tooLarge }
+        return path
+    }
+
+    /// Checks what can be known before the content.
+    ///
+    /// - Parameters:
+    ///   - path: where it is to be stored.
+    ///   - isQuestion: whether nothing follows, so that it cannot be compared with what was stored before.
+    /// - Returns: the result, when the upload is over already.
+    func admit(_ path: RelativePath, isQuestion: Bool = false) throws(StoreError) -> UploadResult? {
         let mayEnd = begin.expectsAccept || isQuestion
         earlier = try acknowledgement(path)
         if let earlier { return mayEnd ? earlier : nil }
@@ -173,9 +181,9 @@ extension Receiving {
                 try context.store.stage(
                     id: begin.id, size: begin.size, permissions: begin.permissions, quota: client.quota))
         case .part(let part):
-            guard let assembly, let size = begin.size else { preconditionFailure("a part has its assembly and size") }
+            guard let assembly, let range = part.range(size: begin.size ?? 0) else { throw .declaredOtherwise }
             target = .part(
-                try assembly.claim(part.offset..<part.offset + size, connection: connection, run: run) {
+                try assembly.claim(range, connection: connection, run: run) {
                     [context, client] () throws(StoreError) in
                     try context.store.resume(id: part.upload, size: part.total, quota: client.quota)
                 })
@@ -212,9 +220,11 @@ extension Receiving {
         case .whole:
             let digest = try checked(end, size: size, digest: digester.finish().digest)
             try open()
-            guard case .file(let staged) = target else { preconditionFailure("an admitted upload has its file") }
+            guard case .file(let staged) = target, let publication = publication(staged, size, digest) else {
+                throw .notAdmitted
+            }
             target = .none
-            return .publish(publication(staged, size, digest))
+            return .publish(publication)
         case .part: return .staged(try stage(end))
         case .assembly: return try assemble(end)
         }
@@ -227,9 +237,13 @@ extension Receiving {
             throw .missingParts
         }
         do throws(StoreError) {
-            return .publish(publication(staged, total, try checked(end, size: total, digest: computed)))
+            let digest = try checked(end, size: total, digest: computed)
+            try staged.trim(to: total)
+            guard let publication = publication(staged, total, digest) else { throw .notAdmitted }
+            return .publish(publication)
         } catch {
-            staged.discard()
+            // What the disk could not do now it may do later.
+            if error.code.class != .server { staged.discard() }
             context.assemblies.remove(assembly)
             throw error
         }
@@ -273,26 +287,35 @@ extension Receiving {
         if let last { blockDigests += last.digest }
         // Less than a block: its digest is the content's.
         if blockDigests.isEmpty { blockDigests = digest.bytes }
-        guard case .part(let claim) = target else { preconditionFailure("a part that arrived has its place") }
+        guard case .part(let claim) = target else { throw .notAdmitted }
         target = .none
         try claim.complete(digests: blockDigests)
         return UploadResult(id: begin.id, code: .staged, size: size, digest: digest)
     }
 
-    private func publication(_ staged: StagedFile, _ size: UInt64, _ digest: Digest) -> Publication {
-        guard let path else { preconditionFailure("an admitted upload has its path") }
-        return Publication(
-            staged: staged, id: begin.id, path: path, size: size, digest: digest, conflict: begin.conflict,
-            modified: begin.modified, permissions: begin.permissions)
+    /// - Returns: nothing for an upload that was not admitted.
+    private func publication(_ staged: StagedFile, _ size: UInt64, _ digest: Digest) -> Publication? {
+        path.map {
+            Publication(
+                staged: staged, id: begin.id, path: $0, size: size, digest: digest, conflict: begin.conflict,
+                modified: begin.modified, permissions: begin.permissions)
+        }
     }
+}
+
+extension StoreError {
+    /// The state of an upload is not what its frames say. Only a mistake of this server can bring that about, and it must
+    /// cost that upload alone.
+    fileprivate static let notAdmitted = StoreError(
+        .storageFailed, "The server lost track of the upload. It is a mistake in the server; the upload may be sent again.")
 }
 
 extension Begin {
     /// Bytes that the upload has at least, as far as this tells: a stream tells no more than where its parts are.
     fileprivate var leastSize: UInt64 {
         guard case .part(let part) = scope else { return size ?? 0 }
-        let (end, overflow) = part.offset.addingReportingOverflow(size ?? 0)
-        return overflow ? .max : max(end, part.total ?? 0)
+        guard let range = part.range(size: size ?? 0) else { return .max }
+        return max(range.upperBound, part.total ?? 0)
     }
 
     /// Bytes of the upload that this opens, or opens a part of.

@@ -11,7 +11,8 @@ extension UploadLane {
         let receiving = receiving(begin)
         do throws(StoreError) {
             try authorize(receiving)
-            if let result = try receiving.admit(isQuestion: true) {
+            let path = try receiving.checkDeclaration()
+            if let result = try receiving.admit(path, isQuestion: true) {
                 return settle(receiving, withReceipt(result, receiving))
             }
             let isKnown = hasEntered(begin.id)
@@ -29,7 +30,7 @@ extension UploadLane {
         }
         switch presence {
         case .known(let parts): return .memory(parts)
-        case .unread(let staged): return .file(try staged.survey(of: begin.size, begin.digest), assembly)
+        case .unread(let staged, let total): return .file(try staged.survey(of: total, begin.digest), assembly)
         }
     }
 

@@ -187,8 +187,9 @@ final class UploadLane: @unchecked Sendable {
         attempt(receiving) { () throws(StoreError) in
             try authorize(receiving)
             try refuseIfStopping(receiving.begin)
+            let path = try receiving.checkDeclaration()
             receiving.assembly = try assembly(receiving.begin)
-            try admit(receiving)
+            try admit(receiving, path)
         }
     }
 
@@ -205,8 +206,8 @@ final class UploadLane: @unchecked Sendable {
         if context.assemblies[upload] == nil { throw .serverStopping }
     }
 
-    private func admit(_ receiving: Receiving) throws(StoreError) {
-        if let result = try receiving.admit() {
+    private func admit(_ receiving: Receiving, _ path: RelativePath) throws(StoreError) {
+        if let result = try receiving.admit(path) {
             settle(receiving, withReceipt(result, receiving))
             state = .rejected
             return

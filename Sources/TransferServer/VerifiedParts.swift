@@ -21,6 +21,9 @@ struct VerifiedParts {
     /// Bytes of all of them.
     private(set) var size: UInt64 = 0
 
+    /// Where the last of them ends.
+    var end: UInt64 { parts.last?.range.upperBound ?? 0 }
+
     /// The number of the newest connection that brought any of the bytes.
     func newestConnection(in range: Range<UInt64>) -> Int? {
         parts[indices(in: range)].lazy.map(\.connection).max()
@@ -66,7 +69,8 @@ struct VerifiedParts {
     /// The digests of all blocks, one after the other.
     ///
     /// - Parameter total: bytes of the upload.
-    /// - Returns: nothing when a byte is missing.
+    /// - Returns: nothing when a byte is missing, or all of them: what nobody has brought is not there, also where nothing
+    ///   was declared.
     func digests(total: UInt64) -> [UInt8]? {
         var digests: [UInt8] = []
         var end: UInt64 = 0
@@ -75,7 +79,7 @@ struct VerifiedParts {
             digests += part.digests
             end = part.range.upperBound
         }
-        return end == total ? digests : nil
+        return end == total && !parts.isEmpty ? digests : nil
     }
 
     /// Of the parts that have any of the bytes.

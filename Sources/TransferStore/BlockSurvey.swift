@@ -36,7 +36,7 @@ package struct BlockSurvey {
             digests.withLock { $0[number] = digest }
         }
         return zip(ranges, digests.withLock { $0 }).compactMap { range, digest in
-            digest.map { StagedFile.Block(index: range.lowerBound / UInt64(Limits.blockSize), digest: $0) }
+            digest.map { StagedFile.Block(range, $0) }
         }
     }
 
@@ -52,7 +52,8 @@ package struct BlockSurvey {
                     break
                 }
                 hole = try staged.seek(data, clinux_seek_hole) ?? end
-                position = data / block * block
+                // A file system that tells of data before the place from which it was asked must not be asked for ever.
+                position = max(position, data / block * block)
             }
             let blockEnd = min(position + block, total ?? .max)
             if blockEnd <= size { blocks.append(position..<blockEnd) }

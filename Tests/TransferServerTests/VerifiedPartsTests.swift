@@ -32,6 +32,7 @@ import TransferTestSupport
                 parts.remove(in: range)
             }
             #expect(parts.isEmpty == model.isEmpty)
+            #expect(parts.end == model.map(\.range.upperBound).max() ?? 0)
             #expect(parts.size == model.reduce(0) { $0 + UInt64($1.range.count) }, "seed \(seed), round \(round)")
             let isWhole = Set(model.flatMap(\.range)).count == Self.total
             #expect((parts.digests(total: Self.total) != nil) == isWhole, "seed \(seed), round \(round)")
@@ -59,5 +60,10 @@ import TransferTestSupport
         #expect(parts.digests(total: 12) == Array(0..<12))
         #expect(parts.newestConnection(in: 3..<4) == 1)
         #expect(parts.newestConnection(in: 0..<12) == 3)
+    }
+
+    /// What nobody has brought is not there, however small it is.
+    @Test func nothingIsNoContent() {
+        #expect(VerifiedParts().digests(total: 0) == nil)
     }
 }

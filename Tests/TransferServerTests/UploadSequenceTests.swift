@@ -1,0 +1,27 @@
+import Testing
+import TransferProtocol
+import TransferServer
+import TransferTestSupport
+
+extension ServerTests {
+    /// Whatever order the steps of uploads come in, and whatever their numbers are.
+    @Suite struct UploadSequenceTests {
+        /// Under three servers, one after the other: what is known of the uploads is in memory, forgotten as soon as nobody
+        /// works on them, or only a file.
+        @Test(arguments: 0..<12 as Range<UInt64>) func everyStepIsAnswered(_ seed: UInt64) async throws {
+            let directory = try TemporaryDirectory()
+            let ids = (1...2).map { UploadID(high: seed, low: $0) }
+            for run in 0..<3 as Range<UInt64> {
+                try await serving(
+                    {
+                        if run == 1 { $0.keepParts = .milliseconds(0) }
+                    }, in: directory
+                ) { server in
+                    var walk = UploadWalk(server, ids, seed: seed << 8 | run)
+                    for _ in 0..<60 { try walk.step() }
+                    try server.checkServes()
+                }
+            }
+        }
+    }
+}
