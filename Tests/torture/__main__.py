@@ -9,12 +9,18 @@ import sys
 import time
 from types import FrameType
 
+from .faults import Fault, FaultyRound
 from .history import History
+from .medium import Medium
 from .options import HISTORY, Options
 from .pace import Pace
 from .plan import Plan
 from .program import Broken
 from .tally import Tally
+
+# Of so many rounds, one more has a disk that loses writes; of a short run, two have one.
+_FAULTS = 10
+_LEAST_FAULTS = 2
 
 # Seconds between two signs of life.
 _QUIET = 10.0
@@ -28,6 +34,7 @@ class Torture:
         self._tally = Tally()
         self._pace = Pace()
         self._history: History | None = None
+        self._faulty: FaultyRound | None = None
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -40,12 +47,15 @@ class Torture:
             for number in range(options.first, options.first + options.rounds):
                 self._play(number)
             self._end()
+            self._play_faults()
         except Broken as broken:
             self._tell(number, broken)
             return 1
         finally:
             if self._history is not None:
                 self._history.close()
+            if self._faulty is not None:
+                self._faulty.close()
         print(f"torture: all promises kept: {self._tally.line}; {time.monotonic() - started:.0f} s")
         return 0
 
@@ -64,6 +74,27 @@ class Torture:
         if time.monotonic() - self._shown > _QUIET:
             self._shown = time.monotonic()
             print(f"torture: round {number}", flush=True)
+
+    def _play_faults(self) -> None:
+        """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
+        for kind, reason in Medium.missing().items():
+            print(f"torture: no rounds with a failing disk on {kind}: {reason}", flush=True)
+        kinds = Medium.kinds()
+        if not kinds:
+            return
+        directory = self._options.directory / f"seed-{self._options.seed}-disk"
+        for number in range(max(_LEAST_FAULTS, self._options.rounds // _FAULTS)):
+            source = random.Random(f"{self._options.seed}/disk/{number}")
+            self._commands = [f"# round {number} with a failing disk"]
+            self._faulty = FaultyRound(self._options.transfer, directory, self._tally, self._commands.append)
+            try:
+                self._faulty.play(Fault.make(source, kinds), source)
+            except OSError as error:
+                print(f"torture: no rounds with a failing disk: {error}", flush=True)
+                return
+            finally:
+                self._faulty.close()
+            shutil.rmtree(directory)
 
     def _end(self) -> None:
         if self._history is None:

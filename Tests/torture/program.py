@@ -33,6 +33,10 @@ class Broken(Exception):
     """A promise was broken; the message says which."""
 
 
+class Refused(Broken):
+    """A server said why it does not start, and ended."""
+
+
 def free_port(source: random.Random) -> int:
     """A port on loopback that nobody listens on."""
     above = int(_RANGE.read_text().split()[0]) if _RANGE.exists() else 32_768
@@ -104,8 +108,14 @@ class Server:
             if b'"event":"listening"' in log.read():
                 return True
         if self._process is not None and self._process.poll() is not None:
-            raise Broken(f"the server ended with status {self._process.returncode} instead of listening")
+            status = self._process.returncode
+            raise (Refused if status > 0 else Broken)(f"the server ended with status {status} instead of listening")
         return False
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and not ended since."""
+        return self._process is not None
 
     def kill(self) -> None:
         process = self._running

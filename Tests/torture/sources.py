@@ -54,6 +54,11 @@ class Sources:
         """Files that a server receives under a name of their own."""
         return sum(file.size > content.BLOCK for file in self.files.values())
 
+    def fill(self, count: int) -> None:
+        """Adds some files of several blocks."""
+        for _ in range(count):
+            self._write(names.name(self._next(), self._source), self._source.randint(content.BLOCK, 3 * content.BLOCK))
+
     def change(self) -> None:
         """Changes some, adds one, and takes one away."""
         paths = sorted(self.files)

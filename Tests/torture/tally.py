@@ -16,6 +16,8 @@ class Tally:
     checked: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     moments: Counter[str] = field(default_factory=Counter)
+    # Rounds with a disk that loses writes.
+    faults: Counter[str] = field(default_factory=Counter)
     receipts: int = 0
     memory: int = 0
     descriptors: int = 0
@@ -29,9 +31,10 @@ class Tally:
     def line(self) -> str:
         kills = ", ".join(f"{count} of {victim}" for victim, count in sorted(self.kills.items()))
         moments = ", ".join(f"{count} {when}" for when, count in sorted(self.moments.items()))
+        faults = ", ".join(f"{count} on {kind}" for kind, count in sorted(self.faults.items())) or "none"
         return (
             f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
             f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, "
-            f"{self.receipts} receipt files verified, server at most {self.memory >> 20} MiB "
+            f"rounds on a failing disk: {faults}, {self.receipts} receipt files verified, server at most {self.memory >> 20} MiB "
             f"and {self.descriptors} descriptors more when idle than at its start"
         )
