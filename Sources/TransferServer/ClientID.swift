@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferCodec
+import TransferKeys
 import TransferProtocol
 
 /// What tells one client from all others in the catalog: names may be the same, and change.
