@@ -34,9 +34,13 @@ package final class FailingDisk {
         path = temporary.path("disk")
         self.room = temporary.path("room")
         guard mkdir(path, 0o755) == 0, mkdir(self.room, 0o755) == 0 else { return nil }
+        // A loop device takes a write of which its file took only the front for one that went well. Of a page nothing is the
+        // front: with requests of one page what is lost is told.
+        let limit = "queue/max_sectors_kb"
         let commands = [
             "mount -t tmpfs -o size=1g tmpfs \(self.room)", "truncate -s 512m \(image)", "\(kind.maker) \(image)",
-            "mount -o loop \(image) \(path)", "sync -f \(path)",
+            "mount -o loop \(image) \(path)",
+            "echo 4 > /sys/block/$(basename $(findmnt -n -o SOURCE \(path)))/\(limit)", "sync -f \(path)",
             "mount -o remount,size=$(($(du -k \(image) | cut -f1) + \(room >> 10)))k \(self.room)",
         ]
         for command in commands where !Self.run(command) {
