@@ -63,7 +63,9 @@ final class Space: Sendable {
         guard let names = try? incoming.names() else { return nil }
         var parts: [UploadID: UInt64] = [:]
         for name in names {
-            guard let id = StagedFile.upload(ofPart: name) ?? StagedFile.upload(ofWithdrawn: name), let status = try? incoming.status(name) else { continue }
+            guard let id = StagedFile.upload(ofPart: name) ?? StagedFile.upload(ofWithdrawn: name),
+                let status = try? incoming.status(name)
+            else { continue }
             parts[id] = status.sizeOfPart
         }
         return parts

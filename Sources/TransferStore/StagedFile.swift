@@ -178,7 +178,8 @@ package final class StagedFile: @unchecked Sendable {
     func publish(into directory: DirectoryHandle, as name: String) throws(SystemError) {
         switch place {
         case .anonymous: try link(into: directory, as: name)
-        case .named(let part), .resumable(let part), .withdrawn(let part, _): try rename(part, into: directory, as: name)
+        case .named(let part), .resumable(let part), .withdrawn(let part, _):
+            try rename(part, into: directory, as: name)
         case .none: preconditionFailure("a staged file was published twice")
         }
         leave()

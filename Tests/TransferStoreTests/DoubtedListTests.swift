@@ -17,7 +17,8 @@ import Testing
     private func list(_ boot: String = "now") throws -> DoubtedList { try DoubtedList(in: folder, boot: boot) }
 
     /// Names that are equal Swift strings, too.
-    private static let paths = Set(["a", "a/b", "line\nfeed", "\u{E9}", "e\u{301}"].compactMap { try? RelativePath($0) })
+    private static let paths = Set(
+        ["a", "a/b", "line\nfeed", "\u{E9}", "e\u{301}"].compactMap { try? RelativePath($0) })
 
     @Test func whatIsWrittenIsRead() throws {
         #expect(Self.paths.count == 5)

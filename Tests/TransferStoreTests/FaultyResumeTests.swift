@@ -123,7 +123,8 @@ import Testing
         } catch let error as StoreError {
             #expect(error.code == FaultyDiskTests.codes[code], "\(context)")
             // What has its name when a sync fails has all of its content.
-            let isWhole = script.failed.contains { $0.hasPrefix("sync") } && Files.read(fixture.path("a")) == Self.content
+            let isWhole =
+                script.failed.contains { $0.hasPrefix("sync") } && Files.read(fixture.path("a")) == Self.content
             #expect(fixture.visible.isEmpty || isWhole, "\(context)")
         }
         let held = Files.descriptors(below: fixture.path(".transfer/incoming")).count - script.heldCount

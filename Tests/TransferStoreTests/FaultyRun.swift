@@ -79,7 +79,9 @@ struct FaultyRun {
                 if case .success = $0.result { true } else { false }
             }
             #expect(wanted[content] != nil, "\(context): \(path) is not whole")
-            #expect(succeeded || fault.kind == .death || script.failed.contains { $0.hasPrefix("sync") }, "\(context): \(path) is visible")
+            #expect(
+                succeeded || fault.kind == .death || script.failed.contains { $0.hasPrefix("sync") },
+                "\(context): \(path) is visible")
         }
         // The next server removes what is left by one that died.
         if fault.kind != .death, !script.failed.contains("unlink") { #expect(fixture.parts.isEmpty, "\(context)") }

@@ -7,7 +7,11 @@ import TransferTestSupport
 /// What one upload gives back is never another's.
 @Suite struct SpaceHoldTests {
     private let fixture: StoreFixture
-    private let client = Quota(limit: 100) { limit, room in "\(limit) \(room)" } count: { Quota.Count(stored: 0) }
+    private let client = Quota(limit: 100) { limit, room in
+        "\(limit) \(room)"
+    } count: {
+        Quota.Count(stored: 0)
+    }
 
     init() throws {
         let temporary = try TemporaryDirectory()

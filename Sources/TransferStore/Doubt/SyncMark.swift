@@ -33,9 +33,10 @@ final class SyncMark: Sendable {
     init(in folder: DoubtFolder, boot: String) throws(SystemError) {
         self.folder = folder
         self.boot = boot
-        doubt = Atomic(try folder.openIfThere().map { directory throws(SystemError) in
-            try MarkFile.isLeft(in: directory, boot: boot, isShared: folder.isShared)
-        } ?? false)
+        doubt = Atomic(
+            try folder.openIfThere().map { directory throws(SystemError) in
+                try MarkFile.isLeft(in: directory, boot: boot, isShared: folder.isShared)
+            } ?? false)
     }
 
     /// Whether any sync has failed since the kernel was started, or was in flight when its process ended. From then on
