@@ -11,10 +11,21 @@ struct LinePrinter {
     /// Bytes that are written together.
     private static let writeSize = 64 << 10
 
+    /// Whether there is something to be written.
+    var isEmpty: Bool { text.isEmpty }
+
+    /// Whether it is time to write.
+    var isFull: Bool { text.utf8.count >= Self.writeSize }
+
     mutating func print(_ line: String) {
+        add(line)
+        if isFull { flush() }
+    }
+
+    /// Keeps a line until `flush`, for whoever has to make room on the terminal first.
+    mutating func add(_ line: String) {
         text += line
         text += "\n"
-        if text.utf8.count >= Self.writeSize { flush() }
     }
 
     mutating func flush() {

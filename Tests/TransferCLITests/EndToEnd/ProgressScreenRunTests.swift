@@ -32,6 +32,30 @@ import TransferTestSupport
         #expect(push.errorText.contains("\u{1B}[32mcommitted\u{1B}[0m"))
     }
 
+    /// A pull prints its lines many at once, and progress stands below them.
+    @Test(arguments: [200, 80, 40]) func aPullToo(_ columns: UInt16) throws {
+        let server = try RunningServer()
+        let names = (0..<300).map { "in/file-\($0)" }
+        let files = try BatchFiles(names)
+        try writeFile(files.home.path("in/long"), randomBytes(20 << 20, seed: 4))
+        #expect(try files.push(server, "in").end == .exited(0))
+        var surroundings = files.here
+        surroundings.environment["TERM"] = "xterm"
+        surroundings.errors = .terminal(columns: columns)
+        surroundings.output = .joined
+        let arguments = ["pull", "in", "nothing", "-o", "out", "--plaintext", "--from", server.address]
+        let pull = try Program(arguments, surroundings)
+        #expect(try pull.wait() == .exited(1), "\(pull.errorText)")
+        var screen = TerminalScreen(columns: Int(columns))
+        screen.write(pull.errorText)
+        let lines = screen.text
+        #expect(screen.unknown.isEmpty && lines.count == names.count + 3, "\(lines)")
+        let stored = lines.filter { $0.hasPrefix("committed  in/") && $0.contains("xxh128:") }
+        #expect(stored.count == names.count + 1, "\(lines)")
+        #expect(lines.count { $0.hasPrefix("notFound  nothing: ") } == 1)
+        #expect(lines.last?.hasPrefix("301 fetched, ") ?? false)
+    }
+
     /// Each drawing fits the terminal as it is then.
     @Test func afterAResize() throws {
         let peer = try FakeServer()

@@ -22,7 +22,6 @@ actor PullReporter: Asker {
 
     /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
     func show(_ event: PullEvent, isLast: Bool) {
-        defer { if isLast { printer.flush() } }
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
@@ -31,6 +30,8 @@ actor PullReporter: Asker {
         case .connected: isConnected = true
         case .progress: break
         }
+        // Before progress is drawn: the lines go where it stands.
+        if isLast { flush() }
         progress?.update(event)
     }
 
@@ -40,6 +41,7 @@ actor PullReporter: Asker {
     }
 
     func ask(_ question: String) {
+        flush()
         progress?.clear()
         paused = progress
         progress = nil
@@ -87,8 +89,15 @@ actor PullReporter: Asker {
     }
 
     private func print(_ line: String) {
+        printer.add(line)
+        if printer.isFull { flush() }
+    }
+
+    /// Writes the lines that wait, in the place of progress.
+    private func flush() {
+        guard !printer.isEmpty else { return }
         progress?.clear()
-        printer.print(line)
+        printer.flush()
     }
 
     private func talk(_ text: String) {
@@ -96,8 +105,8 @@ actor PullReporter: Asker {
     }
 
     private func complain(_ text: String) {
+        flush()
         progress?.clear()
-        printer.flush()
         StandardStream.error.write(output.progress == .json ? JSONProgress.message(text) : "\(text)\n")
     }
 
@@ -117,7 +126,7 @@ actor PullReporter: Asker {
 extension PullReport {
     /// One line for people.
     fileprivate var line: String {
-        let place = path.map { $0 == source ? $0 : "\(source) -> \($0)" } ?? source
+        let place = path.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
         var text = "\(result)  \(place.escapedForDisplay)"
         if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))  \(digest)"

@@ -43,6 +43,8 @@ struct RemoveCommand {
         } else if !report.result.isSuccess {
             let advice = report.result == .wrongForm && !isRecursive ? " Say --recursive to remove that." : ""
             let reason = report.message.escapedForDisplay + advice
+            // What came before is read before.
+            printer.flush()
             StandardStream.error.write("\(report.result)  \(path): \(reason)\n")
         } else if !isQuiet {
             let count = "  \(report.files) file\(report.files == 1 ? "" : "s")"

@@ -25,6 +25,8 @@ struct StatCommand {
                 tally.add(report.result)
                 guard let entry = report.entry else {
                     let path = report.path.escapedForDisplay
+                    // What came before is read before.
+                    printer.flush()
                     StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
                     continue
                 }
