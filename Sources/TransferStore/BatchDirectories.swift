@@ -100,6 +100,9 @@ final class BatchDirectories {
             try committer.directories.checkTrust(in: path)
         }
         reached.append(path)
-        return try attempt("open the directory") { () throws(SystemError) in try parent.openDirectory(name) }
+        return try attempt("open the directory") { () throws(SystemError) in
+            if path.parent == nil { try tree.check(path) }
+            return try parent.openDirectory(name)
+        }
     }
 }

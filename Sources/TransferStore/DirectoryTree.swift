@@ -8,12 +8,15 @@ import TransferSystem
 struct DirectoryTree: Sendable {
     let root: DirectoryHandle
 
+    /// What no path leads into; nothing where no server stores.
+    private let own: OwnFolder?
+
     /// Whether the kernel has openat2(2), Linux 5.6; otherwise each component is opened by itself without following.
     private let hasOpenat2: Bool
 
     /// - Parameter usesOpenat2: false takes the walk even where openat2 is there; for tests.
-    init(root: DirectoryHandle, usesOpenat2: Bool = true) {
-        self.root = root
+    init(root: DirectoryHandle, own: OwnFolder? = nil, usesOpenat2: Bool = true) {
+        (self.root, self.own) = (root, own)
         hasOpenat2 = usesOpenat2 && Self.kernelHasOpenat2(root)
     }
 
@@ -22,7 +25,15 @@ struct DirectoryTree: Sendable {
     /// - Throws: ENOENT, ENOTDIR, ELOOP (a symbolic link), EXDEV (outside).
     func open(_ path: RelativePath?) throws(SystemError) -> DirectoryHandle {
         guard let path else { return root }
+        try check(path)
         return hasOpenat2 ? try Self.openBeneath(root, path.string) : try walk(path)
+    }
+
+    /// To be called for a path at the top that is not opened here.
+    ///
+    /// - Throws: ELOOP where it is the server's own folder under another name.
+    func check(_ path: RelativePath) throws(SystemError) {
+        try own?.check(path, in: root)
     }
 
     private func walk(_ path: RelativePath) throws(SystemError) -> DirectoryHandle {

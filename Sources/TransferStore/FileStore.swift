@@ -46,21 +46,27 @@ package final class FileStore: Sendable {
         fileSystem: FileSystem?, disk: Disk
     ) throws(StoreError) {
         self.durability = durability
+        let syncs = durability == .commit
+        let root: DirectoryHandle
         do throws(SystemError) {
-            let syncs = durability == .commit
-            let root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: syncs)
+            root = try DirectoryHandle.openOrMake(path: path, on: disk, syncs: syncs)
             own = try Self.openOrMake(RelativePath.reservedName, in: root, syncs: syncs)
-            lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
-            tree = DirectoryTree(root: root, usesOpenat2: usesOpenat2)
         } catch {
-            throw Self.cannotStore(in: path, error)
+            throw Self.cannotStore(in: path, error.reason)
+        }
+        if let reason = OwnFolder.distrust(of: own) { throw Self.cannotStore(in: path, reason) }
+        do throws(SystemError) {
+            lock = try own.openFile("lock", flags: O_RDWR | O_CREAT, mode: 0o600)
+            tree = DirectoryTree(root: root, own: try OwnFolder(own), usesOpenat2: usesOpenat2)
+        } catch {
+            throw Self.cannotStore(in: path, error.reason)
         }
         // Before anything that says what the last server left behind.
         guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
             throw StoreError(.busy, "Another server is already storing in '\(path.escapedForDisplay)'.")
         }
         do throws(SystemError) {
-            let directory = try Self.openOrMake("incoming", in: own, syncs: durability == .commit)
+            let directory = try Self.openOrMake("incoming", in: own, syncs: syncs)
             incoming = try Incoming(directory, durability, doubtsIn: DoubtFolder(own), fileSystem: fileSystem)
             umask = try Self.readUmask()
             let isLimited = limits != SpaceLimits()
@@ -68,12 +74,12 @@ package final class FileStore: Sendable {
             try incoming.countParts()
             _ = try StagedFile.anonymous(id: .random(), permissions: 0o600, in: incoming)
         } catch {
-            throw Self.cannotStore(in: path, error)
+            throw Self.cannotStore(in: path, error.reason)
         }
     }
 
-    private static func cannotStore(in path: String, _ error: SystemError) -> StoreError {
-        StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(error.reason).")
+    private static func cannotStore(in path: String, _ reason: String) -> StoreError {
+        StoreError(.storageFailed, "Cannot store in '\(path.escapedForDisplay)': \(reason).")
     }
 
     /// Whether a sync has failed since the machine was started, or was in flight when a server ended: nothing that is

@@ -11,6 +11,7 @@ extension FileStore {
     package func attributes(at path: RelativePath?) throws(StoreError) -> StoredAttributes {
         let status = try reading(path) { () throws(SystemError) in
             guard let path else { return try tree.root.status(".") }
+            try tree.check(path)
             return try tree.open(path.parent).status(String(path.name))
         }
         guard let status, let attributes = StoredAttributes(status) else { throw .notFound(path) }

@@ -39,7 +39,10 @@ package final class Removal {
     ) throws(StoreError) {
         (self.store, self.parent) = (store, parent)
         failures = store.incoming.committer.failures
-        let status = try Self.attempt(path) { () throws(SystemError) in try parent.status(String(path.name)) }
+        let status = try Self.attempt(path) { () throws(SystemError) in
+            try store.tree.check(path)
+            return try parent.status(String(path.name))
+        }
         guard let attributes = status.flatMap({ StoredAttributes($0) }) else { throw .notFound(path) }
         guard attributes.isDirectory else {
             try unlink(path, in: parent)
