@@ -53,6 +53,10 @@ struct DirectoryWalk {
             return .skipped(path: "\(level.path)/\(shown)", relative: "\(level.relative)/\(shown)", failure)
         }
         let (path, relative) = ("\(level.path)/\(name)", "\(level.relative)/\(name)")
+        guard !RelativePath.isReserved(name) else {
+            let isWanted = type == .directory ? level.filter.entering(name) != nil : level.filter.sends(name)
+            return isWanted ? .skipped(path: path, relative: relative, .reserved) : nil
+        }
         switch type {
         case .regular:
             guard !SourceWitness.isName(name), level.filter.sends(name), selection.accepts(path) else { return nil }
@@ -80,9 +84,11 @@ struct DirectoryWalk {
             entries.append((name, shown, Self.type(entry, in: stream)))
         }
         do throws(IgnoreFile.Fault) {
-            let hasIgnoreFile = entries.contains { $0.name != nil && $0.name == selection.ignoreFile }
+            let hasIgnoreFile = entries.contains { entry in
+                selection.ignoreFile.map { entry.name?.hasSameBytes(as: $0) ?? false } ?? false
+            }
             let filter = hasIgnoreFile ? try filter.reading(in: path) : filter
-            entries.sort { $0.shown > $1.shown }
+            entries.sort { PathKey($1.shown) < PathKey($0.shown) }
             levels.append(Level(path: path == "/" ? "" : path, relative: relative, filter: filter, entries: entries))
         } catch {
             let message = "Nothing of it is sent: its \(selection.ignoreFile ?? "") \(error.message)."

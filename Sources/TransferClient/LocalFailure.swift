@@ -45,6 +45,9 @@ struct LocalFailure: Error, Equatable {
         return "\(seconds / unit.seconds) \(unit.name)"
     }
 
+    static let reserved = LocalFailure(
+        code: .sourceSkipped, message: "Skipped: the name is one of Transfer's own, and what has it is never sent.")
+
     /// - Parameter what: a device, a FIFO and so on.
     static func special(_ what: String) -> LocalFailure {
         LocalFailure(code: .sourceSkipped, message: "Skipped: it is \(what), not a file or a directory.")

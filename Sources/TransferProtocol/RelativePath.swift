@@ -1,5 +1,5 @@
 /// A path below the server's directory that cannot mean anything outside it: UTF-8, relative, without `.`, `..`, empty
-/// components or NUL, within the limits, and not the server's own folder.
+/// components or NUL, within the limits, and without Transfer's own names.
 ///
 /// It is taken apart and compared by its bytes, as Linux does, not by characters: a combining mark after a slash makes
 /// one Swift character with it, and canonically equivalent names are equal Swift strings but two files.
@@ -7,9 +7,11 @@ public struct RelativePath: Hashable, Sendable {
     /// The path with `/` between components.
     public let string: String
 
-    /// The folder at the top of the server's directory that is its own. Compared without case and without characters
-    /// that are not seen, because some file systems do (ext4 with casefold).
+    /// The folder at the top of a server's directory that is its own.
     package static let reservedName = ".transfer"
+
+    /// The folder in a directory that is pulled to, with what has arrived of long files.
+    package static let partsName = ".transfer-parts"
 
     /// Why a text is not a path; a sentence.
     public struct Fault: Error, Equatable, Sendable {
@@ -67,10 +69,14 @@ public struct RelativePath: Hashable, Sendable {
             throw Fault(message: "The path has \(components.count) components; the limit is \(Limits.pathDepth).")
         }
         for component in components { try check(component: component) }
-        if isReserved(components[0]) {
-            throw Fault(message: "\(reservedName) is the server's own folder.")
-        }
     }
+
+    /// Whether a name is one of Transfer's own, which no path has in it: at the top of a directory it would lead into what a
+    /// server or a pull keeps there, and any folder can be the top for somebody: a client's own, one that is pulled to, one
+    /// that another server stores in.
+    ///
+    /// Compared without case and without characters that are not seen, because some file systems do (ext4 with casefold).
+    package static func isReserved(_ name: String) -> Bool { reserved(Substring(name).utf8) != nil }
 
     /// Whether one look at each byte is enough to see that nothing is wrong, as with nearly all paths: ASCII, and no name
     /// that begins with a dot.
@@ -102,15 +108,19 @@ public struct RelativePath: Hashable, Sendable {
             throw Fault(
                 message: "A path component has \(component.count) bytes; the limit is \(Limits.pathComponent).")
         }
+        if let name = reserved(component) { throw Fault(message: "\(name) is a name of Transfer's own.") }
     }
 
-    private static func isReserved(_ component: Substring.UTF8View) -> Bool {
+    /// The name that a component stands for, if it is one of Transfer's own.
+    private static func reserved(_ component: Substring.UTF8View) -> String? {
+        let names = [reservedName, partsName]
         guard component.contains(where: { $0 >= 0x80 }) else {
-            return component.first == UInt8(ascii: ".")
-                && component.lazy.map(asciiLowercased).elementsEqual(reservedName.utf8)
+            guard component.first == UInt8(ascii: ".") else { return nil }
+            return names.first { component.lazy.map(asciiLowercased).elementsEqual($0.utf8) }
         }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
-        return String(String.UnicodeScalarView(seen)).uppercased() == reservedName.uppercased()
+        let folded = String(String.UnicodeScalarView(seen)).uppercased()
+        return names.first { $0.uppercased() == folded }
     }
 
     private static func asciiLowercased(_ byte: UInt8) -> UInt8 {

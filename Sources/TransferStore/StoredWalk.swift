@@ -3,7 +3,7 @@ import Glibc
 import TransferProtocol
 import TransferSystem
 
-/// Goes through all directories but the server's own, one after the other. Holds the names of one directory, and the paths
+/// Goes through all directories but Transfer's own, one after the other. Holds the names of one directory, and the paths
 /// of those that are still to be opened.
 struct StoredWalk: Sendable {
     private let tree: DirectoryTree
@@ -32,11 +32,12 @@ struct StoredWalk: Sendable {
         }
     }
 
-    /// - Returns: nothing for what is gone, the server's own, or a directory to be opened later.
+    /// - Returns: nothing for what is gone, what is Transfer's own, or a directory to be opened later.
     private mutating func item(_ name: [UInt8]) -> StoredFiles.Item? {
         guard let (directory, parent, _) = current else { return nil }
-        let shown = (parent.map { $0.string + "/" } ?? "") + String(decoding: name, as: UTF8.self)
-        if parent == nil, shown == RelativePath.reservedName { return nil }
+        let last = String(decoding: name, as: UTF8.self)
+        let shown = (parent.map { $0.string + "/" } ?? "") + last
+        if RelativePath.isReserved(last) { return nil }
         let status: stat
         do throws(SystemError) {
             status = try Self.status(directory.number, name)

@@ -15,14 +15,38 @@ import Testing
     }
 
     /// A file system that ignores case folds more than ASCII, and some ignore what is invisible.
-    @Test(arguments: [".tran\u{17F}fer/x", ".TRAN\u{17F}FER", ".trans\u{200C}fer/x", "\u{FEFF}.transfer"])
+    @Test(arguments: [
+        ".tran\u{17F}fer/x", ".TRAN\u{17F}FER", ".trans\u{200C}fer/x", "\u{FEFF}.transfer", "a/.TRAN\u{17F}FER/b",
+        ".tran\u{17F}fer-parts",
+    ])
     func reservedInDisguise(_ path: String) {
         #expect(throws: RelativePath.Fault.self) { try RelativePath(path) }
     }
 
+    /// Any folder can be the top for somebody.
+    @Test(arguments: [
+        ".transfer", ".Transfer/lock", "a/.transfer", "a/.transfer/b", "a/b/.TRANSFER", ".transfer-parts",
+        "a/.transfer-parts/b",
+    ]) func reserved(_ path: String) {
+        #expect(throws: RelativePath.Fault.self) { try RelativePath(path) }
+    }
+
+    /// Equal strings that are two names; equally for hashes, so that nobody can fill a table with one.
+    @Test(arguments: [("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), ("a;b", "a\u{37E}b")])
+    func hashesAreOfBytes(_ a: String, _ b: String) throws {
+        #expect(a == b)
+        #expect(try RelativePath(a) != RelativePath(b))
+        #expect(try Set([RelativePath(a), RelativePath(b)]).count == 2)
+        #expect(try RelativePath(a).hashValue != RelativePath(b).hashValue)
+        #expect(PathKey(a) != PathKey(b) && PathKey(a).hashValue != PathKey(b).hashValue)
+        #expect(PathDigest(a) != PathDigest(b) && PathDigest(a) == PathDigest(String(a)))
+        #expect((PathKey(a) < PathKey(b)) != (PathKey(b) < PathKey(a)))
+    }
+
     @Test(arguments: [
         "a", "photo.png", "a/b/c", "写真/夏.jpg", "😀", "line\nbreak", "\"quoted\" 'name'", "two  spaces ", " ",
-        ".transferx", ".transfe", ".transfer.txt", "transfer", "a/.transfer", "a/.transfer/b", "..a", "a..", "...",
+        ".transferx", ".transfe", ".transfer.txt", "transfer", ".transfer-part", "a/.transfer-parts.txt", "..a", "a..",
+        "...",
         ".hidden", "back\\slash", "..\\x", "C:\\x", "~", "-rf", "a\u{301}", "a/\u{301}b", "%2e%2e/x", "\u{1B}[2J",
         String(repeating: "n", count: 255), String(repeating: "ab/", count: 127) + "ab",
         String(repeating: String(repeating: "n", count: 255) + "/", count: 15) + String(repeating: "n", count: 255),

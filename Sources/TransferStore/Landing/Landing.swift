@@ -15,7 +15,7 @@ package final class Landing: Sendable {
     private let umask: mode_t
 
     /// The folder in the directory in which parts of long files wait to be gone on with.
-    package static let partsName = ".transfer-parts"
+    package static let partsName = RelativePath.partsName
 
     /// Opens the directory, making it where it is missing.
     ///
