@@ -113,8 +113,9 @@ test-deb: deb ## install the package beside this system, use it, purge it
 
 format: ## format the Swift sources in place
 	$(swift) format --in-place --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
+	@scripts/lint-text-keys.sh
 
-lint: ## check the format of the Swift sources, and the scripts where shellcheck is there
+lint: ## check the format of the Swift sources, their keys, and the scripts where shellcheck is there
 	$(swift) format lint --strict --parallel --recursive Sources Tests Benchmarks Fuzz Package.swift
 	@if command -v shellcheck >/dev/null; then \
 		echo "shellcheck scripts/*.sh .ci/run packaging/deb/p*"; shellcheck scripts/*.sh .ci/run packaging/deb/p*; \

@@ -1,4 +1,5 @@
 import TransferKeys
+import TransferProtocol
 
 extension AccessFolder {
     /// How long a pairing code is good for: ten minutes, enough to walk to the other machine.
@@ -79,8 +80,9 @@ extension AccessFolder {
 
     /// Tokens are clients, too.
     private static func unused(_ name: String, in keys: AuthorizedKeys, _ tokens: [String]) -> String {
-        let taken = Set(keys.entries.map(\.name) + tokens)
+        let taken = Set((keys.entries.map(\.name) + tokens).map { PathKey($0) })
         // One more name than are taken, so one of them is free.
-        return (1...taken.count + 1).lazy.map { $0 == 1 ? name : "\(name) \($0)" }.first { !taken.contains($0) } ?? name
+        let names = (1...taken.count + 1).lazy.map { $0 == 1 ? name : "\(name) \($0)" }
+        return names.first { !taken.contains(PathKey($0)) } ?? name
     }
 }

@@ -1,4 +1,5 @@
 package import TransferKeys
+import TransferProtocol
 
 /// What this user's own servers write, so that their user can push to them without being asked.
 extension KnownServers {
@@ -22,7 +23,8 @@ extension KnownServers {
 
     private static func adding(_ wanted: [Entry], to lines: [Line]) -> [Line] {
         let own = wanted.filter { entry in !lines.contains { $0.entry?.isGiven(for: entry) ?? false } }
-        let others = lines.filter { line in !own.contains { $0.address == line.entry?.address } }
+        let others = lines.filter { line in !own.contains { line.entry?.address.hasSameBytes(as: $0.address) ?? false }
+        }
         let older = others.indices.filter { others[$0].entry?.isOwn ?? false }
         let surplus = Set(older.dropLast(max(0, mostOwn - own.count)))
         return others.indices.filter { !surplus.contains($0) }.map { others[$0] } + own.map { Line($0) }
@@ -31,5 +33,5 @@ extension KnownServers {
 
 extension KnownServers.Entry {
     /// Whether somebody other than a server said it about the same address.
-    fileprivate func isGiven(for other: Self) -> Bool { !isOwn && address == other.address }
+    fileprivate func isGiven(for other: Self) -> Bool { !isOwn && address.hasSameBytes(as: other.address) }
 }

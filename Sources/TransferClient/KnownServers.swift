@@ -23,6 +23,11 @@ public struct KnownServers: Sendable, Equatable {
             self.fingerprint = fingerprint
             self.isOwn = isOwn
         }
+
+        /// The address byte by byte: it can be the path of a socket.
+        public static func == (a: Entry, b: Entry) -> Bool {
+            a.address.hasSameBytes(as: b.address) && a.fingerprint == b.fingerprint && a.isOwn == b.isOwn
+        }
     }
 
     /// Why the list cannot be read or changed.
@@ -51,14 +56,14 @@ public struct KnownServers: Sendable, Equatable {
 
     /// The key that is known for an address, or nothing.
     public func fingerprint(of address: String) throws(Fault) -> KeyFingerprint? {
-        try entries().first { $0.address == address }?.fingerprint
+        try entries().first { $0.address.hasSameBytes(as: address) }?.fingerprint
     }
 
     /// Knows a server by this key, and by no other, from now on.
     public func add(_ entry: Entry) throws(Fault) {
         guard Self.isOneWord(entry.address) else { throw fault("cannot hold '\(entry.address.escapedForDisplay)'") }
         try change { lines in
-            lines.removeAll { $0.entry?.address == entry.address }
+            lines.removeAll { $0.entry?.address.hasSameBytes(as: entry.address) ?? false }
             lines.append(Line(entry))
         }
     }
@@ -69,7 +74,7 @@ public struct KnownServers: Sendable, Equatable {
     @discardableResult
     public func remove(_ address: String) throws(Fault) -> Bool {
         guard try fingerprint(of: address) != nil else { return false }
-        try change { lines in lines.removeAll { $0.entry?.address == address } }
+        try change { lines in lines.removeAll { $0.entry?.address.hasSameBytes(as: address) ?? false } }
         return true
     }
 

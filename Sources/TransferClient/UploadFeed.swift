@@ -20,8 +20,8 @@ final class UploadFeed: Sendable {
         var walkKind: ContentKind?
         var walkIsRepeated = false
         var random = SecureRandom()
-        /// Hashes of what was named so far: a file that is named twice is two uploads.
-        var named: Set<Int> = []
+        /// What was named so far: a file that is named twice is two uploads.
+        var named: Set<PathDigest> = []
     }
 
     private struct Returned {
@@ -121,7 +121,7 @@ final class UploadFeed: Sendable {
             let code = stat(path, &status) == 0 ? 0 : errno
             let name = upload.name ?? Self.lastComponent(path)
             guard code == 0 else { return refused(path, name, .unreadable(SystemError(errno: code, call: "stat"))) }
-            let isRepeated = !state.named.insert((path.absolutePath + "\0" + name).hashValue).inserted
+            let isRepeated = !state.named.insert(PathDigest(path.absolutePath + "\0" + name)).inserted
             switch FileType(mode: status.st_mode) {
             case .regular:
                 guard selection.accepts(status), rules.send(Self.lastPart(path)) else { return nil }

@@ -50,14 +50,14 @@ final class ClientQuotas: Sendable {
     /// What the catalog says that the client has sent, as far as it is still there as it was.
     private static func count(_ client: KnownClient, _ known: KnownUploads, _ store: FileStore) -> Quota.Count {
         var count = Quota.Count(stored: 0, parts: [:])
-        var paths: Set<String> = []
+        var paths: Set<RelativePath> = []
         known.forEachEntry(from: client) { entry in
             guard entry.state != .unfinished else {
                 count.parts?[entry.id] = store.size(ofPart: entry.id)
                 return
             }
             guard let path = try? RelativePath(entry.path), let identity = store.identity(at: path),
-                identity == entry.identity, paths.insert(entry.path).inserted
+                identity == entry.identity, paths.insert(path).inserted
             else { return }
             count.stored = count.stored.addingClamped(entry.size)
         }

@@ -54,6 +54,7 @@ final class UploadFilter: Sendable {
 
     /// - Parameter size: a power of two.
     private static func bits(of id: UploadID, in size: Int) -> some Sequence<Int> {
+        // Text: an id of numbers, and a filter may take one for another.
         let hash = UInt(bitPattern: id.hashValue)
         // The two halves make as many hashes as are wanted (Kirsch and Mitzenmacher, 2006).
         let (start, step) = (hash & UInt(UInt32.max), hash >> 32 | 1)

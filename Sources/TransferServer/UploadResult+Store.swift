@@ -32,6 +32,6 @@ extension UploadResult {
         self.init(
             id: entry.id, code: entry.state == .committed && entry.run == run ? .committed : .alreadyStored,
             isDurable: entry.isDurable, size: entry.size, digest: entry.digest,
-            storedPath: entry.path == path ? nil : entry.path)
+            storedPath: entry.path.hasSameBytes(as: path) ? nil : entry.path)
     }
 }

@@ -10,7 +10,10 @@ package struct CanonicalPath: Sendable {
 
     /// Whether it is another path or below that.
     package func isWithin(_ other: CanonicalPath) -> Bool {
-        string == other.string || string.hasPrefix(other.string == "/" ? "/" : other.string + "/")
+        // Byte by byte: equal strings can be two names.
+        let bytes = string.utf8
+        return bytes.elementsEqual(other.string.utf8)
+            || bytes.starts(with: (other.string == "/" ? "/" : other.string + "/").utf8)
     }
 
     private static func canonical(_ path: String) -> String {
@@ -19,7 +22,8 @@ package struct CanonicalPath: Sendable {
             return String(cString: resolved)
         }
         let parent = OwnFile.folder(of: path)
-        guard parent != path, let name = path.split(separator: "/").last else { return path }
+        guard parent != path, let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map({ Substring($0) })
+        else { return path }
         let folder = canonical(parent)
         return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
     }

@@ -23,6 +23,17 @@ import TransferTestSupport
         #expect(try known.fingerprint(of: "b:1") == second)
     }
 
+    /// The path of a socket can be another one that is an equal string.
+    @Test func addressesThatLookAlikeAreTwo() throws {
+        let (one, other) = ("unix:/\u{E9}", "unix:/e\u{301}")
+        try known.add(KnownServers.Entry(address: one, fingerprint: first))
+        #expect(try known.fingerprint(of: other) == nil)
+        try known.add(KnownServers.Entry(address: other, fingerprint: second))
+        #expect(try known.fingerprint(of: one) == first && known.fingerprint(of: other) == second)
+        #expect(try known.remove(one))
+        #expect(try known.fingerprint(of: other) == second)
+    }
+
     @Test func andNothingElse() throws {
         try known.add(KnownServers.Entry(address: "a:1", fingerprint: first))
         try known.add(KnownServers.Entry(address: "b:1", fingerprint: second))

@@ -33,6 +33,18 @@ import TransferTestSupport
         #expect(Set(taken.map(\.id)).count == 3)
     }
 
+    /// The same file named twice is two uploads; two files whose names are equal strings have an id each that lasts.
+    @Test func namesThatLookAlikeAreNotTheSame() throws {
+        let directory = try TemporaryDirectory()
+        let paths = ["\u{E9}", "e\u{301}"].map { directory.path($0) }
+        for path in paths { try Files.write(path, "") }
+        let feed = UploadFeed((paths + [paths[0]]).map { Upload.path($0) }, folder: "")
+        var ids: [UploadID] = []
+        while case .upload(let upload)? = feed.next() { ids.append(upload.id) }
+        // Without an id yet, it is derived from the file.
+        #expect(ids.count == 3 && ids[0] == UploadID.none && ids[1] == UploadID.none && ids[2] != UploadID.none)
+    }
+
     /// The loop puts uploads back, and must not wait for a sequence that does.
     @Test func aSequenceThatWaitsHoldsNobodyUp() async {
         let gate = Gate()

@@ -15,6 +15,9 @@ import TransferTestSupport
     @Test(arguments: [
         ("a", "a", true), ("a/b", "a", true), ("link/b/c", "a", true), ("a/b", "link", true), ("a/../a/b", "a", true),
         ("ab", "a", false), ("a", "a/b", false), ("a/", "a", true), ("b", "a", false), ("none/b", "none", true),
+        ("\u{E9}/a", "e\u{301}", false), ("\u{E9}", "e\u{301}", false),
+        ("a/\u{301}b", "a", true), ("K/a", "\u{212A}", false),
+        ("none/\u{301}b", "none", true),
     ])
     func isWithin(_ path: String, _ other: String, _ isWithin: Bool) {
         #expect(CanonicalPath(home.path(path)).isWithin(CanonicalPath(home.path(other))) == isWithin)

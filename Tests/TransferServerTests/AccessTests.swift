@@ -215,6 +215,24 @@ extension ServerTests {
             }
         }
 
+        /// Equal strings can be two files, and each takes its room.
+        @Test func namesThatLookAlikeCountTwice() async throws {
+            try admit(pair.key) { $0.quota = 10 }
+            try await secured { [pair] server in
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                for name in ["\u{E9}", "e\u{301}"] {
+                    try expect([.committed], from: client, to: Frames.upload(name, [1, 2, 3, 4]))
+                }
+            }
+            try await secured { [pair] server in
+                let client = try server.securedClient(pair)
+                client.send(Frames.hello)
+                try expect([.quotaExceeded], from: client, to: Frames.upload("b", [1, 2, 3]))
+                try expect([.committed], from: client, to: Frames.upload("c", [1, 2]))
+            }
+        }
+
         /// An upload in parts counts as a whole from its beginning, whoever brings the parts.
         @Test func partsCountAsAWhole() async throws {
             try admit(pair.key) { $0.quota = UInt64(3 * Limits.blockSize) }

@@ -70,12 +70,13 @@ import TransferTestSupport
     @Test func aComparison() throws {
         let store = try store()
         let digest = content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
-        let path = try RelativePath("f")
-        #expect(try store.find(path, size: UInt64(content.count), digest: digest) != nil)
+        let slot = Slot(directory: store.tree.root, name: "f")
+        let size = UInt64(content.count)
+        #expect(try slot.find(size: size, digest: digest) != nil)
         race.arm(file)
-        #expect(try store.find(path, size: UInt64(content.count), digest: digest) == nil)
+        #expect(try slot.find(size: size, digest: digest) == nil)
         #expect(race.hasStruck)
-        #expect(try store.find(path, size: UInt64(content.count), digest: digest) == nil)
+        #expect(try slot.find(size: size, digest: digest) == nil)
         #expect(Files.read(outside) == content)
     }
 }

@@ -9,7 +9,7 @@ extension UploadReport {
     ///
     /// - Parameter columns: of the terminal that it is for: where the digest has no room it is left out. Nothing for all.
     func line(colours: Bool, columns: Int? = nil) -> String {
-        let path = storedPath.map { $0 == source ? $0 : "\(source) -> \($0)" } ?? source
+        let path = storedPath.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
         var text = "  \(path.escapedForDisplay)"
         if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")"

@@ -43,7 +43,7 @@ struct ProgressTracker {
     }
 
     private mutating func update(_ progress: UploadProgress, at time: MonotonicTime) {
-        let index = snapshot.files.firstIndex { $0.source == progress.source } ?? snapshot.files.endIndex
+        let index = snapshot.files.firstIndex { $0.source.hasSameBytes(as: progress.source) } ?? snapshot.files.endIndex
         if index == snapshot.files.endIndex { snapshot.files.append(FileProgress(source: progress.source)) }
         let wasResuming = snapshot.files[index].phase == .resuming
         snapshot.files[index].bytes = progress.bytes
@@ -68,7 +68,7 @@ struct ProgressTracker {
         } else if report.result != .sourceSkipped {
             snapshot.failed += 1
         }
-        snapshot.files.removeAll { $0.source == report.source }
+        snapshot.files.removeAll { $0.source.hasSameBytes(as: report.source) }
         if let next = snapshot.files.first {
             snapshot.show(next)
         } else {

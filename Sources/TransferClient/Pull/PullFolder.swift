@@ -5,8 +5,8 @@ import TransferSystem
 /// Takes the list of a folder that is pulled, and adds what is in it to the plan.
 final class PullFolder: AnswerTaker {
     private struct State {
-        /// Names that were taken, as hashes: after a lost connection the list comes again, in any order.
-        var seen: Set<Int> = []
+        /// Names that were taken: after a lost connection the list comes again, in any order.
+        var seen: Set<PathDigest> = []
         /// Entries that have come on this connection.
         var count: UInt64 = 0
         var isEmpty = true
@@ -31,7 +31,7 @@ final class PullFolder: AnswerTaker {
     func take(_ entries: [ListedEntry]) -> Taken {
         let new = state.withLock { state in
             state.count += UInt64(entries.count)
-            let new = entries.filter { state.seen.insert($0.name.hashValue).inserted }
+            let new = entries.filter { state.seen.insert(PathDigest($0.name)).inserted }
             if !new.isEmpty { state.isEmpty = false }
             return new
         }

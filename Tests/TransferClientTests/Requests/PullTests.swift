@@ -46,6 +46,18 @@ import TransferTestSupport
         }
     }
 
+    /// Equal strings that are two names, in one folder; also when the list has to come again.
+    @Test func namesThatLookAlikeAreTwoFiles() async throws {
+        let names = ["\u{E9}", "e\u{301}", "K", "\u{212A}", "a\u{301}\u{323}", "a\u{323}\u{301}"]
+        try await withServer { server in
+            for name in names { try write(server, "t/\(name)", Array(name.utf8)) }
+            let pulled = try await Pulled(["t"], from: server.address, to: out)
+            #expect(pulled.failure == nil && pulled.reports.count == names.count)
+            for name in names { #expect(Files.read("\(out)/t/\(name)") == Array(name.utf8)) }
+            #expect(Files.tree(out).count == names.count)
+        }
+    }
+
     /// More than a plan lets wait, so that connections wait for each other.
     @Test func aFolderOfVeryManyFiles() async throws {
         try await withServer { server in

@@ -14,7 +14,7 @@ final class FailedList: @unchecked Sendable {
         /// `--files-from`.
         case paths(end: UInt8)
         /// `--manifest`, with the kinds that the manifest of this push gave.
-        case manifest([String: ContentKind])
+        case manifest([PathKey: ContentKind])
     }
 
     /// Of its file.
@@ -25,8 +25,8 @@ final class FailedList: @unchecked Sendable {
     /// The server's folder, which the other push is given as well; with a slash at its end unless it is empty.
     private let folder: String
     private var content: [UInt8] = []
-    /// Hashes of what is stored or in the list; kept because a push that ends early has more to list than failed.
-    private var settled: Set<Int> = []
+    /// What is stored or in the list; kept because a push that ends early has more to list than failed.
+    private var settled: Set<PathDigest> = []
 
     /// Opens the file, making it where it is missing; what it holds stays for now.
     init(_ path: String, _ form: Form, folder: String) throws(SystemError) {
@@ -42,7 +42,7 @@ final class FailedList: @unchecked Sendable {
     /// Takes note of what came of an upload.
     func settle(_ report: UploadReport, hasFailed: Bool) {
         guard report.isPath else { return }
-        let isNew = settled.insert(Self.hash(report.source, report.destination)).inserted
+        let isNew = settled.insert(Self.digest(report.source, report.destination)).inserted
         if hasFailed, isNew { append(report.source, report.destination) }
     }
 
@@ -51,7 +51,7 @@ final class FailedList: @unchecked Sendable {
         for step in plan {
             switch step {
             case .upload(let source, let destination, _, isFile: true):
-                guard settled.insert(Self.hash(source, destination)).inserted else { continue }
+                guard settled.insert(Self.digest(source, destination)).inserted else { continue }
                 append(source, destination)
             case .upload: break
             case .failure(let report):
@@ -60,15 +60,14 @@ final class FailedList: @unchecked Sendable {
         }
     }
 
-    private static func hash(_ source: String, _ destination: String?) -> Int {
-        var hasher = Hasher()
-        hasher.combine(source)
-        hasher.combine(destination)
-        return hasher.finalize()
+    private static func digest(_ source: String, _ destination: String?) -> PathDigest {
+        PathDigest(destination.map { "\(source)\0\($0)" } ?? source)
     }
 
     private func append(_ source: String, _ destination: String?) {
-        let name = destination.map { $0.hasPrefix(folder) ? String($0.dropFirst(folder.count)) : $0 }
+        let name = destination.map { name in
+            name.utf8.starts(with: folder.utf8) ? String(Substring(name.utf8.dropFirst(folder.utf8.count))) : name
+        }
         switch form {
         case .paths: append(Array((name.flatMap { Self.entry(source, $0) } ?? source).utf8))
         case .manifest(let kinds):
@@ -114,10 +113,10 @@ final class FailedList: @unchecked Sendable {
     }
 
     /// Of a directory, all that is in it has the kind.
-    private static func kind(of name: String, _ kinds: [String: ContentKind]) -> ContentKind? {
+    private static func kind(of name: String, _ kinds: [PathKey: ContentKind]) -> ContentKind? {
         var name = name
         while true {
-            if let kind = kinds[name] { return kind }
+            if let kind = kinds[PathKey(name)] { return kind }
             guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
             name = String(name[..<slash])
         }

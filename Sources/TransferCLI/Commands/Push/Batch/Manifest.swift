@@ -47,11 +47,11 @@ struct Manifest {
     }
 
     /// The kinds that lines give, by the path to store under.
-    var kinds: [String: ContentKind] {
-        var kinds: [String: ContentKind] = [:]
+    var kinds: [PathKey: ContentKind] {
+        var kinds: [PathKey: ContentKind] = [:]
         for entry in entries {
             if let kind = entry.kind, let name = entry.destination ?? PathList.lastName(of: entry.path) {
-                kinds[name] = kind
+                kinds[PathKey(name)] = kind
             }
         }
         return kinds

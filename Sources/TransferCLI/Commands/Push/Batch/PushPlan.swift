@@ -47,7 +47,7 @@ struct PushPlan {
     }
 
     private static func line(_ source: String, _ destination: String, _ size: UInt64?) -> String {
-        let path = source == destination ? source : "\(source) -> \(destination)"
+        let path = source.hasSameBytes(as: destination) ? source : "\(source) -> \(destination)"
         return "would send  \(path.escapedForDisplay)" + (size.map { "  \(ByteFormat.size($0))" } ?? "")
     }
 

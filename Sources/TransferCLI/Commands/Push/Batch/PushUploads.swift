@@ -11,7 +11,7 @@ struct PushUploads: Sequence, Sendable {
     let unusable: [[UInt8]]
 
     /// The kinds that a manifest gives, by the path to store under.
-    let kinds: [String: ContentKind]
+    let kinds: [PathKey: ContentKind]
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) {
