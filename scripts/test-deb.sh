@@ -19,9 +19,11 @@ fail() {
 
 # Runs inside of the copy.
 inside() {
-    export LC_ALL=C HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
+    export LC_ALL=C HOME=/tmp/home PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
     unset NOTIFY_SOCKET XDG_CONFIG_HOME
     local storage=/var/lib/transfer package=$1 key
+    # The copy has the home that this system has; a key of the test does not belong there.
+    mkdir -m 0700 $HOME
     install_package "$package"
     [[ $(stat -c '%U:%G %a' $storage) == "transfer:transfer 750" ]] || fail "$storage is not the user's"
     for file in /usr/bin/transfer /usr/share/man/man1/transfer-serve.1.gz /etc/transfer/config.toml \
@@ -127,8 +129,12 @@ unshare --mount bash -c 'cd "$1" && mount -t tmpfs t system && mkdir system/{u,w
     mount -t overlay -o lowerdir=/,upperdir=system/u,workdir=system/w o system/m &&
     [[ -e system/m/var/lib/dpkg/status ]]' probe "$scratch" 2>/dev/null || skip "no overlay of this system can be mounted"
 
+configuration=${XDG_CONFIG_HOME:-$HOME/.config}
+kept() { ls -lAR --full-time "$configuration/transfer" 2>/dev/null || true; }
+before=$(kept)
 for copy in a b; do scripts/make-deb.sh "$1" "$scratch/$copy/transfer.deb" >/dev/null; done
 cmp "$scratch/a/transfer.deb" "$scratch/b/transfer.deb" || fail "two packages of one binary differ"
 dpkg-deb --field "$scratch/a/transfer.deb" Depends | grep -q "libc6 (>= " || fail "it depends on no C library"
 unshare --mount --propagation private bash scripts/test-deb.sh --isolated "$scratch/system" "$scratch/a/transfer.deb"
+[[ $(kept) == "$before" ]] || fail "the test has left something in $configuration/transfer"
 echo "The package was installed, used and purged."
