@@ -1,4 +1,5 @@
 import Synchronization
+import TransferAccess
 import TransferCatalog
 import TransferCodec
 import TransferIO
@@ -60,6 +61,8 @@ final class UploadLane: @unchecked Sendable {
     private var failures = FailureTally()
     private var meter: LaneMeter
     private var lastReport: Int64 = 0
+    /// When it was last asked what the client may do.
+    var accessAsked: Int64 = 0
     /// There where the client wants receipts and the server gives them.
     private(set) var issuer: ReceiptIssuer?
     /// Receipts that were made again last: who repeats one upload repeats others of its batch.
@@ -94,7 +97,7 @@ final class UploadLane: @unchecked Sendable {
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
     func process(_ batches: [LaneBatch]) -> LaneOutcome {
         pending += batches
-        if pending.contains(where: \.hasBeginnings) { outcome.refusal = recheck() }
+        if pending.contains(where: \.hasBeginnings) || mayBeEndless { askForAccess() }
         work()
         outcome.isBusy = isBusy
         // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
@@ -142,6 +145,21 @@ final class UploadLane: @unchecked Sendable {
         receiving.discard(keepingBlocks: true)
         state = .idle
         context.log.write([.lost(receiving, peer: peer)])
+    }
+
+    /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.
+    private var mayBeEndless: Bool {
+        guard case .receiving(let receiving) = state, receiving.begin.size == nil else { return false }
+        return !isAccessFresh
+    }
+
+    /// Asks what the client may do now. What has begun may be finished, but not go on for ever.
+    private func askForAccess() {
+        outcome.refusal = recheck()
+        guard let refusal = outcome.refusal, case .receiving(let receiving) = state, receiving.begin.size == nil else {
+            return
+        }
+        reject(receiving, StoreError(refusal.code, refusal.message))
     }
 
     private func perform(_ operation: LaneBatch.Operation, _ batch: LaneBatch) {

@@ -153,6 +153,28 @@ extension ServerTests {
             }
         }
 
+        /// But nobody goes on for ever with what has no end.
+        @Test func aStreamEndsWithItsAccess() async throws {
+            try admit(pair.key)
+            try await secured { [pair, folder] server in
+                let client = try server.securedClient(pair)
+                let begin = Begin(id: .random(), path: "a", size: nil, expectsAccept: true)
+                client.send(Frames.hello + Frames.encoded(.begin(begin)))
+                try client.expectAccept()
+                _ = try folder.expel { _ in true }
+                // Before the server's patience ends it must have asked.
+                var code: ResultCode?
+                for _ in 0..<10_000 where code == nil {
+                    client.send(Frames.data([1]))
+                    while code == nil, client.hasAnswer(within: 2) {
+                        if case .message(.result(let result)) = try client.next() { code = result.code }
+                    }
+                }
+                #expect(code == .authenticationFailed)
+                #expect(server.tree == [] && server.parts == [])
+            }
+        }
+
         @Test func whoeverMayOnlyReadSendsNothing() async throws {
             try admit(pair.key) { $0.rights = .readOnly }
             try await secured { [pair, upload] server in

@@ -100,6 +100,12 @@ final class RawClient: @unchecked Sendable {
         shutdown(number, Int32(SHUT_WR))
     }
 
+    /// Whether something comes, or the end, within so many milliseconds.
+    func hasAnswer(within milliseconds: Int32) -> Bool {
+        var watched = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        return poll(&watched, 1, milliseconds) == 1
+    }
+
     /// Whether the server takes no more bytes for so long.
     func isStalled(milliseconds: Int32) -> Bool {
         var watched = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
