@@ -80,7 +80,8 @@ extension AccessFolder {
 
     /// Tokens are clients, too.
     private static func unused(_ name: String, in keys: AuthorizedKeys, _ tokens: [String]) -> String {
-        let taken = Set((keys.entries.map(\.name) + tokens).map { PathKey($0) })
+        let own = [Grant.ownersName, Grant.everyonesName]
+        let taken = Set((keys.entries.map(\.name) + tokens + own).map { PathKey($0) })
         // One more name than are taken, so one of them is free.
         let names = (1...taken.count + 1).lazy.map { $0 == 1 ? name : "\(name) \($0)" }
         return names.first { !taken.contains(PathKey($0)) } ?? name

@@ -19,6 +19,7 @@ extension AccessOptions {
         case "quota": quota = try Self.size(name, Self.value(name, value))
         case "max-upload": maximumUpload = try Self.size(name, Self.value(name, value))
         case "expires": expires = try Self.time(Self.value(name, value))
+        case "no-remove": try take(.noRemove, name, value)
         case "read-only": try take(.readOnly, name, value)
         case "write-only": try take(.writeOnly, name, value)
         default: throw AccessFault("'\(name.escapedForDisplay)' is no option")
@@ -27,7 +28,9 @@ extension AccessOptions {
 
     private mutating func take(_ rights: AccessRights, _ name: String, _ value: String?) throws(AccessFault) {
         guard value == nil else { throw AccessFault("'\(name)' takes no value") }
-        guard self.rights == .readWrite else { throw AccessFault("read-only and write-only exclude each other") }
+        guard self.rights == .readWrite else {
+            throw AccessFault("no-remove, read-only and write-only exclude each other")
+        }
         self.rights = rights
     }
 

@@ -31,6 +31,7 @@ extension AccessOptions: CustomStringConvertible {
         if let maximumUpload { options.append("max-upload=\(maximumUpload)") }
         switch rights {
         case .readWrite: break
+        case .noRemove: options.append("no-remove")
         case .readOnly: options.append("read-only")
         case .writeOnly: options.append("write-only")
         }

@@ -114,9 +114,9 @@ package final class Authenticator: Sendable {
             return Grant(entry)
         }
         if credentials.isLocal, let key = credentials.key, key == owner {
-            return Grant(.owner(key), name: "the server's user")
+            return Grant(.owner(key), name: Grant.ownersName)
         }
-        if isOpen { return Grant(.everyone, name: "anybody") }
+        if isOpen { return Grant(.everyone, name: Grant.everyonesName) }
         throw credentials.key.map(Refusal.unknownKey) ?? .nothingShown
     }
 

@@ -15,6 +15,10 @@ package struct Grant: Hashable, Sendable {
         case everyone
     }
 
+    /// What clients without a line are called.
+    package static let ownersName = "the server's user"
+    package static let everyonesName = "anybody"
+
     package let source: Source
 
     /// What the client is called in logs and receipts; may be shown as it is.

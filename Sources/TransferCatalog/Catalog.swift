@@ -118,9 +118,15 @@ package final class Catalog: Sendable {
         try connections.write { (writer) throws(CatalogError) in try writer.delete(paths: paths) }
     }
 
-    /// What was acknowledged under each of these paths and has been settled, in no order.
+    /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order. Anybody who
+    /// may push can have as many there as he likes.
     package func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
         try connections.read { (reader) throws(CatalogError) in try reader.entries(at: paths) }
+    }
+
+    /// What has stored a file under a path, and has been settled: the newest 64, in no order.
+    package func stored(at path: String) throws(CatalogError) -> [CatalogEntry] {
+        try connections.read { (reader) throws(CatalogError) in try reader.stored(at: path) }
     }
 
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.

@@ -81,7 +81,8 @@ enum CatalogColumns {
             id: id, state: state, path: row.text(first + 11),
             kind: UInt8(exactly: row.integer(first + 3)).flatMap { ContentKind(rawValue: $0) } ?? .file, size: size,
             digest: digest, isDurable: row.integer(first + 2) != 0, sender: row.text(first + 12),
-            client: row.optionalInteger(first + 16).map { UInt64(bitPattern: $0) }, begun: row.integer(first + 5), committed: row.optionalInteger(first + 6),
+            client: row.optionalInteger(first + 16).map { UInt64(bitPattern: $0) }, begun: row.integer(first + 5),
+            committed: row.optionalInteger(first + 6),
             run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
             identity: identity(row, first, size: size),
             receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) })

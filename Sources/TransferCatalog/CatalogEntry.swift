@@ -53,7 +53,8 @@ package struct CatalogEntry: Equatable, Sendable {
 
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
-        isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64? = nil, run: UInt64? = nil,
+        isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64? = nil,
+        run: UInt64? = nil,
         identity: FileIdentity? = nil, receipt: UInt64? = nil
     ) {
         self.id = id

@@ -7,6 +7,7 @@ final class CatalogReader: @unchecked Sendable {
     let database: Database
     private let select: Statement
     private let byPath: Statement
+    private let storedByPath: Statement
     private let page: Statement
     private let receipts: Statement
     private let sums: Statement
@@ -19,6 +20,9 @@ final class CatalogReader: @unchecked Sendable {
     /// Rows read at once when all are wanted: few enough that nobody waits for the lock.
     private static let pageSize = 512
 
+    /// Entries of one path that are read.
+    private static let mostOfPath = 64
+
     /// Bytes of the unit that sizes are summed up in beside what is left over: sums of two columns that cannot overflow.
     private static let unit: UInt64 = 1 << 20
 
@@ -28,8 +32,8 @@ final class CatalogReader: @unchecked Sendable {
         try database.execute("PRAGMA query_only = ON")
         select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
         byPath = try Statement(
-            "SELECT \(CatalogColumns.names) FROM uploads WHERE path = ?1 AND NOT \(CatalogColumns.isUnfinished)",
-            in: database)
+            Self.atPath(.committed) + " UNION ALL " + Self.atPath(.alreadyStored), in: database)
+        storedByPath = try Statement(Self.atPath(.committed), in: database)
         receipts = try Statement(KeptReceipts.select, in: database)
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
@@ -44,6 +48,18 @@ final class CatalogReader: @unchecked Sendable {
             in: database)
     }
 
+    /// The newest of one state, which the index has one behind the other.
+    private static func atPath(_ state: CatalogEntry.State) -> String {
+        """
+        SELECT * FROM (
+            SELECT \(CatalogColumns.names) FROM uploads WHERE path = ?1 AND state = \(state.rawValue)
+            ORDER BY number DESC LIMIT \(mostOfPath))
+        """
+    }
+
+    /// What has stored a file under a path.
+    func stored(at path: String) throws(CatalogError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
+
     func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
         return try id.withBytes { (bytes) throws(CatalogError) in
             select.bind(1, blob: bytes)
@@ -57,18 +73,18 @@ final class CatalogReader: @unchecked Sendable {
         try begin.run()
         var found: [[CatalogEntry]] = []
         found.reserveCapacity(paths.count)
-        for path in paths { found.append(try entries(at: path)) }
+        for path in paths { found.append(try entries(at: path, byPath)) }
         try commit.run()
         return found
     }
 
     /// What was acknowledged under a path, in no order; rows that cannot be read are left out.
-    private func entries(at path: String) throws(CatalogError) -> [CatalogEntry] {
+    private func entries(at path: String, _ select: Statement) throws(CatalogError) -> [CatalogEntry] {
         try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
-            byPath.bind(1, text: path)
-            defer { byPath.reset() }
+            select.bind(1, text: path)
+            defer { select.reset() }
             var entries: [CatalogEntry] = []
-            while try byPath.next() { if let entry = CatalogColumns.read(byPath, from: 0) { entries.append(entry) } }
+            while try select.next() { if let entry = CatalogColumns.read(select, from: 0) { entries.append(entry) } }
             return entries
         }
     }

@@ -86,7 +86,10 @@ enum CatalogSchema {
         ],
         [
             // A name says too little: a key and a token may have the same.
-            "ALTER TABLE uploads ADD COLUMN client INTEGER"
+            "ALTER TABLE uploads ADD COLUMN client INTEGER",
+            // To find who has stored a file among any number of uploads whose content was there already.
+            "DROP INDEX uploads_by_path",
+            "CREATE INDEX uploads_by_path ON uploads (path, state)",
         ],
     ]
 

@@ -16,7 +16,8 @@ extension CatalogEntry {
     ) {
         let (state, path, identity): (State, RelativePath, FileIdentity?)
         switch published {
-        case .committed(let stored, let file), .healed(let stored, let file): (state, path, identity) = (.committed, stored, file)
+        case .committed(let stored, let file), .healed(let stored, let file):
+            (state, path, identity) = (.committed, stored, file)
         case .alreadyStored(let found, let file): (state, path, identity) = (.alreadyStored, found, file)
         case .skipped: return nil
         }

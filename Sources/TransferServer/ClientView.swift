@@ -28,7 +28,7 @@ struct ClientView: Sendable {
 
     /// For clients that cannot be told apart, who may do everything.
     init(peer: String) {
-        self.init(Grant(.everyone, name: "anybody"), UploadScope(), peer: peer)
+        self.init(Grant(.everyone, name: Grant.everyonesName), UploadScope(), peer: peer)
     }
 
     /// What it may do from now on.
@@ -83,11 +83,14 @@ extension ClientView {
     ///
     /// - Throws: `forbidden`; `invalidPath`, also for the client's own top.
     func removable(_ path: String) throws(StoreError) -> RelativePath {
-        guard grant.options.rights == .readWrite else {
-            throw StoreError(.forbidden, "This client may not remove anything: its access is only for one direction.")
+        guard grant.options.rights.mayRemove else {
+            throw StoreError(.forbidden, "This client may not remove anything.")
         }
         return try inner(path)
     }
+
+    /// Whether it may replace whatever is stored, and not only what it has sent itself.
+    var mayReplaceAll: Bool { grant.options.rights.mayRemove }
 
     private func inner(_ path: String) throws(StoreError) -> RelativePath {
         do throws(RelativePath.Fault) {

@@ -122,7 +122,7 @@ final class KnownUploads: Sendable {
         }
     }
 
-    /// What was acknowledged under each of these paths, as far as it is settled.
+    /// What was acknowledged under each of these paths, the newest of it, as far as it is settled.
     func entries(at paths: [String]) -> [[CatalogEntry]] {
         do throws(CatalogError) {
             return try catalog.entries(at: paths)

@@ -110,6 +110,7 @@ final class Receiving {
         earlier = try acknowledgement(path)
         if let earlier { return mayEnd ? earlier : nil }
         guard mayEnd || begin.conflict != .keepBoth else { return nil }
+        try checkReplacing(path)
         guard try context.store.admit(path, size: begin.uploadSize, conflict: begin.conflict) == .skipped,
             !isToBeHealed(path)
         else {
@@ -121,6 +122,15 @@ final class Receiving {
         earlier = try acknowledgement(path)
         if let earlier { return mayEnd ? earlier : nil }
         return UploadResult(id: begin.id, code: .skipped, message: "\(path) was there already.")
+    }
+
+    /// Asked again when it is published; this spares the way to content that has no chance. One of the same size may be the
+    /// same.
+    private func checkReplacing(_ path: RelativePath) throws(StoreError) {
+        guard begin.conflict == .overwrite, !client.mayReplaceAll, let file = context.store.identity(at: path),
+            begin.uploadSize.map({ $0 != file.size }) ?? false, !context.known.hasStored(client, path, file)
+        else { return }
+        throw .notYours(path)
     }
 
     /// What is rotten is not left as it is before it is known whether this is what it was.

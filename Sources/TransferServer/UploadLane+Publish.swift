@@ -16,7 +16,9 @@ extension UploadLane {
         leaveOutRepeated()
         guard !ready.isEmpty else { return }
         let outcomes = context.store.publish(
-            ready.map(\.publication), acknowledged: context.known.acknowledged(at:_:))
+            ready.map(\.publication), acknowledged: context.known.acknowledged(at:_:),
+            mayReplace: client.mayReplaceAll
+                ? nil : { [context, client] path, file in context.known.hasStored(client, path, file) })
         let (now, utc) = (monotonicNanoseconds(), utcNanoseconds())
         for ((receiving, publication), outcome) in zip(ready, outcomes) {
             published.append(

@@ -9,13 +9,15 @@ extension FileStore {
     ///
     /// - Parameter acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload
     ///   with that content takes the place of one that has other content by now. Only asked about files that do.
+    /// - Parameter mayReplace: whether the sender may replace a file, where it may not replace all.
     /// - Returns: one outcome for each publication, in order.
     package func publish(
-        _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil }
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil },
+        mayReplace: ((RelativePath, FileIdentity) -> Bool)? = nil
     ) -> [Result<Published, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
-            tree: tree, umask: umask, committer: incoming.committer, acknowledged: acknowledged)
+            tree: tree, umask: umask, committer: incoming.committer, acknowledged: acknowledged, mayReplace: mayReplace)
         let outcomes = publisher.publish(batch)
         for (publication, outcome) in zip(batch, outcomes) {
             if outcome.isFinal { publication.staged.discard() } else { publication.staged.discardUnlessResumable() }

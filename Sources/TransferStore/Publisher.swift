@@ -11,6 +11,7 @@ final class Publisher {
     private let permissionMask: UInt32
     private let committer: Committer
     private let acknowledged: (RelativePath, FileIdentity) -> Digest?
+    private let mayReplace: ((RelativePath, FileIdentity) -> Bool)?
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
@@ -25,12 +26,15 @@ final class Publisher {
     /// descriptors are few.
     private static let mostOpened = 64
 
-    /// - Parameter acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
+    /// - Parameters:
+    ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since.
+    ///   - mayReplace: whether a file may be replaced; nothing where all may.
     init(
         tree: DirectoryTree, umask: UInt32, committer: Committer,
-        acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil }
+        acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil },
+        mayReplace: ((RelativePath, FileIdentity) -> Bool)? = nil
     ) {
-        self.acknowledged = acknowledged
+        (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
         directories = BatchDirectories(tree, committer)
         permissionMask = ~umask
         self.committer = committer
@@ -174,6 +178,8 @@ final class Publisher {
     }
 
     private func replace(_ slot: Slot, _ publication: Publication) throws(StoreError) {
+        // Before the lock, which everybody waits for who replaces something.
+        let seen = try checkRight(slot, publication)
         try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
             // One of a connection that is still there is as good as the other.
             if let sender = publication.sender, let newest = overwrites.newest(publication.path),
@@ -184,8 +190,22 @@ final class Publisher {
             guard try !slot.isDirectory() else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }
+            if mayReplace != nil, try slot.identity() != seen { try checkRight(slot, publication) }
             try rename(publication, to: slot)
         }
+    }
+
+    /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
+    @discardableResult
+    private func checkRight(_ slot: Slot, _ publication: Publication) throws(StoreError) -> FileIdentity? {
+        guard let mayReplace, let file = try slot.identity() else { return nil }
+        guard mayReplace(publication.path, file) else {
+            throw StoreError(
+                .forbidden,
+                "\(publication.path) was not stored by this client, which may not replace what others have stored. Push "
+                    + "it with another conflict policy, or under another name.")
+        }
+        return file
     }
 
     /// Where a sync has failed, the same content under the name is no proof that it is on disk, nor is a sync of it: the

@@ -59,6 +59,9 @@ import TransferProtocol
         _ = try server.folder.issue(.token, name: "den 2", options: AccessOptions(), at: Sample.now)
         let entry = try server.folder.enrol(Sample.key, named: "den", with: try code())
         #expect(entry?.name == "den 3")
+        // Nobody is taken for one who has no line.
+        let posing = try server.folder.enrol(KeyPair().key, named: Grant.ownersName, with: try code())
+        #expect(posing?.name == "\(Grant.ownersName) 2")
     }
 
     /// What the old line allowed is over.

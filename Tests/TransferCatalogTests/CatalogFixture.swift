@@ -61,7 +61,8 @@ extension CatalogEntry {
         CatalogEntry(
             id: id, state: .committed, path: "folder/file-\(number) ü.txt", kind: .text, size: UInt64(number),
             digest: Digest(.xxh128, Array(repeating: UInt8(truncatingIfNeeded: number), count: 16)), isDurable: true,
-            sender: "127.0.0.1:5000", begun: 1_700_000_000_123_456_789, committed: 1_700_000_001_000_000_001,
+            sender: "127.0.0.1:5000", client: number.isMultiple(of: 3) ? .max - UInt64(number) : nil,
+            begun: 1_700_000_000_123_456_789, committed: 1_700_000_001_000_000_001,
             run: .max - UInt64(number),
             identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(number)),
             receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil)

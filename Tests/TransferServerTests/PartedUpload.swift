@@ -6,8 +6,13 @@ struct PartedUpload {
     let path: String
     let content: [UInt8]
     let function: DigestFunction
+    let conflict: ConflictPolicy
 
-    init(_ path: String, _ content: [UInt8], _ function: DigestFunction = .xxh128, id: UploadID = .random()) {
+    init(
+        _ path: String, _ content: [UInt8], _ function: DigestFunction = .xxh128, id: UploadID = .random(),
+        conflict: ConflictPolicy = .keepBoth
+    ) {
+        self.conflict = conflict
         self.id = id
         self.path = path
         self.content = content
@@ -20,7 +25,7 @@ struct PartedUpload {
 
     /// - Parameter total: what is said of the size of the whole.
     func part(_ range: Range<Int>, id partID: UploadID = .random(), total: Int?) -> [UInt8] {
-        var begin = Begin(id: partID, path: path, size: UInt64(range.count), digest: function)
+        var begin = Begin(id: partID, path: path, size: UInt64(range.count), digest: function, conflict: conflict)
         begin.scope = .part(.init(of: id, offset: UInt64(range.lowerBound), total: total.map { UInt64($0) }))
         let bytes = Array(content[range])
         return Frames.encoded(.begin(begin)) + Frames.stored(bytes) + Frames.end(bytes, function)
@@ -31,7 +36,7 @@ struct PartedUpload {
     var assembly: [UInt8] { assembly(digestOf: content) }
 
     func assembly(digestOf other: [UInt8]) -> [UInt8] {
-        var begin = Begin(id: id, path: path, size: UInt64(content.count), digest: function)
+        var begin = Begin(id: id, path: path, size: UInt64(content.count), digest: function, conflict: conflict)
         begin.scope = .assembly
         return Frames.encoded(.begin(begin)) + Frames.end(other, function)
     }

@@ -67,6 +67,47 @@ extension ServerTests {
             }
         }
 
+        @Test func whoeverMayNotRemoveTakesNothingAway() async throws {
+            try await admitted({ $0.rights = .noRemove }) { (server, client) throws in
+                #expect(try client.list().outcome.count == 2)
+                #expect(try client.fetch(FetchRequest(id: 1, path: "a")).content == [1])
+                #expect(try client.remove("a").code == .forbidden)
+                #expect(try client.remove("mine", recursive: true).code == .forbidden)
+                #expect(try client.codes(to: Frames.upload("a", [3])) == [.committed])
+                #expect(server.tree == ["a", "a-1", "mine", "mine/b"])
+            }
+        }
+
+        /// Replacing is removing, too. What it has sent itself is its own.
+        @Test(arguments: [AccessRights.noRemove, .writeOnly])
+        func whoeverMayNotRemoveReplacesOnlyItsOwn(_ rights: AccessRights) async throws {
+            try await admitted({ $0.rights = rights }) { [other] (server, client) throws in
+                func replace(_ path: String, _ content: [UInt8]) -> [UInt8] {
+                    Frames.upload(path, content, conflict: .overwrite)
+                }
+                #expect(try client.codes(to: replace("a", [3])) == [.forbidden])
+                #expect(try client.codes(to: replace("a", [3, 4])) == [.forbidden])
+                let upload = PartedUpload("a", SplitMix64.bytes(seed: 3, Limits.blockSize + 1), conflict: .overwrite)
+                let codes = try client.codes(2, to: upload.inOnePart + upload.assembly)
+                #expect(codes.last?.isSuccess == false && server.content("a") == [1])
+                // The same content is no other's, and makes nobody its owner.
+                #expect(try client.codes(to: replace("a", [1])) == [.alreadyStored])
+                #expect(try client.codes(to: replace("a", [3])) == [.forbidden])
+
+                #expect(try client.codes(to: replace("c", [5])) == [.committed])
+                #expect(try client.codes(to: replace("c", [6])) == [.committed])
+                #expect(server.content("c") == [6])
+                // Somebody else has replaced it since.
+                let owner = try server.securedClient(other)
+                #expect(try owner.codes(to: Frames.hello + replace("c", [7])) == [.committed])
+                #expect(try client.codes(to: replace("c", [8])) == [.forbidden])
+                // What no upload has stored is nobody's.
+                #expect(TestServer.write([9], server.directory.path("store/d")))
+                #expect(try client.codes(to: replace("d", [8])) == [.forbidden])
+                #expect(server.content("c") == [7] && server.content("d") == [9])
+            }
+        }
+
         @Test func aClientSeesItsFolderOnly() async throws {
             let mine = try RelativePath("mine")
             try await admitted({ $0.folder = mine }) { (server, client) throws in
@@ -135,5 +176,44 @@ extension ServerTests {
                 #expect(try client.codes(to: Frames.upload("d", eight)) == [.committed])
             }
         }
+
+        /// A key and a token of one name are two clients, and a key is one whatever it is called.
+        @Test func aQuotaIsTheClientsAndNotTheNames() async throws {
+            let options = AccessOptions.withQuota(10)
+            let token = try folder.issue(.token, name: "laptop", options: options, at: .now)
+            let eight = [UInt8](repeating: 1, count: 8)
+            try await admitted({ $0.quota = 10 }) { [pair, other, folder] (server, client) throws in
+                #expect(try client.codes(to: Frames.upload("c", eight)) == [.committed])
+                let second = try server.securedClient()
+                let hello = Frames.encoded(.hello(Hello(agent: "test", token: token.text)))
+                #expect(try second.codes(to: hello + Frames.upload("d", eight)) == [.committed])
+                #expect(try second.codes(to: Frames.upload("e", eight)) == [.quotaExceeded])
+                // What one has sent is given back to nobody else.
+                let owner = try server.securedClient(other)
+                owner.send(Frames.hello)
+                #expect(try owner.remove("c").code == .completed)
+                #expect(try second.codes(to: Frames.upload("e", eight)) == [.quotaExceeded])
+                #expect(try client.codes(to: Frames.upload("f", eight)) == [.committed])
+                _ = try folder.expel { $0.key == pair.key }
+                try folder.admit(AuthorizedKey(pair.key, name: "renamed", options: options))
+            }
+            // Counted anew, from what the catalog says.
+            let configure = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+            }
+            try await serving(configure, in: directory) { [pair] server in
+                let client = try server.securedClient(pair)
+                #expect(try client.codes(to: Frames.hello + Frames.upload("g", eight)) == [.quotaExceeded])
+            }
+        }
+    }
+}
+
+extension AccessOptions {
+    fileprivate static func withQuota(_ quota: UInt64) -> AccessOptions {
+        var options = AccessOptions()
+        options.quota = quota
+        return options
     }
 }

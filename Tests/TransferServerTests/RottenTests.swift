@@ -12,7 +12,13 @@ extension ServerTests {
     /// Files that the disk has lost: they are not sent, not acknowledged, and healed by whoever pushes them again.
     @Suite struct RottenTests {
         private static let long = SplitMix64.bytes(seed: 12, 2 * Limits.blockSize + 5)
-        private static let contents: [[UInt8]] = [[1, 2, 3], long]
+
+        /// What is stored: named, because test cases are printed with their arguments.
+        enum Sample: CaseIterable {
+            case short, long
+
+            var content: [UInt8] { self == .short ? [1, 2, 3] : RottenTests.long }
+        }
 
         private let fixture: ScrubFixture
 
@@ -40,8 +46,9 @@ extension ServerTests {
 
         // MARK: Healing
 
-        @Test(arguments: contents, [.keepBoth, .overwrite, .skip, .fail] as [ConflictPolicy])
-        func theSameContentHealsIt(_ content: [UInt8], conflict: ConflictPolicy) async throws {
+        @Test(arguments: Sample.allCases, [.keepBoth, .overwrite, .skip, .fail] as [ConflictPolicy])
+        func theSameContentHealsIt(_ sample: Sample, conflict: ConflictPolicy) async throws {
+            let content = sample.content
             try await storeAndLose(content)
             #expect(try fixture.scrub().found == ["rotten a"])
             try await serving(in: fixture.directory) { server in
@@ -58,8 +65,9 @@ extension ServerTests {
         }
 
         /// Nobody has looked yet, so whoever wants the name left alone gets it left alone.
-        @Test(arguments: contents, [.keepBoth, .fail, .skip] as [ConflictPolicy])
-        func alsoBeforeAnybodyHasFoundIt(_ content: [UInt8], conflict: ConflictPolicy) async throws {
+        @Test(arguments: Sample.allCases, [.keepBoth, .fail, .skip] as [ConflictPolicy])
+        func alsoBeforeAnybodyHasFoundIt(_ sample: Sample, conflict: ConflictPolicy) async throws {
+            let content = sample.content
             try await storeAndLose(content)
             try await serving(in: fixture.directory) { server in
                 let client = try server.greetedClient()
@@ -78,7 +86,8 @@ extension ServerTests {
             #expect(try await fixture.push([("a", Self.long)]).map(\.code) == [.alreadyStored])
         }
 
-        @Test(arguments: contents) func aCopyUnderANumberIsNoReasonToLeaveIt(_ content: [UInt8]) async throws {
+        @Test(arguments: Sample.allCases) func aCopyUnderANumberIsNoReasonToLeaveIt(_ sample: Sample) async throws {
+            let content = sample.content
             try await storeAndLose(content)
             try TestServer.write(content, to: fixture.path("a-1"))
             #expect(try fixture.scrub().findings.map(\.kind).contains(.rotten))
@@ -101,7 +110,8 @@ extension ServerTests {
             }
         }
 
-        @Test(arguments: contents) func soDoesOneWithAnotherDigestFunction(_ content: [UInt8]) async throws {
+        @Test(arguments: Sample.allCases) func soDoesOneWithAnotherDigestFunction(_ sample: Sample) async throws {
+            let content = sample.content
             try await storeAndLose(content)
             try await serving(in: fixture.directory) { server in
                 let codes = try server.greetedClient().codes(to: Self.upload(content, .keepBoth, .sha256))
@@ -172,7 +182,8 @@ extension ServerTests {
 
         // MARK: Fetching
 
-        @Test(arguments: contents) func itIsNotSent(_ content: [UInt8]) async throws {
+        @Test(arguments: Sample.allCases) func itIsNotSent(_ sample: Sample) async throws {
+            let content = sample.content
             try await storeAndLose(content)
             #expect(try fixture.scrub().found == ["rotten a"])
             // New permissions bring nothing back.

@@ -36,7 +36,7 @@ extension Commands {
         ],
         flags: [
             accessDir, Flag(name: "name", placeholder: "NAME", help: "Call it NAME, whatever the line says."),
-        ] + bounds + [expires, .help],
+        ] + bounds + [noRemove, expires, .help],
         examples: [
             .init(
                 caption: "Let a camera's machine push to one folder, 20 GiB in all",
@@ -59,23 +59,29 @@ extension Commands {
         description: [
             "Prints a push to be run on the other machine, with a link that has the server's address, its key and a code in "
                 + "it. The first client that uses the code has its own key let in; then, or after ten minutes, the code is "
-                + "worth nothing."
+                + "worth nothing.",
+            "That client may push, list and fetch, and not remove or replace what others have stored, unless flags say "
+                + "otherwise. The address is that of the running server, which is asked.",
         ],
         flags: [
             accessDir,
             Flag(
                 name: "advertise", placeholder: "HOST[:PORT]",
                 help: "The address under which clients reach the server.",
-                details: "Without it, the address that this machine uses on its network, and port 5288."),
+                details:
+                    "Without it, what the running server was given as --advertise, or the address that this machine "
+                    + "uses on its network, and the port that the server listens on."),
             Flag(
                 name: "qr", help: "Draw the link as a QR code, also where the output is no terminal.",
                 details: "Needs libqrencode."),
+            Flag(name: "allow-remove", help: "Let it also remove and replace what others have stored."),
         ] + bounds + [issuedJSON, .help],
         examples: [
             .init(caption: "Pair one more client", line: "transfer access pair"),
             .init(
                 caption: "Pair a phone that may only push to its folder",
                 line: "transfer access pair --folder phone --write-only --advertise nas.local"),
+            .init(caption: "Pair your own second machine", line: "transfer access pair --allow-remove"),
         ],
         outcomes: accessOutcomes)
 
@@ -87,7 +93,7 @@ extension Commands {
         ],
         flags: [
             accessDir, Flag(name: "name", placeholder: "NAME", help: "What to call it in lists, logs and receipts."),
-        ] + bounds + [expires, issuedJSON, .help],
+        ] + bounds + [noRemove, expires, issuedJSON, .help],
         examples: [
             .init(
                 caption: "Make a token for a camera, for a month",
@@ -130,6 +136,9 @@ extension Commands {
         Flag(name: "read-only", help: "Let it read and not push."),
         Flag(name: "write-only", help: "Let it push and not read."),
     ]
+
+    private static let noRemove = Flag(
+        name: "no-remove", help: "Let it push and read, and not remove or replace what others have stored.")
 
     private static let expires = Flag(
         name: "expires", placeholder: "WHEN", help: "End its access then.",

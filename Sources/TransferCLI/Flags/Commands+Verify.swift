@@ -16,7 +16,8 @@ extension Commands {
                 defaultValue: "storage", value: .folder),
             Flag(
                 name: "repair-catalog", help: "Make the catalog say what is there.",
-                details: "Strangers are added, changed files brought up to date and missing ones removed. A catalog that "
+                details:
+                    "Strangers are added, changed files brought up to date and missing ones removed. A catalog that "
                     + "is lost or damaged is made anew from the files. Stored files are never touched. No server may be "
                     + "running."),
             Flag(name: "json", help: "Print one JSON object a line for every finding, and one for the summary."),

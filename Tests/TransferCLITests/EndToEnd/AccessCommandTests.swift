@@ -37,10 +37,41 @@ import TransferTestSupport
         #expect(try run(["access", "token", "list"]).output == "")
     }
 
+    /// A directory that is empty may become a server's; one with files in it was given by mistake.
+    @Test func nothingIsMadeInAnyDirectory() throws {
+        let pair = try run(["access", "pair"])
+        #expect(pair.end == .exited(1) && pair.errors.contains("No server has used "), "\(pair.errors)")
+        #expect(names(in: folder.path("in")).isEmpty)
+        try writeFile(folder.path("in/letter"), [1])
+        let key = String(try run(["key"]).output.dropLast())
+        for arguments in [["pair"], ["token", "create", "--name", "a"], ["add", key]] {
+            let refused = try run(["access"] + arguments)
+            #expect(refused.end == .exited(1) && refused.errors.contains("No server has used "), "\(refused.errors)")
+        }
+        #expect(names(in: folder.path("in")) == ["letter"])
+    }
+
+    @Test(
+        arguments: [
+            ([], "push, list and fetch, and not remove", "no-remove"), (["--allow-remove"], "fetch and remove", nil),
+            (["--read-only"], "list and fetch, and not push", "read-only"),
+            (["--write-only", "--folder", "a"], "anything, below the folder 'a'", "folder=\"a\",write-only"),
+        ] as [([String], String, String?)])
+    func thePairingLineSaysWhatItAllows(_ flags: [String], _ sentence: String, _ option: String?) throws {
+        mkdir(folder.path("in/.transfer"), 0o700)
+        let pair = try run(["access", "pair", "--advertise", "192.0.2.1:99"] + flags)
+        #expect(pair.end == .exited(0) && pair.errors.contains(sentence), "\(pair.errors)")
+        let list = try run(["access", "token", "list"]).output
+        let rights = ["no-remove", "read-only", "write-only"].filter { list.contains($0) }
+        #expect(rights.count == (option == nil ? 0 : 1) && option.map { list.contains($0) } ?? true, "\(list)")
+    }
+
     @Test func aPairingLineHasALink() throws {
+        mkdir(folder.path("in/.transfer"), 0o700)
         let pair = try run(["access", "pair", "--advertise", "192.0.2.1:99"])
         #expect(pair.output.hasPrefix("transfer push photo.png --to 'transfer://192.0.2.1:99#code=pair_"))
         #expect(pair.output.hasSuffix("'\n") && pair.output.contains(",key="))
+        #expect(pair.errors.contains("No server is running"), "\(pair.errors)")
         #expect(try run(["access", "token", "list"]).output.contains("pairing code"))
     }
 
@@ -50,7 +81,8 @@ import TransferTestSupport
         ["access", "token", "create", "--name", "a", "--read-only", "--write-only"],
         ["access", "token", "create", "--name", "a", "--folder", "../b"],
         ["access", "token", "create", "--name", "a", "--expires", "2020-01-01"],
-        ["access", "pair", "--advertise", "a/b"],
+        ["access", "pair", "--advertise", "a/b"], ["access", "pair", "--allow-remove", "--read-only"],
+        ["access", "token", "create", "--name", "a", "--no-remove", "--write-only"],
         ["access", "token"],
     ]) func whatCannotBe(_ arguments: [String]) throws {
         #expect(try run(arguments).end == .exited(2))

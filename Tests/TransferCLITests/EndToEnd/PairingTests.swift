@@ -31,6 +31,47 @@ import TransferTestSupport
         #expect(try server.access(["list"]).lines.count == 1)
     }
 
+    /// Neither by removing nor by replacing.
+    @Test func whoIsLetInByItTakesNothingAway() throws {
+        let (server, link) = try Self.server()
+        #expect(server.program.errorText.contains("it may push, list and fetch, and not remove"))
+        #expect(try server.push(to: link).end == .exited(0))
+        try writeFile("\(server.directory)/theirs", [1])
+        let address = try #require(link.split(separator: "/").last?.prefix { $0 != "#" })
+        let removed = try Finished(["remove", "theirs", "--from", String(address)], server.surroundings())
+        #expect(removed.end == .exited(4), "\(removed.errors)")
+        let replaced = try Finished(
+            ["push", "--text", "mine", "--name", "theirs", "--on-conflict", "overwrite", "--to", String(address)],
+            server.surroundings())
+        #expect(replaced.end == .exited(1) && replaced.output.contains("forbidden"), "\(replaced.output)")
+        #expect(try readFile("\(server.directory)/theirs") == [1])
+        #expect(try server.push(["--on-conflict", "overwrite"], to: String(address)).end == .exited(0))
+        #expect(try server.access(["list"]).output.contains("no-remove"))
+    }
+
+    /// The server knows best where it listens.
+    @Test func aLinkHasTheAddressOfTheRunningServer() throws {
+        let server = try SecureServer(["--advertise", "nas.example:77"], at: "127.0.0.1:0", user: "owner")
+        #expect(try Self.link(server.access(["pair"]).output).hasPrefix("transfer://nas.example:77#"))
+        let port = server.address.split(separator: ":").last ?? ""
+        let other = try Self.link(server.access(["pair", "--advertise", "there.example"]).output)
+        #expect(other.hasPrefix("transfer://there.example:\(port)#"), "\(other.prefix(40))")
+    }
+
+    @Test func whoCannotUseALinkIsWarned() throws {
+        let local = try SecureServer(user: "owner")
+        let pair = try local.access(["pair"])
+        #expect(try Self.link(pair.output).hasPrefix("transfer://\(local.address)#"))
+        #expect(pair.errors.contains("listens on this machine only"), "\(pair.errors)")
+        // It is good for another user of this machine.
+        #expect(try local.push(to: try Self.link(pair.output)).end == .exited(0))
+        let plain = try RunningServer()
+        let none = try Finished(["access", "pair", "--dir", plain.directory])
+        #expect(none.errors.contains("runs without encryption and takes no codes"), "\(none.errors)")
+        let open = try SecureServer()
+        #expect(try open.access(["pair"]).errors.contains("was started with --open"))
+    }
+
     @Test func aSecondClientIsRefused() throws {
         let (server, link) = try Self.server()
         #expect(try server.push(to: link).end == .exited(0))

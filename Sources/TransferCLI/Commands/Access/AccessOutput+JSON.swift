@@ -34,6 +34,7 @@ extension AccessRights {
     fileprivate var name: String {
         switch self {
         case .readWrite: "read-write"
+        case .noRemove: "no-remove"
         case .readOnly: "read-only"
         case .writeOnly: "write-only"
         }

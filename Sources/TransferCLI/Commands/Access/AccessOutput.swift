@@ -29,6 +29,18 @@ enum AccessOutput {
         return (text.isEmpty ? "everything" : text) + (options.hasExpired(at: now) ? " (expired)" : "")
     }
 
+    /// What a client may do, in words for a sentence.
+    static func sentence(_ options: AccessOptions) -> String {
+        let verbs =
+            switch options.rights {
+            case .readWrite: "push, list, fetch and remove"
+            case .noRemove: "push, list and fetch, and not remove or replace what others have stored"
+            case .readOnly: "list and fetch, and not push or remove anything"
+            case .writeOnly: "push, and not see, fetch or remove anything"
+            }
+        return verbs + (options.folder.map { ", below the folder '\($0.string.escapedForDisplay)'" } ?? "")
+    }
+
     /// Prints the lines of a list that let nobody in.
     static func report<Entry>(_ list: AccessList<Entry>, _ name: String) -> ExitCode {
         for fault in list.faults {

@@ -8,17 +8,27 @@ extension ParsedArguments {
     }
 
     /// The bounds that flags set.
-    func accessOptions(at now: UTCTime) throws(UsageError) -> AccessOptions {
+    ///
+    /// - Parameter rights: what a client may do where no flag says so.
+    func accessOptions(at now: UTCTime, rights: AccessRights = .readWrite) throws(UsageError) -> AccessOptions {
         var options = AccessOptions()
         if let folder = string("folder") { options.folder = try path(folder, of: "folder") }
         if isSet("quota") { options.quota = try size("quota") }
         if isSet("max-upload") { options.maximumUpload = try size("max-upload") }
-        guard !isSet("read-only") || !isSet("write-only") else {
-            throw error("'--read-only' and '--write-only' exclude each other")
-        }
-        if isSet("read-only") { options.rights = .readOnly }
-        if isSet("write-only") { options.rights = .writeOnly }
+        options.rights = try rightsByFlag ?? rights
         return options
+    }
+
+    private var rightsByFlag: AccessRights? {
+        get throws(UsageError) {
+            let all: [(String, AccessRights)] = [
+                ("allow-remove", .readWrite), ("no-remove", .noRemove), ("read-only", .readOnly),
+                ("write-only", .writeOnly),
+            ]
+            let given = all.filter { isSet($0.0) }
+            guard given.count <= 1 else { throw error("'--\(given[0].0)' and '--\(given[1].0)' exclude each other") }
+            return given.first?.1
+        }
     }
 
     /// When access ends, by the flag for that.

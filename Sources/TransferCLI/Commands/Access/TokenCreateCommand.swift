@@ -32,7 +32,8 @@ struct TokenCreateCommand {
             }
             guard !isJSON else { return .success }
             StandardStream.error.write(
-                "Keep it secret: whoever has it may push as '\(name)'. It is not shown again.\n"
+                "Keep it secret: whoever has it may, as '\(name)', \(AccessOutput.sentence(options)). It is not shown "
+                    + "again.\n"
                     + "To take it back: transfer access token revoke \(secret.id)\n")
             return .success
         }

@@ -1,0 +1,72 @@
+import Testing
+import TransferProtocol
+import TransferSystem
+
+@testable import TransferCatalog
+
+/// What the disk has lost, as the catalog keeps it.
+@Suite struct RottenFileTests {
+    private static let file = RottenFile(
+        path: "a/\u{E9}",
+        identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(Int64.max)),
+        digest: Digest(.xxh128, Array(0..<16)))
+
+    private let fixture: CatalogFixture
+
+    init() throws {
+        fixture = try CatalogFixture()
+    }
+
+    @Test func isKnownToLaterServersAndToThoseThatRun() throws {
+        let (catalog, running) = (fixture.open(), fixture.open())
+        let before = try running.hasRotten()
+        #expect(!before)
+        try catalog.add(rotten: [Self.file])
+        let after = try running.hasRotten()
+        #expect(after && fixture.damages.isEmpty)
+        #expect(try running.rotten(at: Self.file.path) == Self.file)
+        try catalog.close()
+        #expect(try fixture.open().rotten(at: Self.file.path) == Self.file)
+    }
+
+    @Test func isForgottenByItsPathAndNoOther() throws {
+        let catalog = fixture.open()
+        var other = Self.file
+        other.path = "a/e\u{301}"
+        try catalog.add(rotten: [Self.file, other])
+        try catalog.removeRotten(at: [Self.file.path, "x"])
+        #expect(try catalog.rotten(at: Self.file.path) == nil)
+        #expect(try catalog.rotten(at: other.path)?.path.hasSameBytes(as: other.path) ?? false)
+        try catalog.removeRotten(at: [other.path])
+        let isLeft = try catalog.hasRotten()
+        #expect(!isLeft)
+    }
+
+    @Test func whatWasFoundLastCounts() throws {
+        let catalog = fixture.open()
+        var later = Self.file
+        later.identity = FileIdentity(inode: 1, changed: 2, modified: 3, size: 4)
+        try catalog.add(rotten: [Self.file])
+        try catalog.add(rotten: [later])
+        #expect(try catalog.rotten(at: Self.file.path) == later)
+    }
+
+    /// New permissions change the time of change alone.
+    @Test func isStillTheSameFile() {
+        let rotten = RottenFile(
+            path: "a", identity: FileIdentity(inode: 1, changed: 2, modified: 3, size: 4), digest: Self.file.digest)
+        #expect(rotten.isStill(FileIdentity(inode: 1, changed: 9, modified: 3, size: 4)))
+        #expect(!rotten.isStill(FileIdentity(inode: 9, changed: 2, modified: 3, size: 4)))
+        #expect(!rotten.isStill(FileIdentity(inode: 1, changed: 2, modified: 9, size: 4)))
+        #expect(!rotten.isStill(FileIdentity(inode: 1, changed: 2, modified: 3, size: 9)))
+    }
+
+    @Test(arguments: ["size = -1", "algorithm = 99", "digest = x''"]) func rowsThatCannotBeAreLeftOut(
+        _ change: String
+    ) throws {
+        let catalog = fixture.open()
+        try catalog.add(rotten: [Self.file])
+        try fixture.database().execute("UPDATE rotten SET \(change)")
+        #expect(try catalog.rotten(at: Self.file.path) == nil)
+    }
+}
