@@ -18,13 +18,44 @@ package struct AccessFolder: Sendable {
     package static let tokensName = "tokens"
     private static let lockName = "access.lock"
 
-    /// Makes the folder where it is missing, as a server does at its first start.
+    /// Makes the folder where it is missing, as a server does at its first start: in a directory that is empty and may
+    /// become a server's. In any other it would only show that the wrong one was given.
     ///
-    /// - Throws: a sentence when the directory itself is not there.
+    /// - Throws: a sentence.
     package func make() throws(AccessFault) {
+        guard access(path, F_OK) != 0 else { return }
+        guard isDirectoryEmpty else { throw notUsed }
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         let reason = SystemError(errno: errno, call: "mkdir").reason
         throw AccessFault("'\(path.escapedForDisplay)' cannot be made: \(reason). Is that a server's directory?")
+    }
+
+    /// - Throws: a sentence unless a server has used the directory.
+    package func requireUsed() throws(AccessFault) {
+        guard access(path, F_OK) != 0 else { return }
+        throw notUsed
+    }
+
+    private var directory: String { String(path.dropLast(RelativePath.reservedName.count + 1)) }
+
+    private var notUsed: AccessFault {
+        AccessFault(
+            "No server has used '\(directory.escapedForDisplay)'. Give the directory of the server with --dir, or start "
+                + "one there first: transfer serve --dir DIR.")
+    }
+
+    /// Also when it cannot be looked at: making the folder says why.
+    private var isDirectoryEmpty: Bool {
+        guard let stream = opendir(directory) else { return true }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            // What a file system of its own brings along.
+            if ![".", "..", "lost+found"].contains(name) { return false }
+        }
+        return true
     }
 
     package func path(_ name: String) -> String { "\(path)/\(name)" }

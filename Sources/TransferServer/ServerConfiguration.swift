@@ -30,6 +30,9 @@ package struct ServerConfiguration: Sendable {
     /// Whether it takes the place of one that a signal has ended.
     var isRestart: Bool { (supervision?.restarts ?? 0) > 0 }
 
+    /// The address under which clients reach it, where its operator has said so; only told to whoever asks for the status.
+    package var advertised: String?
+
     /// How connections are protected.
     package enum Security: Sendable {
         /// TLS with the server's own key, which clients know or learn.

@@ -3,6 +3,12 @@ import TransferProtocol
 import TransferStore
 
 extension ServerConfiguration {
+    /// Whether everybody is let in.
+    var isOpen: Bool {
+        if case .everyone = access { return true }
+        return !security.isEncrypted
+    }
+
     /// Nothing where nobody can be told from anybody.
     var authenticator: Authenticator? {
         guard security.isEncrypted else { return nil }

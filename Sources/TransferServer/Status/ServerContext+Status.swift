@@ -14,7 +14,8 @@ extension ServerContext {
         return ServerStatus(
             agent: configuration.agent, process: getpid(), directory: configuration.directory,
             isStopping: isStopping.load(ordering: .relaxed), started: started, now: .now,
-            endpoints: endpoints.withLock { $0 },
+            endpoints: endpoints.withLock { $0 }, advertised: configuration.advertised,
+            isEncrypted: configuration.security.isEncrypted, isOpen: configuration.isOpen,
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
             uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
             minimumFree: settings.space.minimumFree, figures: figures.present(),

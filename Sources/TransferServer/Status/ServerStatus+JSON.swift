@@ -11,6 +11,8 @@ extension ServerStatus {
             "directory": .string(directory), "state": isStopping ? "stopping" : "serving",
             "started": .string(started.description), "time": .string(now.description),
             "listening": .array(endpoints.map { .string($0) }),
+            "advertised": advertised.map { .string($0) } ?? .null, "encrypted": .bool(isEncrypted),
+            "open": .bool(isOpen),
             "connections": .object([
                 "count": .integer(connections.count),
                 "pending": .integer(connections.count { !$0.isEstablished }),

@@ -48,6 +48,10 @@ struct ServerStatus: Sendable {
     let started: UTCTime
     let now: UTCTime
     let endpoints: [String]
+    let advertised: String?
+    let isEncrypted: Bool
+    /// Whether everybody is let in who reaches it.
+    let isOpen: Bool
     let connections: [Connection]
     let uploads: [Upload]
     let room: FileStore.Room?

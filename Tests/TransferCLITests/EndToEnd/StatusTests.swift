@@ -32,6 +32,7 @@ import TransferTestSupport
         #expect(found["schema"] == .string("transfer.status/1") && found["state"] == .string("serving"))
         #expect(try found["process"] == .number("\(server.waitForWorker())"))
         #expect(found["listening"] == .array([.string(server.address)]))
+        #expect(found["advertised"] == .null && found["open"] == .bool(true))
         #expect(found["space"]?["quota"] == .number("\(1 << 30)") && found["space"]?["minimumFree"] == .number("1024"))
         let size = try readFile(photo).count
         #expect(found["space"]?["quotaUsed"] == .number("\(size)"))

@@ -9,7 +9,8 @@ import TransferTestSupport
     private static func status(connections: Int, uploads: Int, path: String = "p") -> ServerStatus {
         ServerStatus(
             agent: "transfer/1", process: 1, directory: "d", isStopping: false, started: UTCTime(clamping: 0),
-            now: UTCTime(clamping: 60), endpoints: ["127.0.0.1:5288"],
+            now: UTCTime(clamping: 60), endpoints: ["127.0.0.1:5288"], advertised: nil, isEncrypted: true,
+            isOpen: false,
             connections: (0..<connections).map {
                 .init(
                     number: $0, peer: "peer-\($0)", client: nil, isEstablished: $0 % 2 == 0, since: 0, stored: 0,

@@ -5,6 +5,7 @@ private import TransferReceipts
 
 /// `transfer access pair`: prints a line that lets one more client in.
 struct AccessPairCommand {
+    private let directory: String
     private let folder: AccessFolder
     private let options: AccessOptions
     private let drawsCode: Bool
@@ -14,8 +15,9 @@ struct AccessPairCommand {
     /// - Throws: `UsageError` for an address or bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
+        directory = try arguments.requiredString("dir")
         folder = try arguments.accessFolder
-        options = try arguments.accessOptions(at: .now)
+        options = try arguments.accessOptions(at: .now, rights: .noRemove)
         drawsCode = arguments.isSet("qr")
         isJSON = arguments.isSet("json")
         advertised = try AdvertisedAddress(arguments)
@@ -23,14 +25,13 @@ struct AccessPairCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
-            guard let host = advertised?.host ?? HostAddress.best() else {
-                throw AccessFault("This machine has no address that others could use; give one with --advertise.")
-            }
-            try folder.make()
+            try folder.requireUsed()
+            let address = try ServedAddress(of: directory, advertised: advertised)
             let server = try serverKey()
             let invitation = try Invitation(
-                folder, host: host, port: advertised?.port ?? TransferLink.defaultPort,
-                server: server, options: options, drawsCode: drawsCode, at: .now)
+                folder, host: address.host, port: address.port, server: server, options: options,
+                drawsCode: drawsCode, at: .now)
+            for warning in address.warnings { StandardStream.error.write("transfer: \(warning)\n") }
             guard !isJSON else {
                 AccessOutput.print([invitation.json])
                 return .success
@@ -39,13 +40,14 @@ struct AccessPairCommand {
                 StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
             }
             StandardStream.error.write(
-                "Run this on the other machine by \(invitation.expires), with any file; it works once:\n")
+                "Run this on the other machine by \(invitation.expires), with any file; it works once. The client that "
+                    + "does may \(AccessOutput.sentence(options)):\n")
             invitation.print()
             return .success
         }
     }
 
-    /// A server that has not been started yet will show that of its identity, unless it is given a certificate.
+    /// A server of an earlier version has not kept it; it shows that of its identity, unless it is given a certificate.
     private func serverKey() throws(AccessFault) -> KeyFingerprint {
         if let key = try folder.shownKey() { return key }
         do throws(KeyPair.Fault) {

@@ -1,5 +1,5 @@
 internal import TransferAccess
-private import TransferIO
+internal import TransferIO
 private import TransferProtocol
 
 /// The address under which clients reach a server, as far as its operator says.
@@ -14,10 +14,33 @@ struct AdvertisedAddress: Sendable {
     /// - Throws: `UsageError` for what no link can have.
     init?(_ arguments: ParsedArguments) throws(UsageError) {
         guard let text = arguments.string("advertise") else { return nil }
+        guard let address = AdvertisedAddress(text) else {
+            throw arguments.error("'\(text.escapedForDisplay)' is no address that clients could use")
+        }
+        self = address
+    }
+
+    /// - Returns: nothing for what no link can have.
+    init?(_ text: String) {
         guard case .internet(let host, let port)? = Endpoint(text, defaultPort: 0),
             TransferLink(host: host, port: TransferLink.defaultPort) != nil
-        else { throw arguments.error("'\(text.escapedForDisplay)' is no address that clients could use") }
+        else { return nil }
         self.host = host
         self.port = port == 0 ? nil : port
+    }
+
+    /// As the flag takes it.
+    var text: String { port.map { Endpoint.internet(host: host, port: $0).description } ?? host }
+
+    /// The host under which others reach what listens at an address: of all addresses, the best.
+    ///
+    /// - Returns: nothing for a socket that is none of the network, and on a machine without a network.
+    static func host(of endpoint: Endpoint) -> String? {
+        guard case .internet(let bound, _) = endpoint else { return nil }
+        switch bound {
+        case "0.0.0.0": return HostAddress.best(among: [.ipv4])
+        case "::", "*": return HostAddress.best(among: [.ipv6, .ipv4])
+        default: return bound
+        }
     }
 }

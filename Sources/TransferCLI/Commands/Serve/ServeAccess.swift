@@ -30,6 +30,7 @@ final class ServeAccess: Sendable {
     /// Sets who may come in, and opens or makes the key of the user for that. Blocks.
     func configure(_ configuration: inout ServerConfiguration) {
         let (owner, events) = isEncrypted && !isOpen ? owner() : (nil, [])
+        configuration.advertised = advertised?.text
         configuration.access = isOpen ? .everyone : .listed(owner: owner)
         // Who takes the place of another has the same key and addresses, and the invitation is printed.
         guard (configuration.supervision?.restarts ?? 0) == 0 else { return }
@@ -91,26 +92,22 @@ final class ServeAccess: Sendable {
             guard let (host, port) = address(endpoint) else {
                 throw AccessFault("This machine has no address that others could use; give one with --advertise.")
             }
-            let made = try Invitation(folder, host: host, port: advertised?.port ?? port, server: key, at: .now)
+            var options = AccessOptions()
+            options.rights = .noRemove
+            let made = try Invitation(
+                folder, host: host, port: advertised?.port ?? port, server: key, options: options, at: .now)
             invitation.withLock { $0 = made }
             return .announcement(
                 .info, "invited",
                 "nobody may push from other machines yet; run the line that follows on one of them by \(made.expires), with "
-                    + "any file")
+                    + "any file: it may \(AccessOutput.sentence(options)) then")
         } catch {
             return .announcement(.warning, "notInvited", "nobody may push from other machines yet: \(error.message)")
         }
     }
 
     private func address(_ endpoint: Endpoint) -> (host: String, port: UInt16)? {
-        guard case .internet(let bound, let port) = endpoint else { return nil }
-        let host =
-            switch bound {
-            case _ where advertised != nil: advertised?.host
-            case "0.0.0.0": HostAddress.best(among: [.ipv4])
-            case "::": HostAddress.best(among: [.ipv6])
-            default: bound
-            }
-        return host.map { ($0, port) }
+        guard case .internet(_, let port) = endpoint else { return nil }
+        return (advertised?.host ?? AdvertisedAddress.host(of: endpoint)).map { ($0, port) }
     }
 }
