@@ -141,6 +141,21 @@ import Testing
         staged.discard()
     }
 
+    /// Between two steps others have their turn, so a step is short however much there is.
+    @Test(arguments: [1, 3]) func aSurveyReadsFewBlocksAtATime(threads: Int) throws {
+        let fixture = try StoreFixture()
+        let staged = try fixture.store.resume(id: .random(), size: nil)
+        let count = 15
+        for number in 1...count { try put([1], at: UInt64(number * Limits.blockSize - 1), in: staged) }
+        var survey = try staged.survey(of: nil, .xxh128)
+        var steps: [[UInt64]] = []
+        while let blocks = try survey.step(threads: threads) { steps.append(blocks.map(\.index)) }
+        #expect(steps.flatMap(\.self) == Array(0..<UInt64(count)))
+        #expect(steps.allSatisfy { $0.count <= 4 * threads })
+        #expect(try survey.step(threads: threads) == nil)
+        staged.discard()
+    }
+
     private func put(_ bytes: [UInt8], at offset: UInt64, in staged: StagedFile) throws {
         try bytes.withUnsafeBytes { try staged.write($0, at: offset) }
     }

@@ -14,13 +14,13 @@ final class HostileClient {
         case ends, numberedNames, questions, listings, details, lookups, fetches, bombs, begins, pings
     }
 
-    /// What it knows of the server: a file `long`, a folder `n` of files of one size with numbered names, and an upload in
-    /// parts with the content of the long file.
+    /// What it knows of the server: a file `long`, a folder `n` of files of one size with numbered names, and uploads in
+    /// parts with the content of the long file, each for one connection at a time: what others hold is not read again.
     struct Ground: Sendable {
         let long: [UInt8]
         let digest: Digest
         let bomb: [UInt8]
-        let part = UploadID.random()
+        let parts = (0..<4).map { _ in UploadID.random() }
 
         init(long: [UInt8], bomb: [UInt8]) {
             (self.long, self.bomb) = (long, bomb)
@@ -38,6 +38,8 @@ final class HostileClient {
 
     init(to address: String, _ key: KeyPair) throws {
         number = try PeerSocket.connected(to: address)
+        var patience = timeval(tv_sec: Program.patience, tv_usec: 0)
+        setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         tls = try TLSSide(.client(.ed25519(seed: key.secret.bytes))) { _, _ in true }
         waiting = try tls.shake()[...]
         while !tls.isEstablished {
@@ -54,12 +56,14 @@ final class HostileClient {
     deinit { close(number) }
 
     /// Orders something once more, unless the server has yet to take what was ordered before.
-    func go(_ order: Order, _ round: Int, _ ground: Ground) throws {
+    ///
+    /// - Parameter number: of the connection.
+    func go(_ order: Order, _ number: Int, _ round: Int, _ ground: Ground) throws {
         drop()
         guard !isClosed else { return }
         if waiting.isEmpty, wasAnswered {
             wasAnswered = false
-            try say(Self.frames(order, round, ground))
+            try say(Self.frames(order, number, round, ground))
         }
         sendSome()
     }
@@ -92,10 +96,10 @@ final class HostileClient {
         }
     }
 
-    /// Brings the upload in parts, but for its end.
-    func sendPart(_ ground: Ground) throws {
+    /// Brings an upload in parts, but for its end.
+    func send(_ part: UploadID, _ ground: Ground) throws {
         var begin = Begin(id: .random(), path: "part", size: UInt64(ground.long.count), digest: .xxh128)
-        begin.scope = .part(.init(of: ground.part, offset: 0, total: begin.size))
+        begin.scope = .part(.init(of: part, offset: 0, total: begin.size))
         try say(FrameBytes.of(.begin(begin)))
         for start in stride(from: 0, to: ground.long.count, by: 128 << 10) {
             let piece = ground.long[start..<min(start + (128 << 10), ground.long.count)]
@@ -118,7 +122,7 @@ final class HostileClient {
 }
 
 extension HostileClient {
-    private static func frames(_ order: Order, _ round: Int, _ ground: Ground) -> [UInt8] {
+    private static func frames(_ order: Order, _ number: Int, _ round: Int, _ ground: Ground) -> [UInt8] {
         let size = UInt64(ground.long.count)
         switch order {
         case .ends:
@@ -129,9 +133,10 @@ extension HostileClient {
             return FrameBytes.of(.begin(Begin(id: .random(), path: "n/a", size: 8, digest: .xxh128)))
                 + FrameBytes.data(content) + FrameBytes.of(.end(End(size: 8, digest: digest(content))))
         case .questions:
-            let whole = Begin(id: ground.part, path: "part", size: size, digest: .xxh128, scope: .assembly)
+            let part = ground.parts[number % ground.parts.count]
+            let whole = Begin(id: part, path: "part", size: size, digest: .xxh128, scope: .assembly)
             var claim = Begin(id: .random(), path: "part", size: size, digest: .xxh128)
-            claim.scope = .part(.init(of: ground.part, offset: 0, total: size))
+            claim.scope = .part(.init(of: part, offset: 0, total: size))
             return FrameBytes.of(.resume(whole), .begin(claim), .abort)
         case .listings, .details:
             let id = UInt32(truncatingIfNeeded: round)

@@ -50,12 +50,14 @@ final class Siege: Sendable {
         var round = 0
         while !isStopping.load(ordering: .relaxed) {
             for index in clients.indices where !isStopping.load(ordering: .relaxed) {
-                let order = orders[index % orders.count]
+                let turn = index / orders.count
+                var order = orders[index % orders.count]
+                if order == .questions, turn >= ground.parts.count { order = .fetches }
                 // The server remembers what it has read for a question as long as the connection is there.
                 if clients[index].isClosed || order == .questions && round % 4 == 3 {
                     clients[index] = try HostileClient(to: address, key)
                 }
-                try clients[index].go(order, round * count + index, ground)
+                try clients[index].go(order, turn, round * count + index, ground)
             }
             round += 1
             tell { $0.rounds = round }

@@ -1,0 +1,40 @@
+import Testing
+import TransferAccess
+import TransferIO
+import TransferSystem
+
+@testable import TransferServer
+
+@Suite struct ClientAccountsTests {
+    private let accounts = ClientAccounts()
+
+    /// However many connections a client has, they pay together, and as long as one of them is there.
+    @Test func aClientHasOneForAllItsConnections() {
+        let client = ClientAccounts.Owner.client(.token("a"))
+        let first = accounts.enter(client)
+        #expect(accounts.enter(client) === first)
+        accounts.leave(client)
+        #expect(accounts.enter(client) === first)
+        accounts.leave(client)
+        accounts.leave(client)
+        #expect(accounts.enter(client) !== first)
+    }
+
+    @Test func othersHaveTheirOwn() {
+        let owners: [ClientAccounts.Owner] = [
+            .client(.token("a")), .client(.token("b")), .network(PeerNetwork(ipv4: 0x0102_0304)), .thisMachine,
+        ]
+        let made = owners.map { accounts.enter($0) }
+        #expect(Set(made.map { ObjectIdentifier($0) }).count == owners.count)
+    }
+
+    /// Who shows nothing is known by where it comes from; who shows something, wherever it comes from, by that.
+    @Test func whoeverShowsNothingIsKnownByItsNetwork() {
+        let origin = PeerOrigin(name: "1.2.3.4:5", network: PeerNetwork(ipv4: 0x0102_0304), isLocal: false)
+        let local = PeerOrigin(name: "127.0.0.1:5", network: nil, isLocal: true)
+        let anybody = Grant(.everyone, name: "anybody")
+        #expect(ClientAccounts.Owner(anybody, origin) == .network(PeerNetwork(ipv4: 0x0102_0304)))
+        #expect(ClientAccounts.Owner(anybody, local) == .thisMachine)
+        #expect(ClientAccounts.Owner(Grant(.token("a"), name: "a"), origin) == .client(.token("a")))
+    }
+}
