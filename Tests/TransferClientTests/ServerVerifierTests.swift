@@ -1,0 +1,175 @@
+import Testing
+import TransferIO
+import TransferKeys
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// Which server is the right one, from its key, what is known, and what the system says about the certificate.
+@Suite struct ServerVerifierTests {
+    private static let address = "files.example:5288"
+
+    private let home: TemporaryDirectory
+    private let known: KnownServers
+    private let key: TLSKey
+    private let other: TLSKey
+
+    init() throws {
+        home = try TemporaryDirectory()
+        known = KnownServers(path: home.path("known_servers"))
+        key = try #require(TLSContext.server(.ed25519(seed: [UInt8](repeating: 1, count: 32))).key)
+        other = try #require(TLSContext.server(.ed25519(seed: [UInt8](repeating: 2, count: 32))).key)
+    }
+
+    // MARK: A key that somebody gave
+
+    @Test func theGivenKeyIsTheOnlyOne() throws {
+        let verifier = try verifier { $0.key = fingerprint(key) }
+        #expect(verifier.judge(key, Self.neverAsked))
+        #expect(verifier.refusal == nil)
+        #expect(!verifier.judge(other, Self.neverAsked))
+        expectWrong(verifier, "shows the key \(fingerprint(other)), not \(fingerprint(key))")
+    }
+
+    /// Whatever the list knows and the system trusts.
+    @Test func theGivenKeyGoesBeforeTheKnownOne() throws {
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(other)))
+        let verifier = try verifier { $0.key = fingerprint(key) }
+        #expect(verifier.judge(key, Self.neverAsked))
+        #expect(!verifier.judge(other) { nil })
+        #expect(!verifier.hasNews)
+    }
+
+    @Test func theGivenKeyIsKeptWhereThatIsWanted() throws {
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(other)))
+        let verifier = try verifier {
+            $0.key = fingerprint(key)
+            $0.keepsKey = true
+        }
+        #expect(!verifier.judge(other, Self.neverAsked))
+        #expect(!verifier.hasNews)
+        #expect(verifier.judge(key, Self.neverAsked))
+        #expect(verifier.hasNews)
+        try verifier.keep()
+        #expect(try known.fingerprint(of: Self.address) == fingerprint(key))
+        #expect(!verifier.hasNews)
+    }
+
+    // MARK: A key that is known
+
+    @Test func theKnownKeyIsTrustedWithoutAsking() throws {
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(key)))
+        let verifier = try verifier()
+        #expect(verifier.judge(key, Self.neverAsked))
+        #expect(verifier.refusal == nil && !verifier.hasNews)
+    }
+
+    /// Also by who would trust anybody at first contact, and when the system vouches for the other key.
+    @Test(arguments: [nil, .unknownIssuer] as [TLSProblem?]) func aChangedKeyIsRefused(_ problem: TLSProblem?) throws {
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(key)))
+        let verifier = try verifier { $0.firstContact = .trust }
+        #expect(!verifier.judge(other) { problem })
+        expectWrong(verifier, "HAS CHANGED")
+        #expect(!verifier.hasNews)
+        try verifier.keep()
+        #expect(try known.fingerprint(of: Self.address) == fingerprint(key))
+        // What was refused says nothing about the next one.
+        #expect(verifier.judge(key, Self.neverAsked) && verifier.refusal == nil)
+    }
+
+    @Test func theKeyOfAnotherAddressIsUnknown() throws {
+        try known.add(KnownServers.Entry(address: "other.example:5288", fingerprint: fingerprint(key)))
+        let verifier = try verifier()
+        #expect(!verifier.judge(key) { .unknownIssuer })
+        #expect(verifier.refusal == .unknown(UnknownServer(address: Self.address, fingerprint: fingerprint(key))))
+    }
+
+    @Test func aListThatCannotBeReadIsAFault() throws {
+        let verifier = ServerVerifier(trust(KnownServers(path: home.path)), address: Self.address)
+        #expect(throws: KnownServers.Fault.self) { try verifier.prepare() }
+    }
+
+    // MARK: First contact
+
+    @Test func whomTheSystemTrustsIsTrustedAndNotKept() throws {
+        let verifier = try verifier()
+        #expect(verifier.judge(key) { nil })
+        #expect(verifier.refusal == nil && !verifier.hasNews)
+    }
+
+    @Test func anUnknownServerIsRefused() throws {
+        let unknown = UnknownServer(address: Self.address, fingerprint: fingerprint(key))
+        for contact in [ServerTrust.FirstContact.refuse, .ask { _ in true }] {
+            let verifier = try verifier { $0.firstContact = contact }
+            #expect(!verifier.judge(key) { .unknownIssuer })
+            #expect(verifier.refusal == .unknown(unknown) && !verifier.hasNews)
+        }
+    }
+
+    /// Nothing is kept before the server has proved that the key is its own.
+    @Test func anUnknownServerIsTrustedWhereThatIsWanted() throws {
+        let verifier = try verifier { $0.firstContact = .trust }
+        #expect(verifier.judge(key) { .unknownIssuer })
+        #expect(verifier.hasNews)
+        #expect(try known.fingerprint(of: Self.address) == nil)
+        // From now on no other one, not even in the same run.
+        #expect(!verifier.judge(other) { .unknownIssuer })
+        expectWrong(verifier, "HAS CHANGED")
+        try verifier.keep()
+        #expect(try known.fingerprint(of: Self.address) == fingerprint(key))
+    }
+
+    /// What is wrong with it by more than its issuer makes no first contact.
+    @Test(arguments: [
+        (TLSProblem.expired, "has expired"), (.notYetValid, "not valid yet"), (.wrongName, "for another name"),
+        (.other("odd"), "odd"),
+    ])
+    func aWrongCertificateIsRefusedByAll(_ problem: TLSProblem, _ words: String) throws {
+        let verifier = try verifier { $0.firstContact = .trust }
+        #expect(!verifier.judge(key) { problem })
+        expectWrong(verifier, words)
+        #expect(!verifier.hasNews)
+    }
+
+    @Test func whoeverSomebodyAcceptsIsTrusted() throws {
+        let verifier = try verifier()
+        #expect(!verifier.judge(key) { .unknownIssuer })
+        verifier.accept(fingerprint(key))
+        #expect(verifier.judge(key, Self.neverAsked))
+        #expect(!verifier.judge(other) { nil })
+    }
+
+    // MARK: Parts
+
+    private func trust(_ known: KnownServers) -> ServerTrust {
+        var trust = ServerTrust()
+        trust.known = known
+        return trust
+    }
+
+    private func verifier(_ change: (inout ServerTrust) -> Void = { _ in }) throws -> ServerVerifier {
+        var trust = trust(known)
+        change(&trust)
+        let verifier = ServerVerifier(trust, address: Self.address)
+        try verifier.prepare()
+        return verifier
+    }
+
+    private func fingerprint(_ key: TLSKey) -> KeyFingerprint { KeyFingerprint(of: key.bytes) }
+
+    private func expectWrong(
+        _ verifier: ServerVerifier, _ words: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        guard case .wrong(let sentence)? = verifier.refusal else {
+            Issue.record("\(String(describing: verifier.refusal))", sourceLocation: sourceLocation)
+            return
+        }
+        #expect(sentence.contains(words) && sentence.contains("Nothing was sent"), sourceLocation: sourceLocation)
+    }
+
+    /// Who knows the key asks nothing about the certificate.
+    private static func neverAsked() -> TLSProblem? {
+        Issue.record("the certificate was looked at")
+        return nil
+    }
+}
