@@ -49,7 +49,8 @@ let package = Package(
 
         library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
-        library("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
+        library(
+            "TransferCodec", uses: ["TransferProtocol", "TransferSystem", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferKeys", uses: ["TransferProtocol", "TransferSystem", "COpenSSL"]),
         library("TransferReceipts", uses: ["TransferProtocol", "TransferKeys", "COpenSSL"]),
         library(
@@ -98,11 +99,11 @@ let package = Package(
             path: "Tests/TransferTestSupport",
             swiftSettings: strict),
         tests("TransferProtocol"),
-        tests("TransferCodec", uses: ["TransferProtocol", "CZlib"]),
+        tests("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash"]),
         tests("TransferKeys", uses: ["TransferProtocol"]),
         tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec", "TransferKeys"]),
-        tests("TransferAccess", uses: ["TransferProtocol", "TransferKeys", "CLinux"]),
-        tests("TransferIO", uses: ["CLinux"]),
+        tests("TransferAccess", uses: ["TransferProtocol", "TransferKeys", "CLinux", "CQREncode"]),
+        tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
         tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
         tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
         tests(

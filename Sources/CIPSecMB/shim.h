@@ -3,18 +3,47 @@
 
 // AES-128-GCM of Intel's Multi-Buffer Crypto library for processors with wide AES instructions, as a provider of OpenSSL
 // (provider(7)), so that OpenSSL's TLS uses it: OpenSSL itself has code for them from 3.1 on, and what it has before takes
-// four times as long. The library is opened at run time: nothing needs it, and most processors have no use for it. Its header
-// is needed for the sizes of its structures. Without it nothing can be opened.
+// four times as long. The library is opened at run time: nothing needs it, and most processors have no use for it.
+//
+// Releases with one soname have structures of different sizes: the keys of 1.3 take 1,008 bytes, those of 1.4 and 1.5 256
+// more. So their layouts are not known here. They have room to spare, and whether they stay well within it is looked at
+// before the library is used, as are its answers (WideAES.swift).
 //
 // What TLS asks of a cipher, and no more: a nonce of 12 bytes, what is only authenticated before the content, all of the
 // content in one call, a tag of 16 bytes.
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#if defined(__x86_64__) && __has_include(<intel-ipsec-mb.h>)
+enum {
+    cipsecmb_key_size = 16,
+    cipsecmb_nonce_size = 12,
+    cipsecmb_tag_size = 16,
+    cipsecmb_longest_associated = 64,
+    // Room for the library's structures, and how much of it a library may use to be used.
+    cipsecmb_key_room = 2048,
+    cipsecmb_key_limit = 1536,
+    cipsecmb_context_room = 256,
+    cipsecmb_context_limit = 192,
+};
+
+typedef void (*cipsecmb_expand)(const void *key, void *expanded);
+typedef void (*cipsecmb_crypt)(const void *key, void *context, uint8_t *output, const uint8_t *input, uint64_t count,
+                               const uint8_t *nonce, const uint8_t *associated, uint64_t associated_count, uint8_t *tag,
+                               uint64_t tag_count);
+
+struct cipsecmb_library {
+    // Three numbers in the lowest three bytes, the first one highest.
+    unsigned version;
+    cipsecmb_expand expand;
+    cipsecmb_crypt encrypt;
+    cipsecmb_crypt decrypt;
+};
+
+#if defined(__x86_64__)
 
 #include <dlfcn.h>
-#include <intel-ipsec-mb.h>
 #include <limits.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
@@ -22,26 +51,14 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/provider.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { cipsecmb_key_size = 16, cipsecmb_nonce_size = 12, cipsecmb_tag_size = 16, cipsecmb_longest_associated = 64 };
-
-typedef void (*cipsecmb_expand)(const void *key, struct gcm_key_data *expanded);
-typedef void (*cipsecmb_crypt)(const struct gcm_key_data *key, struct gcm_context_data *context, uint8_t *output,
-                               const uint8_t *input, uint64_t count, const uint8_t *nonce, const uint8_t *associated,
-                               uint64_t associated_count, uint8_t *tag, uint64_t tag_count);
-
-struct cipsecmb_library {
-    cipsecmb_expand expand;
-    cipsecmb_crypt encrypt;
-    cipsecmb_crypt decrypt;
-};
-
 // One direction of a conversation.
 struct cipsecmb_cipher {
-    struct gcm_key_data key;
-    struct gcm_context_data context;
+    _Alignas(64) uint8_t key[cipsecmb_key_room];
+    _Alignas(64) uint8_t context[cipsecmb_context_room];
     const struct cipsecmb_library *library;
     bool is_encrypting;
     bool has_key;
@@ -57,7 +74,7 @@ struct cipsecmb_cipher {
 };
 
 static void *cipsecmb_new(void *library) {
-    struct cipsecmb_cipher *cipher = aligned_alloc(64, (sizeof(struct cipsecmb_cipher) + 63) / 64 * 64);
+    struct cipsecmb_cipher *cipher = aligned_alloc(64, sizeof(struct cipsecmb_cipher));
     if (!cipher) return NULL;
     memset(cipher, 0, sizeof *cipher);
     cipher->library = library;
@@ -91,7 +108,7 @@ static int cipsecmb_init(void *pointer, const unsigned char *key, size_t key_siz
     cipher->associated_count = 0;
     if (key) {
         if (key_size != cipsecmb_key_size) return 0;
-        cipher->library->expand(key, &cipher->key);
+        cipher->library->expand(key, cipher->key);
         cipher->has_key = true;
     }
     if (nonce) {
@@ -126,10 +143,10 @@ static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written
     }
     if (room < count) return 0;
     cipsecmb_crypt crypt = cipher->is_encrypting ? cipher->library->encrypt : cipher->library->decrypt;
-    crypt(&cipher->key, &cipher->context, output, input, count, cipher->nonce, cipher->associated,
+    crypt(cipher->key, cipher->context, output, input, count, cipher->nonce, cipher->associated,
           cipher->associated_count, cipher->tag, cipsecmb_tag_size);
     // Code for SSE2 on the same thread is slow as long as upper halves are in use (see CISAL).
-    __asm__ volatile("vzeroupper" ::: "memory");
+    if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroupper" ::: "memory");
     // Never two contents under one nonce.
     cipher->has_nonce = false;
     cipher->is_through = true;
@@ -210,44 +227,145 @@ static const OSSL_DISPATCH cipsecmb_provider[] = {
 
 #undef CIPSECMB_FUNCTION
 
-// Opens the library at `path`, for ever. Nothing if it is not there, lacks a function, or the processor does.
-static inline const struct cipsecmb_library *cipsecmb_open(const char *path) {
-    static struct cipsecmb_library library;
+// Whether the processor has what the library is used for.
+static inline bool cipsecmb_suits_processor(void) {
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("vaes") || !__builtin_cpu_supports("vpclmulqdq") || !__builtin_cpu_supports("avx512f") ||
-        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl"))
-        return NULL;
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) return NULL;
-    // Functions for one kind of processor: the library's own choice among them would cost 0.3 ms at each start.
-    *(void **)&library.expand = dlsym(handle, "aes_gcm_pre_128_vaes_avx512");
-    *(void **)&library.encrypt = dlsym(handle, "aes_gcm_enc_128_vaes_avx512");
-    *(void **)&library.decrypt = dlsym(handle, "aes_gcm_dec_128_vaes_avx512");
-    if (library.expand && library.encrypt && library.decrypt) return &library;
-    dlclose(handle);
-    return NULL;
+    return __builtin_cpu_supports("vaes") && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
+
+static inline bool cipsecmb_has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+
+// Opens the library at `path`, for ever. False if it is not there or lacks a function. `kind` is the processor that the
+// functions are for: the library's own choice among them would cost 0.3 ms at each start.
+static inline bool cipsecmb_open(const char *path, const char *kind, struct cipsecmb_library *library) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return false;
+    char expand[64], encrypt[64], decrypt[64];
+    snprintf(expand, sizeof expand, "aes_gcm_pre_128_%s", kind);
+    snprintf(encrypt, sizeof encrypt, "aes_gcm_enc_128_%s", kind);
+    snprintf(decrypt, sizeof decrypt, "aes_gcm_dec_128_%s", kind);
+    unsigned (*version)(void);
+    *(void **)&version = dlsym(handle, "imb_get_version");
+    *(void **)&library->expand = dlsym(handle, expand);
+    *(void **)&library->encrypt = dlsym(handle, encrypt);
+    *(void **)&library->decrypt = dlsym(handle, decrypt);
+    if (version && library->expand && library->encrypt && library->decrypt) {
+        library->version = version();
+        return true;
+    }
+    dlclose(handle);
+    return false;
+}
+
+// Whether all bytes from `start` to `end` are `value`.
+static inline bool cipsecmb_is_filled(const uint8_t *bytes, size_t start, size_t end, uint8_t value) {
+    for (size_t index = start; index < end; index += 1) {
+        if (bytes[index] != value) return false;
+    }
+    return true;
+}
+
+enum { cipsecmb_trial_room = 16384 };
+
+// Whether the library stays within its limits: it gets far more memory than it will have, filled with `value`.
+static inline bool cipsecmb_keeps_limits(const struct cipsecmb_library *library, uint8_t value) {
+    uint8_t *memory = aligned_alloc(64, 2 * cipsecmb_trial_room);
+    if (!memory) return false;
+    uint8_t *key = memory, *context = memory + cipsecmb_trial_room;
+    memset(memory, value, 2 * cipsecmb_trial_room);
+    uint8_t content[257] = {1}, tag[cipsecmb_tag_size], secret[cipsecmb_key_size] = {2}, nonce[cipsecmb_nonce_size] = {3};
+    library->expand(secret, key);
+    library->encrypt(key, context, content, content, sizeof content, nonce, secret, 5, tag, sizeof tag);
+    library->decrypt(key, context, content, content, sizeof content, nonce, secret, 5, tag, sizeof tag);
+    if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroupper" ::: "memory");
+    bool keeps = cipsecmb_is_filled(key, cipsecmb_key_limit, cipsecmb_trial_room, value) &&
+                 cipsecmb_is_filled(context, cipsecmb_context_limit, cipsecmb_trial_room, value);
+    free(memory);
+    return keeps;
+}
+
+// A message to be encrypted both ways.
+struct cipsecmb_message {
+    const uint8_t *key;
+    const uint8_t *nonce;
+    const uint8_t *associated;
+    size_t associated_count;
+    const uint8_t *content;
+    size_t count;
+};
+
+// As OpenSSL itself encrypts: the content, and behind it the tag.
+static inline bool cipsecmb_expect(const EVP_CIPHER *method, struct cipsecmb_message message, uint8_t *sealed) {
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int written = 0;
+    bool is_done = context && message.count <= INT_MAX && message.associated_count <= INT_MAX &&
+                   EVP_EncryptInit_ex(context, method, NULL, message.key, message.nonce) == 1 &&
+                   EVP_EncryptUpdate(context, NULL, &written, message.associated, (int)message.associated_count) == 1 &&
+                   EVP_EncryptUpdate(context, sealed, &written, message.content, (int)message.count) == 1 &&
+                   EVP_EncryptFinal_ex(context, NULL, &written) == 1 &&
+                   EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, cipsecmb_tag_size, sealed + message.count) == 1;
+    EVP_CIPHER_CTX_free(context);
+    return is_done;
+}
+
+// The library's way through a message, with the functions that OpenSSL will call. `tag` is read when decrypting.
+static inline bool cipsecmb_run(struct cipsecmb_cipher *cipher, bool is_encrypting, struct cipsecmb_message message,
+                                const uint8_t *input, uint8_t *output, uint8_t *tag) {
+    size_t written = 0;
+    if (!cipsecmb_init(cipher, message.key, cipsecmb_key_size, message.nonce, cipsecmb_nonce_size, NULL, is_encrypting) ||
+        !cipsecmb_update(cipher, NULL, &written, 0, message.associated, message.associated_count))
+        return false;
+    if (!is_encrypting) memcpy(cipher->expected, tag, cipsecmb_tag_size);
+    if (!cipsecmb_update(cipher, output, &written, message.count, input, message.count) || written != message.count ||
+        !cipsecmb_final(cipher, NULL, &written, 0))
+        return false;
+    if (is_encrypting) memcpy(tag, cipher->tag, cipsecmb_tag_size);
+    return true;
+}
+
+// Whether the library answers as OpenSSL does, in place and beside it, writes nothing behind, and refuses a tag of which one
+// bit is wrong. `memory` has room for four times the content and 64 bytes.
+static inline bool cipsecmb_answers(const struct cipsecmb_library *library, const EVP_CIPHER *method,
+                                    struct cipsecmb_message message, uint8_t *memory) {
+    enum { guard = 64 - cipsecmb_tag_size };
+    size_t count = message.count, room = count + cipsecmb_tag_size + guard;
+    uint8_t *expected = memory, *sealed = memory + room, *opened = memory + 2 * room, tag[cipsecmb_tag_size];
+    struct cipsecmb_cipher *cipher = cipsecmb_new((void *)library);
+    memset(memory, 0xA5, 3 * room);
+    memcpy(sealed, message.content, count);
+    bool answers = cipher && cipsecmb_expect(method, message, expected) &&
+                   cipsecmb_run(cipher, true, message, sealed, sealed, tag) && memcmp(sealed, expected, count) == 0 &&
+                   memcmp(tag, expected + count, cipsecmb_tag_size) == 0 &&
+                   cipsecmb_run(cipher, false, message, sealed, opened, tag) &&
+                   memcmp(opened, message.content, count) == 0;
+    tag[count % cipsecmb_tag_size] ^= (uint8_t)(1u << (count / cipsecmb_tag_size % 8));
+    answers = answers && !cipsecmb_run(cipher, false, message, sealed, sealed, tag) &&
+              cipsecmb_is_filled(sealed, count, room, 0xA5) && cipsecmb_is_filled(opened, count, room, 0xA5);
+    cipsecmb_free(cipher);
+    return answers;
+}
+
+// The one that OpenSSL uses; never changed once it does.
+static struct cipsecmb_library cipsecmb_used;
 
 static int cipsecmb_start(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH *offered, const OSSL_DISPATCH **functions,
                           void **context) {
     (void)core;
     (void)offered;
     *functions = cipsecmb_provider;
-    *context = (void *)cipsecmb_open("libIPSec_MB.so.1");
-    return *context != NULL;
+    *context = &cipsecmb_used;
+    return 1;
 }
 
-// Offers the cipher to whoever asks for "provider=ipsec-mb". OpenSSL's own providers stay what they are. False if it cannot
-// be had.
-static inline bool cipsecmb_load(void) {
+// Offers the library's cipher to whoever asks for "provider=ipsec-mb", once in a process. OpenSSL's own providers stay what
+// they are. False if it cannot be had.
+static inline bool cipsecmb_load(struct cipsecmb_library library) {
+    cipsecmb_used = library;
     // One that was loaded by name is the end of what OpenSSL loads by itself.
     return OSSL_PROVIDER_load(NULL, "default") && OSSL_PROVIDER_add_builtin(NULL, "ipsec-mb", cipsecmb_start) &&
            OSSL_PROVIDER_load(NULL, "ipsec-mb");
 }
-
-#else
-
-static inline bool cipsecmb_load(void) { return false; }
 
 #endif
 

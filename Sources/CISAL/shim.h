@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // What one call of `cisal_inflate` did; nothing but `is_corrupt` is set when that is.
 struct cisal_step {
@@ -78,12 +79,37 @@ static inline uint32_t cisal_level_buffer_size(uint32_t level) {
     return level == 2 ? ISAL_DEF_LVL2_DEFAULT : ISAL_DEF_LVL3_DEFAULT;
 }
 
-// Bytes of memory for deflating at `level` (1...3): the stream, and behind it the level's buffer.
-static inline size_t cisal_deflate_size(uint32_t level) {
-    return sizeof(struct isal_zstream) + cisal_level_buffer_size(level);
+// Behind each structure of the library, for one whose layout is larger than that of the header: so that it is noticed, and
+// before anything else was written over.
+enum { cisal_spare = 4096, cisal_spare_byte = 0xA5 };
+
+static inline bool cisal_is_spared(const uint8_t *spare) {
+    for (size_t index = 0; index < cisal_spare; index += 1) {
+        if (spare[index] != cisal_spare_byte) return false;
+    }
+    return true;
 }
 
-static inline void cisal_deflate_init(struct cisal_library library, void *memory) { library.deflate_init(memory); }
+// Bytes of memory for deflating at `level` (1...3): the stream, and behind it the level's buffer.
+static inline size_t cisal_deflate_size(uint32_t level) {
+    return sizeof(struct isal_zstream) + cisal_spare + cisal_level_buffer_size(level) + cisal_spare;
+}
+
+static inline uint8_t *cisal_level_buffer(void *memory) {
+    return (uint8_t *)memory + sizeof(struct isal_zstream) + cisal_spare;
+}
+
+static inline void cisal_deflate_init(struct cisal_library library, void *memory, uint32_t level) {
+    memset((uint8_t *)memory + sizeof(struct isal_zstream), cisal_spare_byte, cisal_spare);
+    memset(cisal_level_buffer(memory) + cisal_level_buffer_size(level), cisal_spare_byte, cisal_spare);
+    library.deflate_init(memory);
+}
+
+// Whether the library has written into its structures alone.
+static inline bool cisal_deflate_keeps_limits(const void *memory, uint32_t level) {
+    const uint8_t *spare = (const uint8_t *)memory + sizeof(struct isal_zstream);
+    return cisal_is_spared(spare) && cisal_is_spared(spare + cisal_spare + cisal_level_buffer_size(level));
+}
 
 // Deflates all of `input` into one whole stream. Returns its length, 0 if it does not fit.
 static inline uint32_t cisal_deflate(
@@ -92,7 +118,7 @@ static inline uint32_t cisal_deflate(
     struct isal_zstream *stream = memory;
     library.deflate_reset(stream);
     stream->level = level;
-    stream->level_buf = (uint8_t *)memory + sizeof(struct isal_zstream);
+    stream->level_buf = cisal_level_buffer(memory);
     stream->level_buf_size = cisal_level_buffer_size(level);
     // Writing the header turns this to IGZIP_ZLIB_NO_HDR, and a reset does not turn it back.
     stream->gzip_flag = IGZIP_ZLIB;
@@ -105,14 +131,21 @@ static inline uint32_t cisal_deflate(
     // Not isal_deflate_stateless: it is no faster, and it wants up to 9 bytes more than the stream takes.
     int status = library.deflate(stream);
     cisal_clear_upper_halves();
-    if (status != COMP_OK || stream->internal_state.state != ZSTATE_END) return 0;
+    if (status != COMP_OK || stream->internal_state.state != ZSTATE_END || stream->avail_out > output_count) return 0;
     return output_count - stream->avail_out;
 }
 
 // Bytes of memory for inflating.
-static inline size_t cisal_inflate_size(void) { return sizeof(struct inflate_state); }
+static inline size_t cisal_inflate_size(void) { return sizeof(struct inflate_state) + cisal_spare; }
 
-static inline void cisal_inflate_init(struct cisal_library library, void *memory) { library.inflate_init(memory); }
+static inline void cisal_inflate_init(struct cisal_library library, void *memory) {
+    memset((uint8_t *)memory + sizeof(struct inflate_state), cisal_spare_byte, cisal_spare);
+    library.inflate_init(memory);
+}
+
+static inline bool cisal_inflate_keeps_limits(const void *memory) {
+    return cisal_is_spared((const uint8_t *)memory + sizeof(struct inflate_state));
+}
 
 // Begins a new stream.
 static inline void cisal_inflate_reset(struct cisal_library library, void *memory) {
@@ -141,7 +174,8 @@ static inline struct cisal_step cisal_inflate(
     // It takes input in words, so what follows the stream may be in there already.
     bool has_more = is_complete && state->read_in_length >= 8;
     // Its counts are of no use then: avail_in can have gone below zero.
-    if (is_damaged || wants_dictionary || has_more) return (struct cisal_step){.is_corrupt = true};
+    if (is_damaged || wants_dictionary || has_more || state->avail_in > input_count || state->avail_out > output_count)
+        return (struct cisal_step){.is_corrupt = true};
     return (struct cisal_step){
         .is_complete = is_complete,
         .read = input_count - state->avail_in,
@@ -155,7 +189,9 @@ static inline bool cisal_open(const char *path, struct cisal_library *library) {
 
 static inline size_t cisal_deflate_size(uint32_t level) { return 0; }
 
-static inline void cisal_deflate_init(struct cisal_library library, void *memory) {}
+static inline void cisal_deflate_init(struct cisal_library library, void *memory, uint32_t level) {}
+
+static inline bool cisal_deflate_keeps_limits(const void *memory, uint32_t level) { return false; }
 
 static inline uint32_t cisal_deflate(
     struct cisal_library library, void *memory, uint32_t level, const void *input, uint32_t input_count, void *output,
@@ -166,6 +202,8 @@ static inline uint32_t cisal_deflate(
 static inline size_t cisal_inflate_size(void) { return 0; }
 
 static inline void cisal_inflate_init(struct cisal_library library, void *memory) {}
+
+static inline bool cisal_inflate_keeps_limits(const void *memory) { return false; }
 
 static inline void cisal_inflate_reset(struct cisal_library library, void *memory) {}
 

@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 struct cqrencode_library {
+    // The first of three numbers.
+    int version;
     void *(*encode)(const char *text, int version, int correction);
     void (*free)(void *code);
 };
@@ -23,7 +25,13 @@ static inline bool cqrencode_open(const char *path, struct cqrencode_library *li
     if (!handle) return false;
     *(void **)&library->encode = dlsym(handle, "QRcode_encodeString8bit");
     *(void **)&library->free = dlsym(handle, "QRcode_free");
-    if (library->encode && library->free) return true;
+    void (*version)(int *, int *, int *);
+    *(void **)&version = dlsym(handle, "QRcode_APIVersion");
+    if (version && library->encode && library->free) {
+        int minor = 0, micro = 0;
+        version(&library->version, &minor, &micro);
+        return true;
+    }
     dlclose(handle);
     return false;
 }
@@ -34,7 +42,9 @@ static inline bool cqrencode_open(const char *path, struct cqrencode_library *li
 static inline size_t cqrencode_encode(struct cqrencode_library library, const char *text, unsigned char *modules, size_t room) {
     QRcode *code = library.encode(text, 0, QR_ECLEVEL_L);
     if (!code) return 0;
-    size_t width = code->width > 0 ? (size_t)code->width : 0;
+    // A version has four modules more than the one before, the first one 21 (ISO/IEC 18004, section 6.3.1).
+    bool is_square = code->version >= 1 && code->version <= 40 && code->width == 17 + 4 * code->version && code->data;
+    size_t width = is_square ? (size_t)code->width : 0;
     if (width * width > room) width = 0;
     // The lowest bit is the colour (qrencode.h, QRcode).
     for (size_t index = 0; index < width * width; index += 1) modules[index] = code->data[index] & 1;

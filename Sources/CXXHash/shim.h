@@ -11,6 +11,7 @@
 
 // What a digest over pieces needs. The state is whoever's functions made it: its layout may differ between releases.
 struct cxxhash_functions {
+    unsigned version;
     XXH3_state_t *(*create)(void);
     XXH_errorcode (*destroy)(XXH3_state_t *);
     XXH_errorcode (*reset)(XXH3_state_t *);
@@ -20,7 +21,7 @@ struct cxxhash_functions {
 
 static inline struct cxxhash_functions cxxhash_linked(void) {
     struct cxxhash_functions functions = {
-        XXH3_createState, XXH3_freeState, XXH3_128bits_reset, XXH3_128bits_update, XXH3_128bits_digest,
+        XXH_versionNumber(), XXH3_createState, XXH3_freeState, XXH3_128bits_reset, XXH3_128bits_update, XXH3_128bits_digest,
     };
     return functions;
 }
@@ -30,12 +31,17 @@ static inline struct cxxhash_functions cxxhash_linked(void) {
 static inline bool cxxhash_open(const char *path, struct cxxhash_functions *functions) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) return false;
+    unsigned (*version)(void);
+    *(void **)&version = dlsym(handle, "XXH_versionNumber");
     *(void **)&functions->create = dlsym(handle, "XXH3_createState");
     *(void **)&functions->destroy = dlsym(handle, "XXH3_freeState");
     *(void **)&functions->reset = dlsym(handle, "XXH3_128bits_reset");
     *(void **)&functions->update = dlsym(handle, "XXH3_128bits_update_dispatch");
     *(void **)&functions->digest = dlsym(handle, "XXH3_128bits_digest");
-    if (functions->create && functions->destroy && functions->reset && functions->update && functions->digest) return true;
+    if (version && functions->create && functions->destroy && functions->reset && functions->update && functions->digest) {
+        functions->version = version();
+        return true;
+    }
     dlclose(handle);
     return false;
 }

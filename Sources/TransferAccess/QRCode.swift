@@ -1,7 +1,7 @@
 /// A QR code: a square of dark and light modules.
 package struct QRCode: Equatable, Sendable {
     /// Modules in a row.
-    private let width: Int
+    let width: Int
 
     /// Whether each is dark, row by row.
     private let modules: [Bool]
@@ -42,6 +42,23 @@ package struct QRCode: Equatable, Sendable {
             }
             return Self.colours + cells.joined() + Self.reset
         }
+    }
+
+    /// Whether three corners have what a camera looks for: a square in a ring (ISO/IEC 18004, section 6.3.3).
+    var hasFinders: Bool {
+        [(0, 0), (0, width - 7), (width - 7, 0)].allSatisfy { top, left in
+            (-1...7).allSatisfy { row in
+                (-1...7).allSatisfy { column in
+                    let distance = max(abs(row - 3), abs(column - 3))
+                    return isDark(top + row, left + column) == (distance == 3 || distance < 2)
+                }
+            }
+        }
+    }
+
+    /// Whether dark and light take turns between the corners, in a row and in a column (section 6.3.5).
+    var hasTiming: Bool {
+        (8..<max(8, width - 8)).allSatisfy { isDark(6, $0) == ($0 % 2 == 0) && isDark($0, 6) == ($0 % 2 == 0) }
     }
 
     /// Everything around it is light.

@@ -1,20 +1,36 @@
 internal import CQREncode
+internal import TransferSystem
 
 /// libqrencode, in a shared library opened at run time.
 struct QRLibrary: Sendable {
-    private let functions: cqrencode_library
-
-    /// The one that is installed, opened when a code is first drawn; nil if there is none.
-    static let installed = QRLibrary(path: "libqrencode.so.4")
+    /// The version that it must have; the layout of a code is that of its header.
+    private static let version: Int32 = 4
 
     /// Modules of the largest code there is: version 40 has 177 in a row (ISO/IEC 18004, section 6.3.1).
     private static let mostModules = 177 * 177
 
+    private let functions: cqrencode_library
+
+    /// The one that is installed, opened and tried when a code is first drawn; nil if there is none to be used: the text is
+    /// there as well.
+    static let installed = try? QRLibrary(path: "libqrencode.so.4")
+
     /// Opens the library at `path`, looked for as dlopen(3) does.
-    init?(path: String) {
+    init(path: String) throws(LibraryRefusal) {
         var functions = cqrencode_library()
-        guard cqrencode_open(path, &functions) else { return nil }
+        guard cqrencode_open(path, &functions) else { throw .absent }
+        try self.init(functions)
+    }
+
+    /// Takes functions that make codes which a camera would find.
+    init(_ functions: cqrencode_library) throws(LibraryRefusal) {
         self.functions = functions
+        guard functions.version == Self.version else { throw .unfit("its version is \(functions.version)") }
+        for (count, width) in [(17, 21), (18, 25), (134, 41)] {
+            guard let code = code(of: String(repeating: "a", count: count)), code.width == width, code.hasFinders,
+                code.hasTiming
+            else { throw .unfit("it makes no code of \(count) letters") }
+        }
     }
 
     /// - Returns: nothing for a text that is empty, has a NUL in it or is too long for a code.

@@ -11,14 +11,18 @@ final class ISALDeflateEngine: DeflateEngine {
     private let memory: UnsafeMutableRawPointer
 
     init(_ library: ISALibrary, level: Int) {
+        // Trap: Deflater asks for these levels alone.
         precondition(Self.levels.contains(level), "ISA-L has no level \(level)")
         self.library = library
         self.level = UInt32(level)
         let size = cisal_deflate_size(self.level)
         memory = .allocate(byteCount: size, alignment: 64)
         memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
-        cisal_deflate_init(library.functions, memory)
+        cisal_deflate_init(library.functions, memory, self.level)
     }
+
+    /// Whether the library has written where it may alone.
+    var keepsLimits: Bool { cisal_deflate_keeps_limits(memory, level) }
 
     deinit {
         memory.deallocate()

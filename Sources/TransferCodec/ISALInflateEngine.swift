@@ -16,6 +16,9 @@ final class ISALInflateEngine: InflateEngine {
         cisal_inflate_init(library.functions, memory)
     }
 
+    /// Whether the library has written where it may alone.
+    var keepsLimits: Bool { cisal_inflate_keeps_limits(memory) }
+
     deinit {
         memory.deallocate()
     }

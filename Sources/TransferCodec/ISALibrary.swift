@@ -1,32 +1,29 @@
 internal import CISAL
+package import TransferSystem
 
 /// The functions of ISA-L, the Intelligent Storage Acceleration Library, in a shared library opened at run time.
 package struct ISALibrary: Sendable {
+    /// The file that is looked for.
+    package static let fileName = "libisal.so.2"
+
     let functions: cisal_library
 
-    /// The one that is installed, opened when compression is first used; nil if there is none to be used.
-    static let installed = ISALibrary(path: "libisal.so.2")
+    /// The one that is installed, opened and tried when compression is first used.
+    static let opening = Result { () throws(LibraryRefusal) in try ISALibrary(path: fileName) }
 
-    /// Opens the library at `path`, looked for as dlopen(3) does. nil if it is not there or is not one that this can use.
-    package init?(path: String) {
+    /// nil if there is none to be used.
+    static var installed: ISALibrary? { try? opening.get() }
+
+    /// Opens the library at `path`, looked for as dlopen(3) does.
+    package init(path: String) throws(LibraryRefusal) {
         var functions = cisal_library()
-        guard cisal_open(path, &functions) else { return nil }
-        self.functions = functions
-        guard readsWhatItWrites() else { return nil }
+        guard cisal_open(path, &functions) else { throw .absent }
+        try self.init(functions)
     }
 
-    /// Whether a short text survives. It would not if a structure of the library had another layout than the header.
-    private func readsWhatItWrites() -> Bool {
-        let text: StaticString = "to and fro and to and fro and to and fro"
-        let content = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        return withUnsafeTemporaryAllocation(byteCount: 2 * content.count, alignment: 8) { memory in
-            let stream = UnsafeMutableRawBufferPointer(rebasing: memory.prefix(content.count))
-            let copy = UnsafeMutableRawBufferPointer(rebasing: memory.suffix(content.count))
-            guard let length = ISALDeflateEngine(self, level: 1).deflate(content, into: stream) else { return false }
-            let inflater = ISALInflateEngine(self)
-            inflater.begin()
-            let step = inflater.inflate(UnsafeRawBufferPointer(rebasing: stream.prefix(length)), into: copy)
-            return step.outcome == .complete && step.written == content.count && content.elementsEqual(copy)
-        }
+    /// Takes functions that do what zlib does. It has no number of its version, so what it does has to tell.
+    init(_ functions: cisal_library) throws(LibraryRefusal) {
+        self.functions = functions
+        try ISALTrial(self).run()
     }
 }

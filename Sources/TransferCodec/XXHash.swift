@@ -1,27 +1,57 @@
 internal import CXXHash
+internal import TransferProtocol
+internal import TransferSystem
 
 /// The functions of xxHash for digests over pieces: those of the shared library where it is installed and knows this CPU,
 /// otherwise those that are linked.
 enum XXHash {
-    /// Looked for when something is first digested in pieces.
-    static let functions = installed ?? cxxhash_linked()
+    /// The file that is looked for.
+    static let fileName = "libxxhash.so.0"
 
-    private static var installed: cxxhash_functions? {
+    /// Looked for and tried when something is first digested in pieces.
+    static let opening = Result { () throws(LibraryRefusal) in try open(fileName) }
+
+    static let functions = (try? opening.get()) ?? cxxhash_linked()
+
+    static func open(_ path: String) throws(LibraryRefusal) -> cxxhash_functions {
         var functions = cxxhash_functions()
-        guard cxxhash_open("libxxhash.so.0", &functions), digestsAsLinked(functions) else { return nil }
+        guard cxxhash_open(path, &functions) else { throw .absent }
+        try examine(functions)
         return functions
     }
 
-    /// Whether a text has the digest that it must have.
-    private static func digestsAsLinked(_ functions: cxxhash_functions) -> Bool {
-        let text = [UInt8](0..<250) + [UInt8](0..<250)
-        guard let state = functions.create() else { return false }
-        defer { _ = functions.destroy(state) }
-        return text.withUnsafeBytes { bytes in
-            _ = functions.reset(state)
-            _ = functions.update(state, bytes.baseAddress, bytes.count)
-            return functions.digest(state).canonicalBytes
-                == XXH3_128bits(bytes.baseAddress, bytes.count).canonicalBytes
+    /// XXH3 gives the same digests from 0.8.0 on; a number has a byte's worth of each hundred (XXH_VERSION_NUMBER).
+    private static let versions = 800..<10_000
+
+    /// Around what its code treats as different lengths: 16, 128, 240, and stripes and blocks of 64 and 1,024 bytes.
+    private static let counts =
+        [0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097]
+
+    /// Compares them with those that are linked, at once and in pieces.
+    static func examine(_ functions: cxxhash_functions) throws(LibraryRefusal) {
+        guard versions.contains(Int(functions.version)) else {
+            throw .unfit("its version is number \(functions.version), not from 800 on")
         }
+        let content = (0..<4097).map { UInt8(truncatingIfNeeded: $0 &* 131 ^ $0 >> 3) }
+        guard let state = functions.create() else { throw .unfit("it has no memory") }
+        defer { _ = functions.destroy(state) }
+        for count in counts {
+            let isSame = content.withUnsafeBytes { bytes in
+                let piece = bytes.prefix(count)
+                return digest(functions, state, piece) == BlockHasher.digest(.xxh128, .init(rebasing: piece))
+            }
+            guard isSame else { throw .unfit("it digests \(count) bytes otherwise") }
+        }
+    }
+
+    private static func digest(
+        _ functions: cxxhash_functions, _ state: OpaquePointer, _ bytes: Slice<UnsafeRawBufferPointer>
+    ) -> [UInt8] {
+        _ = functions.reset(state)
+        for piece in [bytes.prefix(bytes.count / 3), bytes.dropFirst(bytes.count / 3)] {
+            let piece = UnsafeRawBufferPointer(rebasing: piece)
+            _ = functions.update(state, piece.baseAddress, piece.count)
+        }
+        return functions.digest(state).canonicalBytes
     }
 }

@@ -95,6 +95,13 @@ extension LogEvent {
             [("message", .string(reason))])
     }
 
+    static func unfitLibrary(_ file: String, _ reason: String) -> LogEvent {
+        LogEvent(
+            .warning, "unfitLibrary",
+            "\(file) is not used, which makes this server slower: \(reason). Install another version of it",
+            [("file", .string(file)), ("message", .string(reason))])
+    }
+
     static func certificate(_ fingerprint: KeyFingerprint) -> LogEvent {
         LogEvent(
             .info, "certificate", "the certificate's key is \(fingerprint)",

@@ -75,7 +75,10 @@ package actor Server {
         context.endpoints.withLock { $0 = bound.map(\.description) }
         bindStatusSocket()
         let announcements = await context.pool.run { [context, bound] in context.announce(bound) }
-        if context.configuration.isConfined { await context.pool.run { [context] in context.confine() } }
+        await context.pool.run { [context] in
+            context.openLibraries()
+            if context.configuration.isConfined { context.confine() }
+        }
         // Who is started again in place of another has nothing new to say.
         if !context.configuration.isRestart {
             context.log.write(identity + announcements + bound.map { .listening($0.description) })

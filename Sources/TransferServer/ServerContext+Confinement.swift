@@ -9,7 +9,6 @@ extension ServerContext {
     /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading again what can be
     /// renewed. Everything else must be open: streams and sockets. Where the kernel cannot, one line says so.
     func confine() {
-        SharedLibraries.open()
         do throws(SystemError) {
             let confinement = Confinement()
             try confinement.allowFiles(below: store.directory)
@@ -29,6 +28,13 @@ extension ServerContext {
         } catch {
             log.write([.notConfined(error.description)])
         }
+    }
+
+    /// Opens now what a confined process cannot open any more. What does not do as it must is told: all is slower without it.
+    func openLibraries() {
+        var refusals = SharedLibraries.open()
+        if tls != nil, let refusal = TLSContext.wideAESRefusal { refusals.append((WideAES.fileName, refusal)) }
+        for case (let file, .unfit(let reason)) in refusals { log.write([.unfitLibrary(file, reason)]) }
     }
 
     /// Certificates are renewed by others, who put new files in place of the old ones.

@@ -1,4 +1,7 @@
+import CQREncode
+import Glibc
 import Testing
+import TransferSystem
 
 @testable import TransferAccess
 
@@ -21,7 +24,9 @@ import Testing
         #expect(QRCode(width: 2, modules: [true]) == nil && QRCode(width: 0, modules: []) == nil)
     }
 
-    @Test func aMissingLibraryIsNoCode() { #expect(QRLibrary(path: "libnothing.so.0") == nil) }
+    @Test func aMissingLibraryIsNoCode() {
+        #expect(throws: LibraryRefusal.absent) { try QRLibrary(path: "libnothing.so.0") }
+    }
 
     @Test func libraryMakesCodes() throws {
         guard let library = QRLibrary.installed else { return print("skipped: libqrencode is not installed") }
@@ -31,5 +36,37 @@ import Testing
         #expect(library.code(of: "") == nil && library.code(of: "a\u{0}b") == nil)
         #expect(library.code(of: String(repeating: "a", count: 2_953)) != nil)
         #expect(library.code(of: String(repeating: "a", count: 2_954)) == nil)
+    }
+
+    @Test func otherVersionsAreNotUsed() {
+        for version in [0, 3, 5] as [Int32] {
+            expectUnfit(cqrencode_library(version: version, encode: { _, _, _ in nil }, free: { _ in }), "version")
+        }
+    }
+
+    /// Nothing, another layout, light modules alone.
+    @Test func librariesThatMakeNoCodesAreNotUsed() {
+        expectUnfit(cqrencode_library(version: 4, encode: { _, _, _ in nil }, free: { _ in }), "17 letters")
+        let wide = cqrencode_library(
+            version: 4, encode: { _, _, _ in QRCodeTests.code(version: 1, width: .max) }, free: { free($0) })
+        expectUnfit(wide, "17 letters")
+        let light = cqrencode_library(
+            version: 4, encode: { _, _, _ in QRCodeTests.code(version: 1, width: 21) }, free: { free($0) })
+        expectUnfit(light, "17 letters")
+    }
+
+    /// As libqrencode has it, with its modules behind it.
+    private static func code(version: Int32, width: Int32) -> UnsafeMutableRawPointer? {
+        guard let memory = calloc(1, 16 + 21 * 21) else { return nil }
+        memory.storeBytes(of: version, as: Int32.self)
+        memory.storeBytes(of: width, toByteOffset: 4, as: Int32.self)
+        memory.storeBytes(of: memory + 16, toByteOffset: 8, as: UnsafeMutableRawPointer.self)
+        return memory
+    }
+
+    private func expectUnfit(_ functions: cqrencode_library, _ words: String) {
+        let refusal = #expect(throws: LibraryRefusal.self) { try QRLibrary(functions) }
+        guard case .unfit(let reason)? = refusal else { return }
+        #expect(reason.contains(words), "\(reason)")
     }
 }

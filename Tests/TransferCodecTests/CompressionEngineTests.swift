@@ -1,5 +1,6 @@
 import Testing
 import TransferCodec
+import TransferSystem
 
 @Suite struct CompressionEngineTests {
     @Test func zlibIsAlwaysThere() {
@@ -14,7 +15,7 @@ import TransferCodec
 
     @Test(arguments: ["libtransfer-has-no-such-library.so.2", "libc.so.6"])
     func noLibraryWithoutTheFunctions(path: String) {
-        #expect(ISALibrary(path: path) == nil)
+        #expect(throws: LibraryRefusal.absent) { try ISALibrary(path: path) }
     }
 
     @Test func zlibIsTheReference() throws {

@@ -1,6 +1,5 @@
-private import CIPSecMB
 internal import COpenSSL
-internal import TransferSystem
+package import TransferSystem
 
 /// What the connections of one side share: the TLS profile, the identity, and on a client the ticket of the last
 /// conversation. The first one in a process costs some milliseconds.
@@ -13,8 +12,12 @@ package final class TLSContext: @unchecked Sendable {
         case server, client
     }
 
+    /// Records after which a key is renewed. Under one of AES-GCM there may be some 2^24.5 (RFC 8446, section 5.5).
+    package static let recordsPerKey = 1 << 23
+
     let raw: OpaquePointer
     let side: Side
+    let recordsPerKey: Int
     private let ticket = Locked<TLSTicket?>(nil)
     private let isTrustLoaded = Locked(false)
 
@@ -24,12 +27,14 @@ package final class TLSContext: @unchecked Sendable {
     /// The server's side. It asks clients for a certificate and takes none for an answer, and any that holds an Ed25519
     /// key: who the key belongs to is for others to know.
     ///
-    /// - Parameter usesWideAES: false in tests.
+    /// - Parameters:
+    ///   - usesWideAES: false in tests.
+    ///   - recordsPerKey: fewer in tests.
     /// - Throws: `TLSError` for files that cannot be used.
     package static func server(
-        _ identity: TLSIdentity, usesWideAES: Bool = hasWideAES
+        _ identity: TLSIdentity, usesWideAES: Bool = hasWideAES, recordsPerKey: Int = recordsPerKey
     ) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(.server, usesWideAES: usesWideAES)
+        let context = try TLSContext(.server, usesWideAES: usesWideAES, recordsPerKey: recordsPerKey)
         try context.show(identity)
         context.askForCertificate()
         return context
@@ -37,17 +42,21 @@ package final class TLSContext: @unchecked Sendable {
 
     /// The client's side.
     ///
-    /// - Parameter identity: shown to servers that ask; nothing to stay unknown.
+    /// - Parameters:
+    ///   - identity: shown to servers that ask; nothing to stay unknown.
+    ///   - recordsPerKey: fewer in tests.
     /// - Throws: `TLSError` for files that cannot be used.
-    package static func client(_ identity: TLSIdentity? = nil) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(.client, usesWideAES: hasWideAES)
+    package static func client(
+        _ identity: TLSIdentity? = nil, recordsPerKey: Int = recordsPerKey
+    ) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(.client, usesWideAES: hasWideAES, recordsPerKey: recordsPerKey)
         if let identity { try context.show(identity) }
         context.judgeServers()
         context.keepTickets()
         return context
     }
 
-    private init(_ side: Side, usesWideAES: Bool) throws(TLSError) {
+    private init(_ side: Side, usesWideAES: Bool, recordsPerKey: Int) throws(TLSError) {
         let method = side == .server ? TLS_server_method() : TLS_client_method()
         // Preferred, not required: it has one cipher and nothing else.
         guard let raw = SSL_CTX_new_ex(nil, usesWideAES ? "?provider=ipsec-mb" : nil, method) else {
@@ -55,6 +64,7 @@ package final class TLSContext: @unchecked Sendable {
         }
         self.raw = raw
         self.side = side
+        self.recordsPerKey = recordsPerKey
         guard applyProfile() else { throw TLSError("TLS 1.3 cannot be used: \(TLSFault.taken().reason).") }
     }
 
@@ -62,12 +72,15 @@ package final class TLSContext: @unchecked Sendable {
         SSL_CTX_free(raw)
     }
 
-    /// Whether AES-GCM comes from the library for processors with wide AES instructions: it encrypts some 20 GB/s, OpenSSL
-    /// before 3.1 some 5 GB/s.
-    package static let hasWideAES: Bool = {
+    /// Whether AES-GCM comes from the library for processors with wide AES instructions.
+    package static var hasWideAES: Bool { wideAESRefusal == nil }
+
+    /// Why it doesn't; the first call in the process looks for the library and compares it with OpenSSL's own.
+    package static let wideAESRefusal: LibraryRefusal? = {
         // No configuration of the machine may weaken the profile, and no handler at exit may free what other threads use.
+        // If that fails, so does all that follows.
         OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG) | UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-        return cipsecmb_load()
+        return WideAES.refusal
     }()
 
     private func show(_ identity: TLSIdentity) throws(TLSError) {
