@@ -45,6 +45,14 @@ final class TLSEnd {
     /// Nothing while all is well.
     private(set) var error: StreamError?
 
+    /// Whether it says that no more comes once all is said.
+    var endsWhenDone = true
+
+    /// Has more to say.
+    func say(_ bytes: [UInt8]) {
+        unsent += bytes
+    }
+
     var isEstablished: Bool { layer.isEstablished }
 
     /// - Parameters:
@@ -74,14 +82,14 @@ final class TLSEnd {
         wire.hasEnded = true
     }
 
-    /// Goes on as far as it can, and says that no more comes once all is said.
+    /// Goes on as far as it can, and says that no more comes once all is said, unless it is to stay.
     func run() {
         guard error == nil else { return }
         do throws(StreamError) {
             guard try layer.handshake() else { return }
             try layer.flush()
             while !unsent.isEmpty, let count = try layer.send(unsent) { unsent = unsent.dropFirst(count) }
-            if unsent.isEmpty, !layer.hasUnsent, !hasSaidEnd {
+            if endsWhenDone, unsent.isEmpty, !layer.hasUnsent, !hasSaidEnd {
                 hasSaidEnd = true
                 layer.close()
             }

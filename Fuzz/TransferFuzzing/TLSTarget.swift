@@ -1,7 +1,8 @@
 import TransferIO
 
 /// Input: what to do (1 byte: its lowest bit is the side that is attacked, the next one whether the rest is all that it
-/// receives and not what somebody changes between two honest sides; the others how the wire cuts), the rest.
+/// receives and not what somebody changes between two honest sides; the others how the wire cuts, and from 240 on the rest is
+/// what is said behind the handshake), the rest.
 enum TLSTarget {
     /// How much a wire takes and gives at once.
     private static let cuts = [1 << 20, 1, 5, 100, 1000, 16 << 10]
@@ -20,6 +21,7 @@ enum TLSTarget {
         var input = FuzzInput(bytes)
         let task = input.byte()
         let most = cuts[Int(task >> 2) % cuts.count]
+        guard task < 240 else { return try PeerWalk.run(isServer: task & 1 == 0, &input, most: most) }
         guard task & 2 == 0 else { return try attack(isServer: task & 1 == 0, input.rest(), most: most) }
         try interfere(isServer: task & 1 == 0, &input, most: most)
     }
@@ -85,7 +87,7 @@ enum TLSTarget {
             end.isClosed != (end.error != nil), "\(name) doesn't notice a cut: \(String(describing: end.error)).")
     }
 
-    private static func clientEnd(_ content: [UInt8], most: Int) throws(Finding) -> TLSEnd {
+    static func clientEnd(_ content: [UInt8], most: Int) throws(Finding) -> TLSEnd {
         do {
             return try TLSEnd(.client(), content: content, most: most) { _, _ in true }
         } catch {
@@ -93,7 +95,7 @@ enum TLSTarget {
         }
     }
 
-    private static func serverEnd(_ content: [UInt8], most: Int) throws(Finding) -> TLSEnd {
+    static func serverEnd(_ content: [UInt8], most: Int) throws(Finding) -> TLSEnd {
         do {
             return try TLSEnd(server.get(), content: content, most: most)
         } catch {

@@ -16,16 +16,16 @@ extension TLSContext {
         }
     }
 
-    /// A certificate that says nothing but the key: whoever knows the key looks at nothing else. It never expires
-    /// (RFC 5280, section 4.1.2.5).
+    /// A certificate that says nothing but the key: whoever knows the key looks at nothing else. It never expires,
+    /// and dates before 2050 are written in the shorter of two forms (RFC 5280, section 4.1.2.5).
     private static func certificate(signedBy pair: OpaquePointer) -> OpaquePointer? {
         guard let certificate = X509_new() else { return nil }
         let name = X509_get_subject_name(certificate)
         let isMade =
             X509_set_version(certificate, Int(X509_VERSION_3)) == 1
             && ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1) == 1
-            && ASN1_TIME_set_string(X509_getm_notBefore(certificate), "20200101000000Z") == 1
-            && ASN1_TIME_set_string(X509_getm_notAfter(certificate), "99991231235959Z") == 1
+            && ASN1_TIME_set_string_X509(X509_getm_notBefore(certificate), "20200101000000Z") == 1
+            && ASN1_TIME_set_string_X509(X509_getm_notAfter(certificate), "99991231235959Z") == 1
             && X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, "transfer", -1, -1, 0) == 1
             && X509_set_issuer_name(certificate, name) == 1
             && X509_set_pubkey(certificate, pair) == 1

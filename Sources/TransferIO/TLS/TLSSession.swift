@@ -19,6 +19,9 @@ package final class TLSSession {
     private let wire: UnsafeMutablePointer<copenssl_wire>
     private let judgement: TLSJudge?
     private var wasRefused = false
+    /// Records under the keys of now, of either direction.
+    private var writtenRecords = 0
+    private var readRecords = 0
 
     /// The only one needed, for ever.
     ///
@@ -102,11 +105,15 @@ package final class TLSSession {
     /// - Returns: `done` when `target` is full.
     package func read(into target: UnsafeMutableRawBufferPointer, _ count: inout Int) throws(TLSFault) -> Step {
         while count < target.count {
+            // A side that keeps to its own part has renewed them long before.
+            if readRecords / 2 >= context.recordsPerKey { renewKeys(ofBoth: true) }
+            // Trap: SSL_read_ex(3) gives no more than there was room for.
             let rest = UnsafeMutableRawBufferPointer(rebasing: target[count...])
             var found = 0
             let step = try step { SSL_read_ex(raw, rest.baseAddress, rest.count, &found) }
             count += found
             guard step == .done else { return step }
+            readRecords += 1
         }
         return .done
     }
@@ -116,13 +123,31 @@ package final class TLSSession {
     /// - Returns: `done` when all is written; `needsInput` when nothing is, because the other side has begun a message and
     ///   has to end it first.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(TLSFault) -> Step {
+        if writtenRecords >= context.recordsPerKey { renewKeys(ofBoth: false) }
         var count = 0
         let step = try step { SSL_write_ex(raw, bytes.baseAddress, bytes.count, &count) }
         switch step {
-        case .done where count == bytes.count, .needsInput: return step
+        case .done where count == bytes.count:
+            writtenRecords += (count - 1) / CiphertextBuffers.recordSize + 1
+            return .done
+        case .needsInput: return .needsInput
         case .closed: throw .broken("the other side ended inside a message")
         case .done, .needsRoom: throw .broken("a part was written, and no more can be")
         }
+    }
+
+    /// The next call says that records have new keys from then on. Inside a message that came by half it cannot be said; then
+    /// it is tried again with the next record.
+    ///
+    /// - Parameter ofBoth: the other side is asked to do the same.
+    private func renewKeys(ofBoth: Bool) {
+        // Behind the end nothing more is said.
+        guard SSL_get_shutdown(raw) & SSL_SENT_SHUTDOWN == 0 else { return }
+        guard SSL_key_update(raw, ofBoth ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED) == 1 else {
+            return ERR_clear_error()
+        }
+        writtenRecords = 0
+        if ofBoth { readRecords = 0 }
     }
 
     /// Gives back the memory of a record that is neither half received nor half sent; the next one takes it again.

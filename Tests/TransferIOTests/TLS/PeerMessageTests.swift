@@ -26,9 +26,72 @@ import TransferTestSupport
         #expect(try side.decrypt(peer.seal(RecordPeer.Kind.content, [4])).bytes == [4])
     }
 
-    private static func conversation(with role: RecordPeer.Side) throws -> (TLSSide, RecordPeer) {
-        let side = try TLSSide(
-            role == .client ? TLSPair.serverContext.get() : .client(), judge: role == .client ? nil : TLSPair.trusting)
+    // MARK: Keys
+
+    @Test(arguments: [RecordPeer.Side.client, .server]) func keysAreRenewedByVolume(_ role: RecordPeer.Side) throws {
+        let (side, peer) = try Self.conversation(with: role, recordsPerKey: 4)
+        var said: [(kind: UInt8, content: [UInt8])] = []
+        for number in 0..<10 as Range<UInt8> { said += try peer.open(side.encrypt([number])) }
+        // Tickets come first.
+        let messages = said.filter {
+            $0.kind == RecordPeer.Kind.handshake && $0.content.first == HandshakeMessage.keyUpdate
+        }
+        #expect(messages.map(\.content) == [[24, 0, 0, 1, 0], [24, 0, 0, 1, 0]])
+        #expect(said.filter { $0.kind == RecordPeer.Kind.content }.flatMap(\.content) == Array(0..<10))
+        // Of one call with many records each counts.
+        _ = try peer.open(side.encrypt([UInt8](repeating: 1, count: 3 << 14)))
+        let last = try peer.open(side.encrypt([1]))
+        #expect(last.first?.content == [24, 0, 0, 1, 0] && last.last?.content == [1])
+    }
+
+    /// Who receives much under one key asks for another.
+    @Test(arguments: [RecordPeer.Side.client, .server]) func aPeerThatKeepsItsKeyIsAsked(_ role: RecordPeer.Side) throws
+    {
+        let (side, peer) = try Self.conversation(with: role, recordsPerKey: 4)
+        _ = try peer.open(side.encrypt([0]))
+        for number in 0..<8 as Range<UInt8> {
+            #expect(try side.decrypt(peer.seal(RecordPeer.Kind.content, [number])).bytes == [number])
+        }
+        let asked = try peer.open(side.written + side.encrypt([1]))
+        #expect(asked.first?.content == HandshakeMessage.keyUpdate(isRequested: true))
+        #expect(asked.last?.content == [1])
+        let answer = try peer.seal(RecordPeer.Kind.handshake, HandshakeMessage.keyUpdate(isRequested: false))
+        peer.renew()
+        #expect(try side.decrypt(answer + peer.seal(RecordPeer.Kind.content, [9])).bytes == [9])
+        #expect(try peer.content(side.encrypt([2])) == [2])
+    }
+
+    /// Who has said that no more comes from him goes on to receive, and says nothing.
+    @Test(arguments: [RecordPeer.Side.client, .server]) func whoHasEndedAsksForNothing(_ role: RecordPeer.Side) throws {
+        let (side, peer) = try Self.conversation(with: role, recordsPerKey: 1)
+        _ = try side.close()
+        for number in 0..<6 as Range<UInt8> {
+            #expect(try side.decrypt(peer.seal(RecordPeer.Kind.content, [number])).bytes == [number])
+            #expect(side.written.isEmpty)
+        }
+    }
+
+    /// It cannot be said inside a message of the other side, so it is said behind it.
+    @Test(arguments: [RecordPeer.Side.client, .server]) func halfAMessageWhenKeysAreDue(_ role: RecordPeer.Side) throws
+    {
+        let (side, peer) = try Self.conversation(with: role, recordsPerKey: 1)
+        let message = HandshakeMessage.keyUpdate(isRequested: false)
+        #expect(try peer.content(side.encrypt([1])) == [1])
+        _ = try side.decrypt(peer.seal(RecordPeer.Kind.handshake, message.prefix(4)))
+        #expect(try side.encrypt([2]) == [])
+        _ = try side.decrypt(peer.seal(RecordPeer.Kind.handshake, message.dropFirst(4)))
+        peer.renew()
+        let said = try peer.open(side.encrypt([2]))
+        #expect(said.map(\.content) == [message, [2]])
+    }
+
+    private static func conversation(
+        with role: RecordPeer.Side, recordsPerKey: Int = TLSContext.recordsPerKey
+    ) throws -> (TLSSide, RecordPeer) {
+        let side =
+            try role == .client
+            ? TLSSide(.server(.ed25519(seed: TLSPair.serverSeed), recordsPerKey: recordsPerKey))
+            : TLSSide(.client(recordsPerKey: recordsPerKey), judge: TLSPair.trusting)
         let peer = try RecordPeer(role)
         var flight = role == .client ? try peer.shake() : try side.shake()
         for turn in 0..<4 {

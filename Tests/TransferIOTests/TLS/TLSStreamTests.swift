@@ -18,6 +18,21 @@ import TransferTestSupport
         }
     }
 
+    /// Every third record has a new key, both ways at once, while nearly everything waits.
+    @Test(arguments: [1, 3]) func newKeysHoldNobodyUp(_ recordsPerKey: Int) async throws {
+        var random = SplitMix64(seed: 10)
+        let (there, back) = (random.bytes(1_000_001), random.bytes(700_003))
+        try await Wire.pair.connected { near, far in
+            await near.limitBuffers(4096)
+            await far.limitBuffers(4096)
+            async let serving: Void = far.secure(
+                .server(.ed25519(seed: TLSPair.serverSeed), recordsPerKey: recordsPerKey))
+            try await near.secure(.client(recordsPerKey: recordsPerKey), judge: TLSPair.trusting)
+            try await serving
+            try await near.exchange(there, for: back, with: far)
+        }
+    }
+
     /// What was accepted leaves, also when nobody sends anything after it.
     @Test func acceptedBytesAreNotForgotten() async throws {
         var random = SplitMix64(seed: 9)
