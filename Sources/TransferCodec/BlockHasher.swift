@@ -51,6 +51,8 @@ package final class BlockHasher {
         [UInt8](unsafeUninitializedCapacity: DigestFunction.sha256.size) { buffer, count in
             let status = EVP_Digest(
                 bytes.baseAddress, bytes.count, buffer.baseAddress, nil, SHA256Method.shared, nil)
+            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no
+            // input is judged.
             precondition(status == 1, "EVP_Digest failed")
             count = DigestFunction.sha256.size
         }

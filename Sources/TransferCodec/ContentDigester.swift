@@ -29,6 +29,7 @@ package final class ContentDigester {
     package func update(
         _ bytes: UnsafeRawBufferPointer, blockFinished: (_ index: UInt64, _ digest: [UInt8]) -> Void
     ) {
+        // Trap: our own mistake; nothing from outside decides it.
         precondition(!isFinished, "update after finish, without reset")
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -45,6 +46,7 @@ package final class ContentDigester {
     /// `lastBlock` is nil for content of up to one block, whose digest is `digest`, and for content of whole blocks,
     /// all of which `update` has reported.
     package func finish() -> (digest: Digest, lastBlock: (index: UInt64, digest: [UInt8])?) {
+        // Trap: our own mistake; nothing from outside decides it.
         precondition(!isFinished, "finish twice, without reset")
         isFinished = true
         let algorithm = block.function.algorithm(forSize: size)

@@ -8,9 +8,11 @@ package final class Deflater {
     ///
     /// Levels are zlib's scale: 1...3 are done by `engine`, which must be available, and the others by zlib in any case.
     package init(level: Int, engine: CompressionEngine = .automatic) {
+        // Trap: levels are ours; the command line checks those of people.
         precondition((-1...9).contains(level), "zlib has no level \(level)")
         switch engine {
         case .isal where ISALDeflateEngine.levels.contains(level):
+            // Trap: whoever asks for it has asked `isAvailable`, which never changes in a process.
             guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
             self.engine = ISALDeflateEngine(library, level: level)
         case .isal, .zlib:

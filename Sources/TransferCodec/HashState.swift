@@ -10,9 +10,11 @@ enum HashState {
     init(_ function: DigestFunction) {
         switch function {
         case .xxh128:
+            // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
             guard let state = XXHash.functions.create() else { preconditionFailure("out of memory") }
             self = .xxh128(state)
         case .sha256:
+            // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
             guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
             self = .sha256(context)
         }
@@ -32,6 +34,8 @@ enum HashState {
             _ = XXHash.functions.reset(state)
         case .sha256(let context):
             let status = EVP_DigestInit_ex2(context, SHA256Method.shared, nil)
+            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no
+            // input is judged.
             precondition(status == 1, "EVP_DigestInit_ex2 failed")
         }
     }
@@ -42,6 +46,8 @@ enum HashState {
             _ = XXHash.functions.update(state, bytes.baseAddress, bytes.count)
         case .sha256(let context):
             let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+            // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no
+            // input is judged.
             precondition(status == 1, "EVP_DigestUpdate failed")
         }
     }
@@ -53,6 +59,8 @@ enum HashState {
         case .sha256(let context):
             [UInt8](unsafeUninitializedCapacity: DigestFunction.sha256.size) { buffer, count in
                 let status = EVP_DigestFinal_ex(context, buffer.baseAddress, nil)
+                // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail;
+                // no input is judged.
                 precondition(status == 1, "EVP_DigestFinal_ex failed")
                 count = DigestFunction.sha256.size
             }

@@ -19,6 +19,7 @@ package final class Inflater {
     package init(engine: CompressionEngine = .automatic) {
         switch engine {
         case .isal:
+            // Trap: whoever asks for it has asked `isAvailable`, which never changes in a process.
             guard let library = ISALibrary.installed else { preconditionFailure("ISA-L is not there") }
             self.engine = ISALInflateEngine(library)
         case .zlib:
@@ -28,6 +29,7 @@ package final class Inflater {
 
     /// Starts a frame that may inflate to `limit` bytes at most; whatever came before is forgotten.
     package func begin(limit: Int) {
+        // Trap: limits are differences that were checked where the frame began.
         precondition(limit >= 0, "a limit of \(limit) bytes")
         engine.begin()
         allowance = limit
@@ -45,7 +47,9 @@ package final class Inflater {
     package func inflate(
         _ input: UnsafeRawBufferPointer, consumed: inout Int, into output: UnsafeMutableRawBufferPointer
     ) throws(CodecError) -> Int {
+        // Trap: a count that this type has advanced itself, by what the engines report within bounds.
         precondition((0...input.count).contains(consumed), "\(consumed) of \(input.count) bytes consumed")
+        // Trap: our own mistake; nothing from outside decides it.
         precondition(!output.isEmpty || allowance == 0, "nowhere to write to")
         let room = UnsafeMutableRawBufferPointer(rebasing: output.prefix(allowance))
         let written = room.isEmpty ? 0 : try step(input, &consumed, into: room)
@@ -58,6 +62,7 @@ package final class Inflater {
     /// Ends the frame. Throws `corrupt` if the stream is not complete.
     package func finish() throws(CodecError) {
         switch state {
+        // Trap: our own mistake; nothing from outside decides it.
         case .idle: preconditionFailure("finish before begin")
         case .running: throw fail(.corrupt)
         case .complete: return
@@ -78,6 +83,7 @@ package final class Inflater {
         _ input: UnsafeRawBufferPointer, _ consumed: inout Int, into output: UnsafeMutableRawBufferPointer
     ) throws(CodecError) -> Int {
         switch state {
+        // Trap: our own mistake; nothing from outside decides it.
         case .idle: preconditionFailure("inflate before begin")
         case .complete: return 0
         case .failed(let error): throw error

@@ -7,6 +7,7 @@ enum SHA256Method {
     /// `unsafe`.
     nonisolated(unsafe) static let shared: OpaquePointer = {
         guard let method = EVP_MD_fetch(nil, "SHA256", nil) else {
+            // Trap: OpenSSL is linked in with it, and its configuration is not read.
             preconditionFailure("OpenSSL has no SHA-256")
         }
         return method

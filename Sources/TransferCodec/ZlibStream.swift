@@ -8,6 +8,7 @@ struct ZlibStream {
     init(deflatingAt level: Int) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
+        // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         precondition(czlib_deflate_init(stream, Int32(level)) == Z_OK, "out of memory, or no such level: \(level)")
     }
 
@@ -15,6 +16,7 @@ struct ZlibStream {
     init() {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
+        // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         precondition(czlib_inflate_init(stream) == Z_OK, "out of memory")
     }
 
@@ -29,12 +31,14 @@ struct ZlibStream {
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: Bytef.self)
         stream.pointee.avail_out = UInt32(output.count)
         let status = operation(stream)
+        // Trap: zlib moves both on by what it has used, and by no more.
         return (status, input.count - Int(stream.pointee.avail_in), output.count - Int(stream.pointee.avail_out))
     }
 
     /// Runs an `operation` that moves no bytes, such as `inflateReset`.
     func run(_ operation: (UnsafeMutablePointer<z_stream>) -> Int32) {
         let status = operation(stream)
+        // Trap: a reset fails only for a stream that zlib did not make (zlib.h).
         precondition(status == Z_OK, "zlib refused with \(status)")
     }
 

@@ -96,6 +96,7 @@ package final class ControlSocket: Sendable {
             while !rest.isEmpty, waitUntil(end, number, POLLOUT) {
                 let count = Glibc.send(number, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
                 guard count > 0 || errno == EAGAIN || errno == EINTR else { return }
+                // Trap: send(2) takes no more than it was offered.
                 rest = UnsafeRawBufferPointer(rebasing: rest[max(0, count)...])
             }
         }
@@ -138,6 +139,7 @@ extension ControlSocket {
             guard waitUntil(end, number, POLLIN) else { throw SystemError(errno: ETIMEDOUT, call: "recv") }
             let count = try system("recv") { recv(number, &buffer, buffer.count, 0) }
             if count == 0 { return answer }
+            // Trap: recv(2) gives no more than there was room for.
             answer += buffer[..<count]
         }
         throw SystemError(errno: EMSGSIZE, call: "recv")

@@ -71,6 +71,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     package func checkIsolated() {
+        // Trap: our own mistake; nothing from outside decides it.
         precondition(isOnLoop, "not on the loop's thread")
     }
 
@@ -149,6 +150,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     private var isOnLoop: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     private func assertOnLoop() {
+        // Trap: our own mistake; nothing from outside decides it.
         assert(isOnLoop, "not on the loop's thread")
     }
 
@@ -188,6 +190,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         let count = epoll_wait(epoll.number, events.baseAddress, Int32(events.count), mayWait ? timeout() : 0)
         if mayWait { inbox.withLock { $0.isAsleep = false } }
         lastLook = monotonicNanoseconds()
+        // Trap: epoll_wait(2) gives no more than there was room for.
         if count > 0 { dispatch(events[..<Int(count)]) }
         return true
     }

@@ -46,6 +46,7 @@ package final class ListeningSocket: ReadinessHandler {
     }
 
     deinit {
+        // Trap: our own mistake; nothing from outside decides it.
         assert(registration == nil, "a listener must be closed before it is let go")
     }
 

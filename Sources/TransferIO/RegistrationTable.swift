@@ -31,6 +31,7 @@ struct RegistrationTable {
 
     mutating func remove(_ registration: Registration) {
         let slot = Int(registration.slot)
+        // Trap: a registration comes from `add`, and slots are never taken away.
         guard slots[slot].generation == registration.generation, slots[slot].handler != nil else { return }
         slots[slot].handler = nil
         slots[slot].generation &+= 1

@@ -13,6 +13,7 @@ package final class Signal {
             // The way in can be a suspension: the runtime queues a task again that is on its actor but doesn't prefer the
             // loop. What was fired meanwhile would be stored beside the waiter, and nobody woken.
             guard !takeFired() else { return continuation.resume() }
+            // Trap: each signal has one task of ours that waits for it.
             precondition(waiter == nil, "two tasks wait for one signal")
             waiter = continuation
         }

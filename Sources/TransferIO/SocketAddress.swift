@@ -54,6 +54,7 @@ package struct SocketAddress: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+            // Trap: paths of Endpoint are measured when they are parsed, others are ours and short.
             precondition(name.count < bytes.count, "a Unix-domain path that no Endpoint lets pass")
             bytes.copyBytes(from: name)
         }

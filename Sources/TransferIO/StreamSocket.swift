@@ -61,6 +61,7 @@ package final class StreamSocket: ReadinessHandler {
     }
 
     deinit {
+        // Trap: our own mistake; nothing from outside decides it.
         assert(registration == nil, "a socket must be closed before it is let go")
     }
 

@@ -4,6 +4,7 @@ internal import COpenSSL
 package enum Base64 {
     package static func encode(_ bytes: [UInt8]) -> String {
         // Four digits for three bytes, and a NUL (EVP_EncodeBlock(3)).
+        // Trap: keys and digests alone are encoded, of some dozens of bytes.
         let digits = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
             count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
         }

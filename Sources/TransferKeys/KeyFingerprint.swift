@@ -19,6 +19,8 @@ public struct KeyFingerprint: Hashable, Sendable {
         let status = digest.withUnsafeMutableBytes {
             EVP_Digest(key, key.count, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), &size, EVP_sha256(), nil)
         }
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
+        // is judged.
         precondition(status == 1 && size == Bytes32.count, "OpenSSL has no SHA-256")
         self.digest = digest
     }

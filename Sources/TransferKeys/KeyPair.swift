@@ -12,10 +12,13 @@ package final class KeyPair: @unchecked Sendable {
 
     /// A new one, from OpenSSL's generator of secrets.
     package convenience init() {
+        // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_ED25519, nil) else { preconditionFailure("out of memory") }
         defer { EVP_PKEY_CTX_free(context) }
         var pair: OpaquePointer?
         let status = EVP_PKEY_keygen_init(context) == 1 ? EVP_PKEY_keygen(context, &pair) : 0
+        // Trap: the kernel has random bytes for every process that runs (getrandom(2)); only commands and starting
+        // servers get here.
         guard status == 1, let pair else { preconditionFailure("OpenSSL makes no Ed25519 keys") }
         self.init(owning: pair)
     }
@@ -26,6 +29,7 @@ package final class KeyPair: @unchecked Sendable {
             EVP_PKEY_new_raw_private_key(
                 EVP_PKEY_ED25519, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), $0.count)
         }
+        // Trap: RFC 8032 takes any 32 bytes for a seed; only memory could be missing.
         guard let pair else { preconditionFailure("any 32 bytes are a key") }
         self.init(owning: pair)
     }
@@ -44,6 +48,7 @@ package final class KeyPair: @unchecked Sendable {
 
     /// - Returns: 64 bytes.
     package func sign(_ message: [UInt8]) -> [UInt8] {
+        // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
         defer { EVP_MD_CTX_free(context) }
         return [UInt8](unsafeUninitializedCapacity: PublicKey.signatureSize) { buffer, count in
@@ -51,6 +56,7 @@ package final class KeyPair: @unchecked Sendable {
             let status =
                 EVP_DigestSignInit(context, nil, nil, nil, pair) == 1
                 ? EVP_DigestSign(context, buffer.baseAddress, &count, message, message.count) : 0
+            // Trap: a key that exists signs any message (RFC 8032, section 5.1.6); only memory could be missing.
             precondition(status == 1 && count == PublicKey.signatureSize, "Ed25519 failed")
         }
     }
@@ -61,6 +67,7 @@ package final class KeyPair: @unchecked Sendable {
         let status = bytes.withUnsafeMutableBytes {
             body($0.baseAddress?.assumingMemoryBound(to: UInt8.self), &size)
         }
+        // Trap: the key was made by the two initializers above.
         precondition(status == 1 && size == Bytes32.count, "an Ed25519 key has 32 bytes")
         return bytes
     }

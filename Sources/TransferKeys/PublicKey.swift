@@ -33,7 +33,7 @@ public struct PublicKey: Hashable, Sendable {
         }
         guard let key else { return false }
         defer { EVP_PKEY_free(key) }
-        guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
+        guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1 else { return false }
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1

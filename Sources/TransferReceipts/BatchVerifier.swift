@@ -24,7 +24,9 @@ package final class BatchVerifier {
     ) throws(ReceiptFault) -> [SignedReceipt] {
         guard frame.version == Receipts.receiptVersion else { throw .unknownVersion }
         guard let time = ReceiptTime(milliseconds: frame.time) else { throw .malformed("no time") }
-        guard uploads.count == frame.count else { throw .malformed("\(frame.count) for \(uploads.count) uploads") }
+        guard !uploads.isEmpty, uploads.count == frame.count else {
+            throw .malformed("\(frame.count) for \(uploads.count) uploads")
+        }
         let terms = BatchTerms(firstNumber: frame.number, sender: frame.sender, time: time, server: server)
         var ending: ReceiptEnding?
         let receipts = uploads.indices.map { terms.receipt(uploads[$0], at: $0) }

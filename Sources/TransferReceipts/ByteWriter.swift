@@ -24,6 +24,7 @@ struct ByteWriter {
     static func longestJSON(of text: String) -> Int { 6 * text.utf8.count + 2 }
 
     private mutating func reserve(_ length: Int) -> UnsafeMutableBufferPointer<UInt8> {
+        // Trap: callers compute the room from the texts that they write, each byte six times.
         precondition(length <= space.count - count, "a text longer than its capacity")
         defer { count += length }
         return UnsafeMutableBufferPointer(rebasing: space[count..<count + length])

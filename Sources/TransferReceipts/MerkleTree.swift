@@ -8,6 +8,7 @@ package struct MerkleTree: Sendable {
 
     /// - Parameter leaves: their hashes; at least one.
     package init(_ leaves: [Bytes32], _ hasher: TreeHasher) {
+        // Trap: issuer and verifier refuse to work on none.
         precondition(!leaves.isEmpty, "a tree without leaves")
         var levels = [leaves]
         var level = leaves

@@ -41,6 +41,7 @@ package final class ReceiptIssuer: Sendable {
     ///   - sender: of all of them; cut to its limit.
     /// - Returns: a receipt for each, in order.
     package func issue(_ uploads: [Acknowledged], sender: String) -> ReceiptBatch {
+        // Trap: the publisher issues for batches that it has limited, and not for none.
         precondition((1...Limits.receiptBatch).contains(uploads.count), "a batch of \(uploads.count) receipts")
         return sign(
             uploads,

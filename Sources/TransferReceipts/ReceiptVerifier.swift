@@ -48,6 +48,7 @@ package final class ReceiptVerifier {
     /// Where the way of a good receipt of the same batch came through the same node, if it went on alike from there.
     private func joint(of walk: InclusionWalk, _ path: ArraySlice<Bytes32>, with fellow: SignedReceipt) -> Int? {
         let done = fellow.inclusion.count - path.count
+        // Trap: `lastWalk` has one step for each hash of `fellow` and one more.
         guard done >= 0, lastWalk[done] == walk, fellow.inclusion[done...] == path else { return nil }
         return done
     }

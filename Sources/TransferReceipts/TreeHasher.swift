@@ -11,11 +11,13 @@ package final class TreeHasher {
     /// Looked up once for the process; never changed or freed afterwards, and OpenSSL lets threads share it
     /// (EVP_MD_fetch(3)), hence the `unsafe`.
     nonisolated(unsafe) private static let method: OpaquePointer = {
+        // Trap: OpenSSL is linked in with it, and its configuration is not read.
         guard let method = EVP_MD_fetch(nil, "SHA256", nil) else { preconditionFailure("OpenSSL has no SHA-256") }
         return method
     }()
 
     package init() {
+        // Trap: Swift itself ends the process when memory runs out, so nothing is gained by an error here.
         guard let context = EVP_MD_CTX_new() else { preconditionFailure("out of memory") }
         self.context = context
     }
@@ -43,11 +45,15 @@ package final class TreeHasher {
 
     private func start() {
         let status = EVP_DigestInit_ex2(context, Self.method, nil)
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
+        // is judged.
         precondition(status == 1, "EVP_DigestInit_ex2 failed")
     }
 
     private func update(_ bytes: UnsafeRawBufferPointer) {
         let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
+        // is judged.
         precondition(status == 1, "EVP_DigestUpdate failed")
     }
 
@@ -56,6 +62,8 @@ package final class TreeHasher {
         let status = hash.withUnsafeMutableBytes {
             EVP_DigestFinal_ex(context, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
         }
+        // Trap: OpenSSL is linked in with its SHA-256, and a context that exists has no other reason to fail; no input
+        // is judged.
         precondition(status == 1, "EVP_DigestFinal_ex failed")
         return hash
     }

@@ -10,6 +10,7 @@ extension StreamSocket {
     package func beginTLS(
         _ context: TLSContext, name: String? = nil, judge: TLSJudge? = nil
     ) throws(StreamError) {
+        // Trap: each of our two callers begins once, before it talks.
         precondition(layer == nil, "TLS was begun twice")
         let session: TLSSession
         do throws(TLSFault) {

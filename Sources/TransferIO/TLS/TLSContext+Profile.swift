@@ -8,6 +8,7 @@ extension TLSContext {
     private nonisolated(unsafe) static let protocolName: UnsafePointer<UInt8> = {
         let name = Array("transfer/2".utf8)
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: name.count + 1)
+        // Trap: a constant of ten bytes.
         bytes[0] = UInt8(name.count)
         for (index, byte) in name.enumerated() { bytes[index + 1] = byte }
         return UnsafePointer(bytes)

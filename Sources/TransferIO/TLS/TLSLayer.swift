@@ -148,7 +148,9 @@ extension TLSLayer {
         let count = try streaming { () throws(SystemError) in try wire.receive(target) }
         guard let count else { return false }
         guard count > 0 else { throw .truncated }
+        // Trap: more than none was received, which the line above says.
         if !hasReceived { try checkFirst(target[0]) }
+        // Trap: recv(2) gives no more than there was room for.
         session.setInput(UnsafeRawBufferPointer(rebasing: target[..<count]))
         return true
     }
@@ -221,6 +223,7 @@ extension TLSLayer {
             let rest = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(outgoing)[unsent])
             let count = try streaming { () throws(SystemError) in try wire.send(rest) }
             guard let count else { return }
+            // Trap: send(2) takes no more than it was offered.
             unsent = unsent.lowerBound + count..<unsent.upperBound
         }
         took(0)
@@ -245,6 +248,7 @@ extension TLSLayer {
     }
 
     private func took(_ count: Int) {
+        // Trap: the wire writes no more than the room it was given, in C with that bound.
         unsent = unsent.lowerBound..<unsent.upperBound + count
         guard !hasUnsent, let outgoing else { return }
         buffers.giveBack(outgoing)
