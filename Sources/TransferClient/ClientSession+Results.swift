@@ -4,15 +4,6 @@ import TransferReceipts
 
 /// What becomes of an upload when the server has answered.
 extension ClientSession {
-    /// How long a server can make the client wait with a retry-after; more is a mistake.
-    private static let longestHold = Interval.seconds(30)
-
-    /// Milliseconds before a server that is busy and doesn't say for how long is asked again; doubled each time.
-    private static let shortestHold: UInt32 = 50
-
-    /// Until it is 25.6 seconds.
-    private static let mostDoublings = 9
-
     func finished(_ result: UploadResult) {
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         settled(result)
@@ -88,17 +79,13 @@ extension ClientSession {
         }
         upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
         guard upload.attempts <= run.configuration.retries else { return false }
-        let milliseconds = result.retryAfter ?? (result.code == .busy ? Self.pause(attempt: upload.attempts) : 0)
-        if milliseconds > 0 { hold(.milliseconds(Int64(milliseconds))) }
+        if let interval = result.hold(attempt: upload.attempts) { hold(interval) }
         return true
     }
 
-    /// - Parameter attempt: from 1.
-    private static func pause(attempt: Int) -> UInt32 { shortestHold << min(attempt, mostDoublings) }
-
     /// Begins no upload for a while.
     private func hold(_ interval: Interval) {
-        heldUntil = max(heldUntil, .now + min(interval, Self.longestHold))
+        heldUntil = max(heldUntil, .now + interval)
         _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.tellProducer() }
         }

@@ -4,6 +4,7 @@ import TransferClient
 import TransferCodec
 import TransferProtocol
 import TransferServer
+import TransferSystem
 import TransferTestSupport
 
 @Suite struct PushStreamTests {
@@ -79,8 +80,17 @@ import TransferTestSupport
     /// Nobody reads on for nothing.
     @Test(arguments: [ResultCode.skipped, .uploadTooLarge])
     func anEndlessStreamThatIsRefusedIsOver(_ code: ResultCode) async throws {
-        struct Endless: ByteSource {
-            func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { buffer.count }
+        /// Many times what may be sent, so that it ends by itself when nobody stops it.
+        final class Endless: ByteSource {
+            private let left = Locked(256 << 20)
+
+            func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+                left.withLock { left in
+                    let count = min(left, buffer.count)
+                    left -= count
+                    return count
+                }
+            }
         }
         let server = try await RunningServer(in: TemporaryDirectory()) {
             if code == .uploadTooLarge { $0.maximumUpload = 21 << 20 }

@@ -154,6 +154,25 @@ extension ServerTests {
             }
         }
 
+        /// Whose end nobody knows: what is there already says how large it is at least.
+        @Test func theLimitIsForAStreamToo() async throws {
+            let block = Limits.blockSize
+            try await serving({ $0.maximumUpload = UInt64(2 * block) }) { server in
+                let upload = PartedUpload("stream", Self.content + [UInt8](repeating: 1, count: block))
+                let client = try server.greetedClient()
+                for (range, code) in [
+                    (0..<block, ResultCode.staged), (block..<2 * block, .staged),
+                    (2 * block..<3 * block, .uploadTooLarge),
+                ] {
+                    #expect(try client.codes(to: upload.part(range, total: nil)) == [code], "\(range)")
+                }
+                let part = server.directory.path("store/.transfer/incoming/\(upload.id).part")
+                #expect(TestServer.read(part)?.count == 2 * block)
+                // The last one may end where the limit is.
+                #expect(try client.codes(to: upload.part(block..<2 * block, total: 2 * block)) == [.staged])
+            }
+        }
+
         /// What is known of them goes when nobody has worked on them for a while; what was written stays.
         @Test func desertedPartsAreForgottenButStay() async throws {
             try await serving({ $0.keepParts = .milliseconds(0) }) { server in

@@ -156,6 +156,28 @@ import Testing
         staged.discard()
     }
 
+    /// More than are digested in a step, each with a byte of its own in front and nothing but zeros behind it.
+    @Test(arguments: [1, 4]) func everyGroupOfBlocks(threads: Int) throws {
+        let fixture = try StoreFixture()
+        let block = Limits.blockSize
+        let staged = try fixture.store.resume(id: .random(), size: nil)
+        defer { staged.discard() }
+        let count = 35
+        for place in 0..<count { try put([UInt8(place + 1)], at: UInt64(place * block), in: staged) }
+        try put([0], at: UInt64(count * block - 1), in: staged)
+        var groups: [[StagedFile.Block]] = []
+        var survey = try staged.survey(of: UInt64(count * block), .xxh128)
+        while let blocks = try survey.step(threads: threads) { groups.append(blocks) }
+        #expect(groups.count > 2)
+        let found = groups.flatMap(\.self)
+        #expect(found.map(\.index) == Array(0..<UInt64(count)))
+        var content = [UInt8](repeating: 0, count: block)
+        for (place, found) in found.enumerated() {
+            content[0] = UInt8(place + 1)
+            #expect(found.digest == content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
+        }
+    }
+
     private func put(_ bytes: [UInt8], at offset: UInt64, in staged: StagedFile) throws {
         try bytes.withUnsafeBytes { try staged.write($0, at: offset) }
     }
