@@ -427,7 +427,9 @@ extension ClientSession {
         progressed(upload, bytes)
     }
 
+    /// - Parameter bytes: as the server says.
     func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
+        let bytes = min(bytes, upload.size ?? Limits.uploadSize)
         let progress =
             if let split = upload.split {
                 UploadProgress(source: upload.label, bytes: split.progressed(upload.id, bytes), size: split.knownSize)

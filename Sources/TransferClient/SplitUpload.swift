@@ -128,7 +128,7 @@ final class SplitUpload: UploadInParts {
     func progressed(_ part: UploadID, _ bytes: UInt64) -> UInt64 {
         state.withLock { state in
             state.progress[part] = bytes
-            return state.progress.values.reduce(state.staged, +)
+            return state.progress.values.reduce(state.staged) { $0.addingClamped($1) }
         }
     }
 

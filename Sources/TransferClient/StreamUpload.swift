@@ -138,7 +138,7 @@ final class StreamUpload: UploadInParts {
         state.withLock { state in
             state.progress[part] = bytes
             let held = state.held.values.reduce(0) { $0 + UInt64($1.count) }
-            return state.progress.values.reduce(state.read - held, +)
+            return state.progress.values.reduce(state.read - min(held, state.read)) { $0.addingClamped($1) }
         }
     }
 

@@ -114,8 +114,7 @@ extension Begin {
         if let size { bytes.append(bigEndian: size) }
         if let modified { modified.encode(into: &bytes) }
         if let permissions { bytes.append(bigEndian: permissions) }
-        bytes.append(bigEndian: UInt16(path.utf8.count))
-        bytes.append(contentsOf: path.utf8)
+        bytes.append(path: path)
         scope.encode(into: &bytes)
     }
 }

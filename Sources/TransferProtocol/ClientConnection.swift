@@ -101,10 +101,10 @@ package struct ClientConnection: Sendable {
     /// - Throws: `unexpectedFrame` unless it belongs to an answer; the connection must end.
     package func receiveData() throws(ProtocolFault) { try answers.receiveData() }
 
-    /// An upload's `begin` is on its way.
+    /// An upload's `begin` is on its way. A server refuses an id that has no result yet, so two of them are none of this
+    /// side's business.
     package mutating func began(_ id: UploadID) {
-        let isNew = begun.insert(id).inserted
-        precondition(isNew, "an upload id used twice on one connection")
+        begun.insert(id)
     }
 
     /// A question about an upload is on its way; it is answered by `accepted` or `finished`.
@@ -198,7 +198,7 @@ package struct ClientConnection: Sendable {
         case .block(let block): return .block(block)
         case .end(let end): return .fetched(end)
         case .outcome(let outcome): return .outcome(outcome)
-        default: preconditionFailure("\(message.function) is no answer")
+        default: throw unknown(message.function)
         }
     }
 

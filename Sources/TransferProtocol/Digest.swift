@@ -74,6 +74,7 @@ public struct Digest: Hashable, Sendable {
     public let bytes: [UInt8]
 
     package init(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) {
+        // Trap: whoever reads a digest, from a peer or a file, takes as many bytes as its algorithm has, and hashes have those.
         precondition(bytes.count == algorithm.function.size, "a \(algorithm.name) digest of \(bytes.count) bytes")
         self.algorithm = algorithm
         self.bytes = bytes

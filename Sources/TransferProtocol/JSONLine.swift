@@ -6,6 +6,7 @@ package struct JSONLine: Equatable, Sendable {
 
     /// Adds a member. The key must not be there already: readers differ in which of two they take.
     package mutating func append(_ key: String, _ value: JSONValue) {
+        // Trap: keys are literals of this program.
         precondition(!members.contains { $0.key == key }, "the key '\(key)' is there already")
         members.append((key, value))
     }

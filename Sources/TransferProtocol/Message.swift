@@ -65,6 +65,8 @@ package enum Message: Equatable, Sendable {
         encodeBody(into: &bytes)
         if function.isChecked { bytes.appendCheck(from: start + FrameHeader.shortSize) }
         let length = bytes.count - start - FrameHeader.shortSize
+        // Trap: all that a body has is bounded where it is written: texts and paths are cut, and there are at most so many
+        // ids, digests and entries as fit.
         precondition(length <= Limits.controlBody, "a \(function) body of \(length) bytes")
         bytes.replace(bigEndian: UInt16(length), at: start + FrameHeader.shortSize - 2)
     }
@@ -138,7 +140,7 @@ package enum Message: Equatable, Sendable {
             let message = try decodeFixed(function, &reader)
             try reader.finish()
             return message
-        case .data: preconditionFailure("the body of a data frame is not a message")
+        case .data: throw .malformed("The body of a data frame is not a message.")
         }
     }
 
@@ -156,7 +158,7 @@ package enum Message: Equatable, Sendable {
             let id = try reader.integer(UInt32.self)
             _ = try reader.fields(known: [])
             return .cancel(id)
-        default: preconditionFailure("\(function) is no part of a request")
+        default: throw .malformed("A \(function) frame is no part of a request.")
         }
     }
 
@@ -171,7 +173,7 @@ package enum Message: Equatable, Sendable {
         case .abort: .abort
         case .received: .received(try Received(&reader))
         case .have: .have(try Have(&reader))
-        default: preconditionFailure("\(function) ends in optional fields")
+        default: throw .malformed("A \(function) frame ends in optional fields.")
         }
     }
 }

@@ -170,6 +170,7 @@ extension ResultCode {
         (.badReceipt, "badReceipt"), (.targetFailed, "targetFailed"),
     ]
 
+    // Trap: the codes of `all` are constants above, and a test compares them with the document.
     private static let names = Dictionary(uniqueKeysWithValues: all.map { ($0.code, $0.name) })
 
     private static let retryable: Set<ResultCode> = [

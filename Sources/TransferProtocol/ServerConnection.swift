@@ -162,10 +162,10 @@ package struct ServerConnection: Sendable {
         }
     }
 
-    /// An upload has its result, or a question its answer; what still arrives of an upload is skipped.
+    /// An upload has its result, or a question its answer; what still arrives of an upload is skipped. What was not begun, or
+    /// has its result, stays so.
     package mutating func settled(_ id: UploadID) {
-        let wasBegun = unacknowledged.remove(id) != nil
-        precondition(wasBegun, "a result for an upload that was not begun")
+        guard unacknowledged.remove(id) != nil else { return }
         if state == .open(.receiving(id)) { state = .open(.skipping) }
     }
 

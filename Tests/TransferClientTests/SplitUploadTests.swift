@@ -31,6 +31,13 @@ import TransferTestSupport
         for (range, next) in zip(ranges, ranges.dropFirst()) { #expect(range.upperBound == next.lowerBound) }
     }
 
+    /// How far a part has come says the server.
+    @Test func progressBeyondAnyNumber() {
+        let split = Self.split(size: SplitUpload.smallestSize)
+        #expect(split.progressed(.random(), 5) == 5)
+        for _ in 0..<3 { #expect(split.progressed(.random(), .max) == .max) }
+    }
+
     /// What the server has as it is here is not sent; what differs, and what is missing, is.
     @Test func onlyWhatDiffersIsSent() throws {
         let directory = try TemporaryDirectory()

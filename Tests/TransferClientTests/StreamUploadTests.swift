@@ -136,6 +136,12 @@ private let block = Limits.blockSize
         #expect(throws: LocalFailure.unreadableStream) { _ = try ContentReader(part.content) }
     }
 
+    /// How far a part has come says the server.
+    @Test func progressBeyondAnyNumber() throws {
+        let fixture = try Fixture(size: 2 * block)
+        for _ in 0..<3 { #expect(fixture.upload.progressed(.random(), .max) == .max) }
+    }
+
     /// Only one reads, and the others may send meanwhile.
     @Test func oneReadsAtATime() throws {
         let fixture = try Fixture(size: 3 * block)

@@ -116,6 +116,18 @@ import Testing
         )
     }
 
+    /// Where a part is made of numbers of a peer, it has a range or none.
+    @Test func aPartHasARangeWithinItsUpload() {
+        let block = UInt64(Limits.blockSize)
+        func range(_ offset: UInt64, _ size: UInt64, _ total: UInt64?) -> Range<UInt64>? {
+            Begin.Part(of: Sample.id, offset: offset, total: total).range(size: size)
+        }
+        #expect(range(block, 5, block + 5) == block..<block + 5)
+        #expect(range(block, block, nil) == block..<2 * block)
+        #expect(range(10 * block, block, 5) == nil && range(block, 5, block + 4) == nil)
+        #expect(range(.max - block + 1, block, nil) == nil && range(.max, .max, .max) == nil)
+    }
+
     @Test func anAssemblyDeclaresItsSize() throws {
         var begin = Begin(id: Sample.id, path: "a", size: 9 << 20)
         begin.scope = .assembly

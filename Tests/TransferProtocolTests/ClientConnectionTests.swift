@@ -229,11 +229,13 @@ import Testing
         #expect(!machine.isSettled)
     }
 
-    @Test func idTwiceInTheWindowTraps() async {
-        await #expect(processExitsWith: .failure) {
-            var machine = ClientConnection()
-            machine.began(Sample.id)
-            machine.began(Sample.id)
-        }
+    @Test func idTwiceInTheWindowIsOne() throws {
+        var machine = try State.open.machine
+        let (id, allowance) = (UploadID(high: 5, low: 5), machine.allowance)
+        machine.began(id)
+        machine.began(id)
+        #expect(machine.allowance == allowance - 1)
+        _ = try machine.receive(.result(UploadResult(id: id, code: .busy)))
+        #expect(machine.allowance == allowance)
     }
 }

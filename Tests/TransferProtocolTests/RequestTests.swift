@@ -70,11 +70,47 @@ import Testing
             faultCode { () throws(ProtocolFault) in _ = try machine.receive(list(most).message) } == .unexpectedFrame)
     }
 
-    @Test func anAnswerThatNobodyWaitsForTraps() async {
-        await #expect(processExitsWith: .failure) {
-            var machine = ServerConnection()
-            machine.answered(1)
+    @Test func anAnswerThatNobodyWaitsForChangesNothing() throws {
+        var machine = try server()
+        _ = try machine.receive(list(1).message)
+        machine.answered(2)
+        #expect(!machine.isSettled)
+        machine.answered(1)
+        machine.answered(1)
+        #expect(machine.isSettled)
+    }
+
+    /// It gets the answer of any path that is too long, whoever has made it up.
+    @Test(arguments: [Limits.path + 1, 70_000, 1 << 20]) func aPathBeyondAnyFrameStaysTooLong(count: Int) throws {
+        let path = String(repeating: "é", count: count / 2)
+        let messages: [Message] = [
+            .list(ListRequest(id: 1, path: path)), .fetch(FetchRequest(id: 1, path: path)),
+            .remove(RemoveRequest(id: 1, path: path, isRecursive: true)),
+        ]
+        for message in messages {
+            let found: String
+            switch try Message.decode(message.function, unchecked: message.body) {
+            case .list(let list): found = list.path
+            case .fetch(let fetch): found = fetch.path
+            case .remove(let remove): found = remove.path
+            case let other: return #expect(Bool(false), "\(other)")
+            }
+            #expect(throws: RelativePath.Fault.self) { try RelativePath(found) }
         }
+        #expect(try client().allows(list(1, path)))
+    }
+
+    /// Clients add sizes up, and make room for them.
+    @Test func anEntryIsNoLargerThanAFile() throws {
+        var entry = ListedEntry(
+            .file, name: "a", size: Limits.uploadSize, modified: Sample.file.modified, permissions: 0)
+        let largest = Message.entries(Entries(id: 1, [entry]))
+        #expect(try Message.decode(.entries, unchecked: largest.body) == largest)
+        entry.size += 1
+        let body = Message.entries(Entries(id: 1, [entry])).body
+        #expect(
+            faultCode { () throws(ProtocolFault) in _ = try Message.decode(.entries, unchecked: body) }
+                == .malformedFrame)
     }
 
     // MARK: The client's side

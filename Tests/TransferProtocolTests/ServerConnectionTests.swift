@@ -259,11 +259,12 @@ import Testing
         #expect(machine.isSettled)
     }
 
-    @Test func resultForWhatWasNotBegunTraps() async {
-        await #expect(processExitsWith: .failure) {
-            var machine = ServerConnection()
-            machine.settled(Sample.id)
-        }
+    @Test func resultForWhatWasNotBegunChangesNothing() throws {
+        var machine = try State.idle.machine
+        _ = try machine.receive(begin(1))
+        for id in [Sample.id, id(2)] { machine.settled(id) }
+        #expect(!machine.isSettled)
+        #expect(try machine.receiveData() == .store)
     }
 
     private func id(_ number: UInt64) -> UploadID { UploadID(high: 0, low: number) }

@@ -134,7 +134,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     /// The answer is over, and the file is not there.
     private func conclude() {
         lane.answered(bytes)
-        guard let failure else { preconditionFailure("an answer that failed says why") }
+        let failure = failure ?? .connectionLost
         let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch
         letGo(keepingPart: !isBad)
         lane.plan.retry(file, failure)

@@ -7,7 +7,10 @@ import TransferSystem
 /// goes on in one piece, so that the server compares all of it.
 final class PullSplit: PullPublishing, Sendable {
     /// Bytes of a part: so many that asking for it costs nothing, and so few that all connections end together.
-    private static let partSize = 2 * UInt64(Limits.blockSize)
+    private static let leastPart = 2 * UInt64(Limits.blockSize)
+
+    /// All of them are in memory, and how long the file is says the server.
+    private static let mostParts: UInt64 = 65_536
 
     /// Bytes from which on a file is worth several connections.
     private static let leastSize = 8 * UInt64(Limits.blockSize)
@@ -40,12 +43,24 @@ final class PullSplit: PullPublishing, Sendable {
 
     /// Lets the plan have all parts in place of the file.
     func begin() {
-        let starts = stride(from: UInt64(0), to: file.entry.size, by: Int(Self.partSize))
         // The last one is taken first.
-        let parts = starts.map { PullPlan.Item.part(self, $0..<min($0 + Self.partSize, file.entry.size)) }.reversed()
+        let parts = Self.parts(of: file.entry.size).map { PullPlan.Item.part(self, $0) }.reversed()
         state.withLock { $0.missing = parts.count }
         plan.add(Array(parts))
         plan.done()
+    }
+
+    /// - Returns: whole blocks each, but for the last.
+    static func parts(of size: UInt64) -> [Range<UInt64>] {
+        let step = max(leastPart, (size / mostParts / leastPart + 1) * leastPart)
+        var parts: [Range<UInt64>] = []
+        var start: UInt64 = 0
+        while start < size {
+            let end = start + min(step, size - start)
+            parts.append(start..<end)
+            start = end
+        }
+        return parts
     }
 
     /// Bytes have come.

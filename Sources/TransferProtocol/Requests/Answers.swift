@@ -19,6 +19,7 @@ struct Answers: Sendable {
     }
 
     mutating func add(_ request: Request) {
+        // Trap: the session has asked `allows` about this very request; what the server sends has no part in it.
         precondition(allows(request), "more requests than the protocol allows")
         open.append(request)
         bytes += request.cost

@@ -54,8 +54,16 @@ extension BodyReader {
 }
 
 extension [UInt8] {
+    /// Two bytes of length, then the path. One that is too long is cut to one that is still too long: it gets the answer of
+    /// any other, and can be no other.
     mutating func append(path: String) {
-        append(bigEndian: UInt16(path.utf8.count))
-        append(contentsOf: path.utf8)
+        guard path.utf8.count <= Limits.path else { return append(sized: path.utf8.prefix(Limits.path + 1)) }
+        append(sized: path.utf8)
+    }
+
+    /// - Parameter bytes: at most 65,535.
+    private mutating func append(sized bytes: some Collection<UInt8>) {
+        append(bigEndian: UInt16(bytes.count))
+        append(contentsOf: bytes)
     }
 }

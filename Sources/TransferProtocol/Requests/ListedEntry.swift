@@ -73,6 +73,7 @@ extension ListedEntry {
         kind = ContentKind(rawValue: try reader.integer(UInt8.self)) ?? .file
         permissions = try reader.integer(UInt16.self)
         size = try reader.integer(UInt64.self)
+        guard size <= Limits.uploadSize else { throw .malformed("An entry of \(size) bytes is larger than any file.") }
         modified = try Begin.Timestamp(&reader)
         version = try FileVersion(&reader)
         digest = presence.contains(.digest) ? try reader.digest() : nil

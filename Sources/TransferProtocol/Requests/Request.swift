@@ -30,7 +30,7 @@ package enum Request: Equatable, Sendable {
     }
 
     /// Bytes that count against `Limits.requestBytes`.
-    package var cost: Int { Self.fixedCost + path.utf8.count }
+    package var cost: Int { Self.fixedCost + min(path.utf8.count, Limits.path + 1) }
 
     /// What a request without its path takes, on the wire and while it waits.
     package static let fixedCost = 32
