@@ -74,7 +74,8 @@ extension AccessSecret: CustomStringConvertible, CustomDebugStringConvertible, C
 /// - Parameter count: at most 256 (getentropy(3)).
 func randomBytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        // It fails for nothing but a system without a generator; without one nothing here can be secret.
+        // Trap: it fails for nothing but a system without a generator, before anybody connects; without one nothing here can
+        // be secret.
         precondition(getentropy(buffer.baseAddress, count) == 0, "the system has no random numbers")
         filled = count
     }

@@ -5,6 +5,7 @@ enum Base32 {
 
     /// - Parameter bytes: a multiple of five.
     static func encode(_ bytes: [UInt8]) -> String {
+        // Trap: ids and secrets are made of a fixed number of random bytes.
         precondition(bytes.count.isMultiple(of: 5), "five bytes are eight digits")
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 5) {

@@ -58,6 +58,10 @@ package struct Refusal: Error, Equatable, Sendable {
         .busy, "Too many clients ask to be let in at the same time. Try again.", delay: Interval(nanoseconds: 0),
         retryAfter: .seconds(1))
 
+    static let withoutCiphers = Refusal(
+        .busy, "The server's cryptographic library does not work. Its operator has to look after it.",
+        retryAfter: .seconds(30))
+
     static let revoked = Refusal(
         .authenticationFailed, "The access of this client was taken back.", delay: Interval(nanoseconds: 0))
 }

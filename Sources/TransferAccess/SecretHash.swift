@@ -30,6 +30,7 @@ package struct SecretHash: Equatable, Sendable {
         (logN, blockSize, parallelism) = (Self.defaultLogN, Self.defaultBlockSize, 1)
         salt = randomBytes(Self.saltSize)
         guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else {
+            // Trap: only commands of the operator make secrets. A server compares, and without memory nothing matches.
             preconditionFailure("OpenSSL has no scrypt")
         }
         self.hash = hash

@@ -27,7 +27,8 @@ package final class UploadScope: @unchecked Sendable {
     /// list, is one client.
     ///
     /// - Parameter secret: of the server, the same for as long as unfinished uploads are to be found again.
-    package init(_ source: Grant.Source, secret: Bytes32) {
+    /// - Throws: when OpenSSL cannot: then nobody could be kept apart.
+    package init(_ source: Grant.Source, secret: Bytes32) throws(Refusal) {
         let text: [UInt8]
         switch source {
         case .key(let key), .owner(let key): text = Array("transfer uploads of key ".utf8) + key.raw.bytes
@@ -37,8 +38,12 @@ package final class UploadScope: @unchecked Sendable {
             return
         }
         let key = Self.key(secret, text)
-        inward = Self.cipher(key, encrypts: true)
-        outward = Self.cipher(key, encrypts: false)
+        inward = key.flatMap { Self.cipher($0, encrypts: true) }
+        outward = key.flatMap { Self.cipher($0, encrypts: false) }
+        let sample = UploadID(high: 1, low: 2)
+        guard let inward, let outward, let there = Self.translated(sample, by: inward), there != sample,
+            Self.translated(there, by: outward) == sample
+        else { throw .withoutCiphers }
     }
 
     deinit {
@@ -53,35 +58,45 @@ package final class UploadScope: @unchecked Sendable {
     package func outer(_ id: UploadID) -> UploadID { Self.translated(id, outward) }
 
     /// HMAC-SHA-256, cut to the length of a key of AES-128.
-    private static func key(_ secret: Bytes32, _ text: [UInt8]) -> [UInt8] {
+    private static func key(_ secret: Bytes32, _ text: [UInt8]) -> [UInt8]? {
         let key = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
             var size: UInt32 = 0
             let done = secret.withUnsafeBytes {
                 HMAC(EVP_sha256(), $0.baseAddress, Int32($0.count), text, text.count, buffer.baseAddress, &size)
             }
-            precondition(done != nil, "OpenSSL has no HMAC")
-            count = Int(size)
+            count = done == nil ? 0 : Int(size)
         }
-        return Array(key.prefix(blockSize))
+        return key.count < blockSize ? nil : Array(key.prefix(blockSize))
     }
 
-    private static func cipher(_ key: [UInt8], encrypts: Bool) -> OpaquePointer {
-        guard let context = EVP_CIPHER_CTX_new() else { preconditionFailure("out of memory") }
-        let status = EVP_CipherInit_ex(context, EVP_aes_128_ecb(), nil, key, nil, encrypts ? 1 : 0)
+    private static func cipher(_ key: [UInt8], encrypts: Bool) -> OpaquePointer? {
+        guard let context = EVP_CIPHER_CTX_new() else { return nil }
+        guard EVP_CipherInit_ex(context, EVP_aes_128_ecb(), nil, key, nil, encrypts ? 1 : 0) == 1 else {
+            EVP_CIPHER_CTX_free(context)
+            return nil
+        }
         EVP_CIPHER_CTX_set_padding(context, 0)
-        precondition(status == 1, "OpenSSL has no AES")
         return context
     }
 
     private static func translated(_ id: UploadID, _ cipher: OpaquePointer?) -> UploadID {
         guard let cipher, id != .none else { return id }
+        guard let translated = translated(id, by: cipher) else {
+            // Trap: `init` has tried both ways with these ciphers; another block of 16 bytes needs no memory and has no state.
+            preconditionFailure("OpenSSL's AES failed")
+        }
+        return translated
+    }
+
+    /// - Returns: nothing where OpenSSL cannot.
+    private static func translated(_ id: UploadID, by cipher: OpaquePointer) -> UploadID? {
         var block: (UInt64, UInt64) = (id.high.bigEndian, id.low.bigEndian)
         var size: Int32 = 0
         let status = withUnsafeMutableBytes(of: &block) { bytes in
             let pointer = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
             return EVP_CipherUpdate(cipher, pointer, &size, pointer, Int32(blockSize))
         }
-        precondition(status == 1 && size == blockSize, "OpenSSL's AES failed")
+        guard status == 1, size == blockSize else { return nil }
         return UploadID(high: UInt64(bigEndian: block.0), low: UInt64(bigEndian: block.1))
     }
 }

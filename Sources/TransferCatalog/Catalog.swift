@@ -97,6 +97,7 @@ package final class Catalog: Sendable {
         _ entries: [CatalogEntry], forgetting given: [UploadID] = []
     ) throws(CatalogError) {
         guard !entries.isEmpty || !given.isEmpty else { return }
+        // Trap: only what begins is noted by `UnfinishedUploads`, in this state.
         precondition(entries.allSatisfy { $0.state == .unfinished }, "an acknowledgement recorded as unfinished")
         // What has arrived and is not settled will be written over this.
         try connections.write { (writer) throws(CatalogError) in

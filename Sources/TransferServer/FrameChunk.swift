@@ -47,6 +47,7 @@ final class FrameChunk: @unchecked Sendable {
     }
 
     private func append(_ more: [UInt8]) {
+        // Trap: `room` and `takesMessage` leave place for what is appended, whatever the client asks for.
         precondition(more.count <= bytes.count - count, "a chunk is too small for a message")
         UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyBytes(from: more)
         count += more.count
@@ -54,6 +55,7 @@ final class FrameChunk: @unchecked Sendable {
 
     /// Takes back what came last.
     func shorten(to count: Int) {
+        // Trap: the caller gives what `count` was before.
         precondition(count <= self.count, "a chunk only becomes shorter")
         self.count = count
     }
@@ -69,6 +71,7 @@ final class FrameChunk: @unchecked Sendable {
         scratch.removeAll(keepingCapacity: true)
         FrameHeader(.data, bodyLength: length).encode(into: &scratch)
         append(scratch)
+        // Trap: the caller takes no more than `room`.
         precondition(length <= bytes.count - count, "a chunk is too small for its content")
         let place = UnsafeMutableRawBufferPointer(rebasing: bytes[count..<count + length])
         guard try body(place) == length else {

@@ -92,7 +92,9 @@ final class KnownUploads: Sendable {
         do throws(CatalogError) {
             guard let kept = try catalog.receipts(with: number) else { return nil }
             var entries: [CatalogEntry] = []
-            for (number, id) in zip(kept.frame.number..., kept.uploads) {
+            for (offset, id) in kept.uploads.enumerated() {
+                // Wraps as it did when they were given: a damaged catalog may say any number.
+                let number = kept.frame.number &+ UInt64(offset)
                 guard let entry = entry(for: id), entry.receipt == number else { return nil }
                 entries.append(entry)
             }

@@ -317,7 +317,7 @@ extension StoreError {
     /// The state of an upload is not what its frames say. Only a mistake of this server can bring that about, and it must
     /// cost that upload alone.
     fileprivate static let notAdmitted = StoreError(
-        .storageFailed, "The server lost track of the upload. It is a mistake in the server; the upload may be sent again.")
+        .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
 }
 
 extension Begin {

@@ -17,11 +17,15 @@ extension ServerSession {
         switch decision {
         case .success(let admission):
             context.log.write([.admitted(peer: peer, admission)])
-            let scope = UploadScope(admission.grant.source, secret: context.uploadSecret)
-            lane.client = ClientView(admission.grant, scope, peer: peer)
-            requestLane.client = lane.client
-            pay(as: ClientAccounts.Owner(admission.grant, origin))
-            welcome(hello)
+            do throws(Refusal) {
+                let scope = try UploadScope(admission.grant.source, secret: context.uploadSecret)
+                lane.client = ClientView(admission.grant, scope, peer: peer)
+                requestLane.client = lane.client
+                pay(as: ClientAccounts.Owner(admission.grant, origin))
+                welcome(hello)
+            } catch {
+                await refuse(error, since: began)
+            }
         case .failure(let refusal):
             await refuse(refusal, since: began)
         }

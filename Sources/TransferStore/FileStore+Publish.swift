@@ -60,7 +60,7 @@ extension FileStore {
         case .keepBoth: return nil
         case .overwrite, .fail:
             let isDirectory = status.st_mode & S_IFMT == S_IFDIR
-            let mayBeSame = !isDirectory && size.map { UInt64(status.st_size) == $0 } ?? true
+            let mayBeSame = !isDirectory && size.map { UInt64(clamping: status.st_size) == $0 } ?? true
             guard isDirectory || (conflict == .fail && !mayBeSame) else { return nil }
             throw StoreError(.pathConflict, "\(path) is taken by \(isDirectory ? "a directory" : "other content").")
         }

@@ -94,7 +94,7 @@ extension FileStore {
         var found = Unfinished()
         try forEachPart { name, status in
             found.count += 1
-            found.bytes += status.space
+            found.bytes = found.bytes.addingClamped(status.space)
         }
         return found
     }
@@ -132,7 +132,7 @@ extension FileStore {
                 space?.quota?.release(part: id)
             }
             removed.count += 1
-            removed.bytes += status.space
+            removed.bytes = removed.bytes.addingClamped(status.space)
         }
         return removed
     }
@@ -148,5 +148,8 @@ extension FileStore {
 
 extension stat {
     /// Bytes on disk (stat(3type), st_blocks).
-    fileprivate var space: UInt64 { UInt64(max(0, st_blocks)) * 512 }
+    var space: UInt64 {
+        let (bytes, overflow) = UInt64(clamping: st_blocks).multipliedReportingOverflow(by: 512)
+        return overflow ? .max : bytes
+    }
 }

@@ -113,8 +113,8 @@ package final class Quota: Sendable {
         state.withLock { state in
             state.stored = state.stored.addingClamped(size)
             state.stored -= min(state.stored, old)
-            state.change?.added += size
-            state.change?.removed += old
+            guard let change = state.change else { return }
+            state.change = (change.added.addingClamped(size), change.removed.addingClamped(old))
         }
     }
 

@@ -44,7 +44,7 @@ struct Slot {
     /// - Returns: nothing when there is no file of that size.
     private func open(size: UInt64) throws(SystemError) -> FoundFile? {
         guard let status = try directory.status(name), status.st_mode & S_IFMT == S_IFREG,
-            UInt64(status.st_size) == size
+            UInt64(clamping: status.st_size) == size
         else { return nil }
         return try open()
     }

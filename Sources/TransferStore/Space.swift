@@ -74,7 +74,7 @@ final class Space: Sendable {
 
 extension stat {
     /// Bytes of a part, with what is reserved behind its end.
-    var sizeOfPart: UInt64 { UInt64(max(0, st_size, st_blocks * 512)) }
+    var sizeOfPart: UInt64 { max(UInt64(clamping: st_size), space) }
 }
 
 // MARK: What is free

@@ -83,6 +83,10 @@ package final class StagedFile: @unchecked Sendable {
             } catch {
                 throw StoreError(error, doing: "write the content")
             }
+            // No file system should, and nobody may wait for one that does.
+            guard written > 0 else {
+                throw StoreError(SystemError(errno: EIO, call: "pwrite"), doing: "write the content")
+            }
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             position += UInt64(written)
         }
@@ -152,7 +156,7 @@ package final class StagedFile: @unchecked Sendable {
     /// Bytes that the file takes already.
     private var space: UInt64 {
         get throws(SystemError) {
-            UInt64(max(0, try disk.status(number).st_blocks)) * 512
+            try disk.status(number).space
         }
     }
 
@@ -180,7 +184,7 @@ package final class StagedFile: @unchecked Sendable {
         case .anonymous: try link(into: directory, as: name)
         case .named(let part), .resumable(let part), .withdrawn(let part, _):
             try rename(part, into: directory, as: name)
-        case .none: preconditionFailure("a staged file was published twice")
+        case .none: throw SystemError(errno: EBADF, call: "renameat")
         }
         leave()
     }

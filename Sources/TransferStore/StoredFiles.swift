@@ -97,7 +97,7 @@ package final class StoredFiles: Sendable {
             for name in try incoming.names() {
                 guard let status = try incoming.status(name), status.isFile else { continue }
                 found.count += 1
-                found.bytes += UInt64(max(0, status.st_blocks)) * 512
+                found.bytes = found.bytes.addingClamped(status.space)
             }
         }
         return found

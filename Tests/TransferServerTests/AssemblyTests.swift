@@ -80,7 +80,9 @@ extension ServerTests {
         }
 
         /// What is too large leaves nothing: neither in memory nor in the catalog.
-        @Test(arguments: [UInt64(Int64.max) + 1, .max - 1] as [UInt64]) func totalsBeyondAnyFile(_ total: UInt64) async throws {
+        @Test(arguments: [UInt64(Int64.max) + 1, .max - 1] as [UInt64]) func totalsBeyondAnyFile(_ total: UInt64)
+            async throws
+        {
             try await serving { [upload] server in
                 let client = try server.greetedClient()
                 let frames = upload.begin(0, Self.block, total: total) + Frames.encoded(.abort)

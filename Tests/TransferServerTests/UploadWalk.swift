@@ -140,7 +140,8 @@ struct UploadWalk {
             let offset = chooseOffset()
             let size = chooseLength(offset, total)
             let part = Begin.Part(of: id, offset: offset, total: total)
-            return Begin(id: .random(using: &generator), path: "a", size: size, expectsAccept: mayEnd, scope: .part(part))
+            return Begin(
+                id: .random(using: &generator), path: "a", size: size, expectsAccept: mayEnd, scope: .part(part))
         }
     }
 

@@ -116,6 +116,7 @@ package struct ParsedArguments: Sendable {
 
     private func flag(_ name: String) -> Flag {
         guard let flag = command.flag(named: name) else {
+            // Trap: flags are asked for by names that stand in this program.
             preconditionFailure("the command '\(command.name)' has no flag '\(name)'")
         }
         return flag
