@@ -347,7 +347,7 @@ static inline bool cipsecmb_answers(const struct cipsecmb_library *library, cons
 }
 
 // The one that OpenSSL uses; never changed once it does.
-static struct cipsecmb_library cipsecmb_used;
+static struct cipsecmb_library cipsecmb_used = {0};
 
 static int cipsecmb_start(const OSSL_CORE_HANDLE *core, const OSSL_DISPATCH *offered, const OSSL_DISPATCH **functions,
                           void **context) {
