@@ -79,13 +79,13 @@ package actor Server {
             context.openLibraries()
             if context.configuration.isConfined { context.confine() }
         }
+        if context.store.isInDoubt { context.log.write([.inDoubt]) }
         // Who is started again in place of another has nothing new to say.
         if !context.configuration.isRestart {
             context.log.write(identity + announcements + bound.map { .listening($0.description) })
         }
         scheduleExpiry()
         await context.pool.run { [context] in context.logCatalog() }
-        if context.store.isInDoubt { context.log.write([.inDoubt]) }
         tellStatus()
         // Who was faster waits in the kernel's queue.
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }

@@ -35,11 +35,11 @@ extension UploadLane {
     }
 
     /// Reads on for the open question: some blocks for each call, because others wait, with all threads only where nobody
-    /// does, and not for a client that has gone.
+    /// does, and no further than the first of them for a client that has gone.
     func goOnAnswering() {
         guard var open = question.take() else { return }
         do throws(StoreError) {
-            guard sender?.isGone() != true else { return }
+            guard open.count == 0 || sender?.isGone() != true else { return }
             let threads = context.pool.isContended ? 1 : context.configuration.digestThreads
             guard let frames = try open.step(threads: threads) else { return end(open) }
             early.send(frames)

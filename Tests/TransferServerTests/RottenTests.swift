@@ -192,9 +192,11 @@ extension ServerTests {
                 try await serving(in: fixture.directory) { server in
                     let client = try server.greetedClient()
                     let version = try #require(try client.list(details: true).entries.first?.version)
+                    let block = UInt64(Limits.blockSize)
                     let requests = [
-                        FetchRequest(id: 1, path: "a"), FetchRequest(id: 2, path: "a", offset: 0, length: 1),
-                        FetchRequest(id: 3, path: "a", offset: 1, version: version),
+                        FetchRequest(id: 1, path: "a"),
+                        FetchRequest(id: 2, path: "a", version: version, length: block),
+                        FetchRequest(id: 3, path: "a", offset: block, version: version),
                         FetchRequest(id: 4, path: "a", digest: .sha256),
                     ]
                     for request in requests {
@@ -213,7 +215,9 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 let first = try client.fetch(FetchRequest(id: 1, path: "a"))
                 #expect(first.outcome?.code == .contentLost && first.file != nil && first.end == nil)
-                let second = try client.fetch(FetchRequest(id: 2, path: "a", offset: 0, length: 1))
+                let version = try #require(try client.list(details: true).entries.first?.version)
+                let second = try client.fetch(
+                    FetchRequest(id: 2, path: "a", version: version, length: UInt64(Limits.blockSize)))
                 #expect(second.outcome?.code == .contentLost && second.file == nil)
                 #expect(try client.codes(to: PartedUpload("a", Self.long).inOnePart) == [.staged])
             }

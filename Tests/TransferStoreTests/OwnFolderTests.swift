@@ -42,7 +42,8 @@ import TransferTestSupport
             #expect(throws: StoreError.self) { try fixture.store.reader().open(path) }
             #expect(throws: StoreError.self) { try fixture.store.remover().begin(path, isRecursive: true) }
         }
-        #expect(Files.tree(fixture.path(".transfer")) == before)
+        // What keeps doubt about syncs is made with the first of them.
+        #expect(Files.tree(fixture.path(".transfer")).filter { !$0.hasPrefix("sync-") } == before)
         withExtendedLifetime(other) {}
     }
 

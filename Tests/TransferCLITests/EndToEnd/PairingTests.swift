@@ -43,7 +43,8 @@ import TransferTestSupport
         let replaced = try Finished(
             ["push", "--text", "mine", "--name", "theirs", "--on-conflict", "overwrite", "--to", String(address)],
             server.surroundings())
-        #expect(replaced.end == .exited(1) && replaced.output.contains("forbidden"), "\(replaced.output)")
+        #expect(
+            replaced.end == .exited(4) && replaced.errors.contains("forbidden"), "\(replaced.end) \(replaced.errors)")
         #expect(try readFile("\(server.directory)/theirs") == [1])
         #expect(try server.push(["--on-conflict", "overwrite"], to: String(address)).end == .exited(0))
         #expect(try server.access(["list"]).output.contains("no-remove"))

@@ -50,7 +50,7 @@ import TransferTestSupport
         screen.write(pull.errorText)
         let lines = screen.text
         #expect(screen.unknown.isEmpty && lines.count == names.count + 3, "\(lines)")
-        let stored = lines.filter { $0.hasPrefix("committed  in/") && $0.contains("xxh128:") }
+        let stored = lines.filter { $0.hasPrefix("committed  in/") && $0.contains("xxh128") }
         #expect(stored.count == names.count + 1, "\(lines)")
         #expect(lines.count { $0.hasPrefix("notFound  nothing: ") } == 1)
         #expect(lines.last?.hasPrefix("301 fetched, ") ?? false)

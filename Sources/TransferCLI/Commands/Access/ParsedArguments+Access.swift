@@ -25,7 +25,8 @@ extension ParsedArguments {
                 ("allow-remove", .readWrite), ("no-remove", .noRemove), ("read-only", .readOnly),
                 ("write-only", .writeOnly),
             ]
-            let given = all.filter { isSet($0.0) }
+            // What one command gives by itself, another has to be told.
+            let given = all.filter { command.flag(named: $0.0) != nil && isSet($0.0) }
             guard given.count <= 1 else { throw error("'--\(given[0].0)' and '--\(given[1].0)' exclude each other") }
             return given.first?.1
         }
