@@ -10,6 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- Sources
 
+# shellcheck disable=SC2016  # These are awk's own variables.
 find "$@" -name '*.swift' -print0 | sort -z | xargs -0 awk '
     # A "!" in front of what it negates has a space or an opening bracket before it.
     function isTrap(code) {

@@ -4,6 +4,7 @@
 # meant, a comment on the line or the one above says so, beginning with "// Text:".
 set -eu
 cd "$(dirname "$0")/.."
+# shellcheck disable=SC2016  # These are awk's own variables.
 find Sources/TransferServer Sources/TransferClient Sources/TransferStore -name '*.swift' | sort | xargs awk '
     FNR == 1 { above = "" }
     /Set<(String|Substring)>|\[(String|Substring)\??:|\.hashValue/ && !/\/\/ Text:/ && above !~ /\/\/ Text:/ {
