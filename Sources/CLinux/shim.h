@@ -26,6 +26,20 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+// Of the mount that an open file or directory is reached by (statx(2), STATX_MNT_ID, Linux 5.8); 0 where the kernel doesn't say.
+static inline uint64_t clinux_mount_id(int fd) {
+    // struct statx has 256 bytes: stx_mask in front and stx_mnt_id at 144. Its header cannot be included beside Glibc's.
+    unsigned char status[256];
+    uint32_t mask;
+    uint64_t id;
+    int saved = errno;
+    long result = syscall(SYS_statx, fd, "", 0x1000, 0x1000u, status);
+    errno = saved;
+    __builtin_memcpy(&mask, status, sizeof mask);
+    __builtin_memcpy(&id, status + 144, sizeof id);
+    return result == 0 && (mask & 0x1000u) ? id : 0;
+}
+
 static inline int clinux_openat2(int directory, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
     struct open_how how = {.flags = flags, .mode = mode, .resolve = resolve};
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);

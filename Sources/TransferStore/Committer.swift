@@ -1,3 +1,5 @@
+internal import CLinux
+import Glibc
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -10,6 +12,8 @@ final class Committer: Sendable {
     private let durability: Durability
     private let fileSystem: FileSystem
     private let disk: Disk
+    /// The file system that a sync of all is about.
+    private let device: dev_t
     private let group: GroupSync
     let directories: DurableDirectories
     /// Nothing where nothing is synced.
@@ -43,6 +47,7 @@ final class Committer: Sendable {
         self.durability = durability
         self.fileSystem = fileSystem
         disk = directory.disk
+        device = try directory.disk.status(directory.number).st_dev
         group = GroupSync { () throws(SystemError) in try directory.disk.syncAll(directory.number) }
         let isNeeded = Self.isNeeded(durability, fileSystem)
         mark = isNeeded ? try SyncMark(in: folder, boot: boot) : nil
@@ -100,8 +105,15 @@ final class Committer: Sendable {
 
     private func sync(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
         guard descriptors.count >= Self.groupSize else { return syncEach(descriptors, bytes, since: failures) }
-        guard canSyncAll(descriptors.count, bytes) else { return syncInCrowd(descriptors, bytes, since: failures) }
+        // What was staged is where the call is made; what was found, and a directory, can be on a file system mounted below.
+        guard bytes > 0 || descriptors.allSatisfy(isHere), canSyncAll(descriptors.count, bytes) else {
+            return syncInCrowd(descriptors, bytes, since: failures)
+        }
         return syncAll(descriptors, since: failures)
+    }
+
+    private func isHere(_ descriptor: Int32) -> Bool {
+        do throws(SystemError) { return try disk.status(descriptor).st_dev == device } catch { return false }
     }
 
     /// The file system says what was lost since it was last asked, by whomever; each file, what was lost of it and nobody

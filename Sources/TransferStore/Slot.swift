@@ -44,9 +44,19 @@ struct Slot {
     /// - Returns: nothing when there is no file of that size.
     private func open(size: UInt64) throws(SystemError) -> FoundFile? {
         guard let status = try directory.status(name), status.st_mode & S_IFMT == S_IFREG,
-            UInt64(clamping: status.st_size) == size
+            UInt64(clamping: status.st_size) == size, let file = try open(), isHere(file)
         else { return nil }
-        return try open()
+        return file
+    }
+
+    /// A file that is mounted there is not the directory's: it goes with the mount, and may be what an upload was read from.
+    private func isHere(_ file: FoundFile) -> Bool {
+        clinux_mount_id(file.number) == clinux_mount_id(directory.number)
+    }
+
+    /// Whether nothing has the name.
+    func isFree() throws(StoreError) -> Bool {
+        try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in try directory.status(name) == nil }
     }
 
     /// What the file is that has the name; nothing when there is none, or something else.

@@ -25,6 +25,9 @@ import Testing
 
     private func numbers(_ count: Int) -> [Int32] { (0..<Int32(count)).map { 1000 + $0 } }
 
+    /// Of the file system that a sync of all is about.
+    private func here(_ count: Int) -> [Int32] { Array(repeating: directory.number, count: count) }
+
     @Test(arguments: [disk, simpleDisk]) func nothing(fileSystem: FileSystem) throws {
         #expect(try committer(fileSystem).commit([], since: 0) == [])
         #expect(syncs.all.isEmpty)
@@ -48,7 +51,7 @@ import Testing
     /// All through the same descriptor: another one would be told of old failures, or not of new ones.
     @Test(arguments: [Committer.groupSize, 256]) func manyAreOneCall(count: Int) throws {
         let committer = try committer(Self.disk)
-        for _ in 0..<2 { #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in nil }) }
+        for _ in 0..<2 { #expect(committer.commit(here(count), since: 0) == here(count).map { _ in nil }) }
         #expect(syncs.all == [.fileSystem(directory.number), .fileSystem(directory.number)])
     }
 
@@ -62,6 +65,14 @@ import Testing
         #expect(Set(syncs.syncs) == Set(numbers.map { .file($0) }))
     }
 
+    /// What was found, and a directory, can be on a file system that is mounted below; a sync of this one says nothing of it.
+    @Test func manyThatAreElsewhere() throws {
+        let elsewhere = try DirectoryHandle(path: "/proc", on: syncs.disk)
+        let descriptors = here(Committer.groupSize) + [elsewhere.number]
+        #expect(try committer(Self.disk).commit(descriptors, since: 0) == descriptors.map { _ in nil })
+        #expect(Set(syncs.all) == Set(descriptors.map { .file($0) }))
+    }
+
     /// Their own bytes are no reason not to write everything, and some of others' are not either.
     @Test(
         arguments: [
@@ -71,7 +82,7 @@ import Testing
         ] as [(UInt64, UInt64, Bool)])
     func howMuchMayWait(dirty: UInt64, bytes: UInt64, isGroup: Bool) throws {
         syncs.setDirty(dirty)
-        _ = try committer(Self.disk).commit(numbers(10), bytes: bytes, since: 0)
+        _ = try committer(Self.disk).commit(here(10), bytes: bytes, since: 0)
         #expect(syncs.all.contains(.fileSystem(directory.number)) == isGroup)
     }
 
@@ -80,7 +91,7 @@ import Testing
         let committer = try committer(Self.disk)
         func isGroup() -> Bool {
             syncs.reset()
-            _ = committer.commit(numbers(10), since: 0)
+            _ = committer.commit(here(10), since: 0)
             return syncs.all.contains(.fileSystem(directory.number))
         }
         syncs.setDirty(35 * Committer.savedBytes)
@@ -117,14 +128,14 @@ import Testing
         syncs.observe { call throws(SystemError) in if case .fileSystem = call { throw RecordedSyncs.failure } }
         let committer = try committer(Self.disk)
         let failure = SystemError(errno: EIO, call: "syncfs")
-        #expect(committer.commit(numbers(20), since: 0) == numbers(20).map { _ in failure })
+        #expect(committer.commit(here(20), since: 0) == here(20).map { _ in failure })
         #expect(syncs.all == [.fileSystem(directory.number)])
         #expect(committer.failures == 1)
         // Also of those that were staged before and come later, one by one or together; not of new ones.
         syncs.observe { _ throws(SystemError) in }
         for count in [1, 3, 20] {
-            #expect(committer.commit(numbers(count), since: 0) == numbers(count).map { _ in failure })
-            #expect(committer.commit(numbers(count), since: 1) == numbers(count).map { _ in nil })
+            #expect(committer.commit(here(count), since: 0) == here(count).map { _ in failure })
+            #expect(committer.commit(here(count), since: 1) == here(count).map { _ in nil })
         }
     }
 }
