@@ -91,7 +91,8 @@ final class PathStore {
 extension PathStore.Outcome {
     fileprivate init(_ results: [Result<Published, StoreError>]) {
         switch results.first {
-        case .success(.committed(let path, _)), .success(.healed(let path, _)): self = .committed(path.string)
+        case .success(.committed(let path, _)), .success(.restored(let path, _)), .success(.healed(let path, _)):
+            self = .committed(path.string)
         case .success(.alreadyStored(let path, _)): self = .alreadyStored(path.string)
         case .success(.skipped): self = .skipped
         case .failure(let error): self = .failed(error.code)

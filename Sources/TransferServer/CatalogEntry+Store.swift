@@ -16,8 +16,10 @@ extension CatalogEntry {
     ) {
         let (state, path, identity): (State, RelativePath, FileIdentity?)
         switch published {
-        case .committed(let stored, let file), .healed(let stored, let file):
-            (state, path, identity) = (.committed, stored, file)
+        case .committed(let stored, let file): (state, path, identity) = (.committed, stored, file)
+        case .restored(let stored, let file), .healed(let stored, let file):
+            // Whoever brings the content that somebody else has stored does not become its owner.
+            (state, path, identity) = (client.mayReplaceAll ? .committed : .alreadyStored, stored, file)
         case .alreadyStored(let found, let file): (state, path, identity) = (.alreadyStored, found, file)
         case .skipped: return nil
         }

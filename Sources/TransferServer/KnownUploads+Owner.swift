@@ -9,8 +9,12 @@ extension KnownUploads {
     func hasStored(_ client: ClientView, _ path: RelativePath, _ file: FileIdentity) -> Bool {
         guard let id = client.id else { return false }
         settleIfNeeded()
-        // The number of a file that is gone may have been given to another.
-        return stored(at: path.string).last { $0.identity?.inode == file.inode }?.client == id
+        return stored(at: path.string).last { $0.identity.map { Self.isSame($0, file) } ?? false }?.client == id
+    }
+
+    /// The number of a file that is gone may have been given to another, and somebody else may have written to it.
+    private static func isSame(_ stored: FileIdentity, _ file: FileIdentity) -> Bool {
+        stored.inode == file.inode && stored.size == file.size && stored.modified == file.modified
     }
 
     /// Uploads that have stored a file under a path, the newest last, as far as they are settled.

@@ -44,7 +44,7 @@ extension Published {
     /// Where the content is.
     fileprivate var path: RelativePath? {
         switch self {
-        case .committed(let path, _), .healed(let path, _), .alreadyStored(let path, _): path
+        case .committed(let path, _), .restored(let path, _), .healed(let path, _), .alreadyStored(let path, _): path
         case .skipped: nil
         }
     }

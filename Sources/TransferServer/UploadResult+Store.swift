@@ -13,7 +13,7 @@ extension UploadResult {
     init(_ published: Published, _ publication: Publication, isDurable: Bool) {
         let (code, path): (ResultCode, RelativePath?) =
             switch published {
-            case .committed(let path, _), .healed(let path, _): (.committed, path)
+            case .committed(let path, _), .restored(let path, _), .healed(let path, _): (.committed, path)
             case .alreadyStored(let path, _): (.alreadyStored, path)
             case .skipped: (.skipped, nil)
             }

@@ -50,6 +50,8 @@ package struct Publication {
 package enum Published: Equatable, Sendable {
     /// Under this path, durably if the store is. The file is this one from now on, as far as that could be found out.
     case committed(RelativePath, FileIdentity?)
+    /// The same, in place of a file with the same content, which nobody could say is on disk.
+    case restored(RelativePath, FileIdentity?)
     /// The same, in place of a file that was acknowledged for this content, and that the disk has lost since.
     case healed(RelativePath, FileIdentity?)
     /// The same content was already there; as durable.

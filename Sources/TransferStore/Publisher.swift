@@ -126,7 +126,7 @@ final class Publisher {
             if try take(slot, publication) { return .committed(path, publication.staged.identity) }
             let moment = committer.moment
             if committer.isInDoubt {
-                if try restore(slot, publication, &comparison) { return .committed(path, publication.staged.identity) }
+                if try restore(slot, publication, &comparison) { return .restored(path, publication.staged.identity) }
             } else if let file = try slot.find(publication, &comparison) {
                 lastLook = moment
                 keep(file, in: directory)
@@ -190,7 +190,8 @@ final class Publisher {
             guard try !slot.isDirectory() else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }
-            if mayReplace != nil, try slot.identity() != seen { try checkRight(slot, publication) }
+            let now = mayReplace == nil ? nil : try slot.identity()
+            if now == nil || now != seen { try checkRight(slot, publication) }
             try rename(publication, to: slot)
         }
     }
@@ -198,8 +199,11 @@ final class Publisher {
     /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
     @discardableResult
     private func checkRight(_ slot: Slot, _ publication: Publication) throws(StoreError) -> FileIdentity? {
-        guard let mayReplace, let file = try slot.identity() else { return nil }
-        guard mayReplace(publication.path, file) else {
+        guard let mayReplace else { return nil }
+        let file = try slot.identity()
+        // Links and pipes are the operator's: no upload makes one.
+        let isAllowed = if let file { mayReplace(publication.path, file) } else { try slot.isFree() }
+        guard isAllowed else {
             throw StoreError(
                 .forbidden,
                 "\(publication.path) was not stored by this client, which may not replace what others have stored. Push "
@@ -215,11 +219,8 @@ final class Publisher {
     private func restore(
         _ slot: Slot, _ publication: Publication, _ comparison: inout ContentComparison
     ) throws(StoreError) -> Bool {
-        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
-            guard try slot.find(publication, &comparison) != nil else { return false }
-            try rename(publication, to: slot)
-            return true
-        }
+        guard let seen = try slot.identity(), try slot.find(publication, &comparison) != nil else { return false }
+        return try replace(seen, in: slot, with: publication)
     }
 
     /// What the disk has lost gives its name to what it was, whatever the client wants to be done about names that are
@@ -232,8 +233,16 @@ final class Publisher {
         guard let lost = try slot.identity(), lost.size == publication.size, let digest = acknowledged(path, lost),
             try publication.staged.has(digest, publication), try slot.differs(from: digest, as: lost)
         else { return false }
-        return try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
-            guard try slot.identity() == lost else { return false }
+        return try replace(lost, in: slot, with: publication)
+    }
+
+    /// - Parameter seen: the file that was compared, without the lock that everybody waits for who replaces something.
+    /// - Returns: false when it is another one by now.
+    private func replace(
+        _ seen: FileIdentity, in slot: Slot, with publication: Publication
+    ) throws(StoreError) -> Bool {
+        try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
+            guard try slot.identity() == seen else { return false }
             try rename(publication, to: slot)
             return true
         }

@@ -83,7 +83,9 @@ import Testing
 
     private func outcome(_ result: Result<Published, StoreError>) -> Model.Outcome {
         switch result {
-        case .success(.committed(let path, _)), .success(.healed(let path, _)): .committed(path.string)
+        case .success(.committed(let path, _)), .success(.healed(let path, _)),
+            .success(.restored(let path, _)):
+            .committed(path.string)
         case .success(.alreadyStored(let path, _)): .alreadyStored(path.string)
         case .success(.skipped): .skipped
         case .failure(let error): .refused(error.code)

@@ -91,6 +91,7 @@ enum Workload: String, CaseIterable, Sendable {
                 let result = try published.popFirst().unwrapped
                 switch result {
                 case .success(.committed(let path, _)), .success(.healed(let path, _)),
+                    .success(.restored(let path, _)),
                     .success(.alreadyStored(let path, _)):
                     script.acknowledge(path.string, upload.content)
                 case .success(.skipped), .failure: break

@@ -52,7 +52,8 @@ final class PullFile: @unchecked Sendable {
         switch outcome {
         case .failure(let error): return report(error.code, error.message)
         case .success(.skipped): return report(.skipped, "\(target) was here already.")
-        case .success(.committed(let place, _)), .success(.healed(let place, _)): (code, path) = (.committed, place)
+        case .success(.committed(let place, _)), .success(.restored(let place, _)), .success(.healed(let place, _)):
+            (code, path) = (.committed, place)
         case .success(.alreadyStored(let place, _)): (code, path) = (.alreadyStored, place)
         }
         var report = report(code)
