@@ -31,15 +31,22 @@ final class Assemblies: Sendable {
     /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed, or
     ///   when somebody works on as many as there may be.
     func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
-        try state.withLock { (entries) throws(StoreError) in
+        let assembly = try state.withLock { (entries) throws(StoreError) in
             guard entries[id] != nil || Self.makeRoom(in: &entries, limit) else { throw .tooManyAssemblies }
             var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function))
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
             guard !entry.assembly.isFinished else { throw .beingCompleted }
-            try entry.assembly.check(total: total, function)
             entry.holders += 1
             entries[id] = entry
             return entry.assembly
+        }
+        // Whoever has its lock may be waiting for the disk, and all others wait for the one above.
+        do throws(StoreError) {
+            try assembly.check(total: total, function)
+            return assembly
+        } catch {
+            state.withLock { $0[id]?.holders -= 1 }
+            throw error
         }
     }
 
@@ -56,14 +63,17 @@ final class Assemblies: Sendable {
     /// The caller has gone. If it was the last and left nothing, the file goes as well: otherwise whoever only asks could
     /// fill a disk with promises.
     func leave(_ assembly: Assembly, now: Int64) {
-        state.withLock { entries in
-            guard var entry = entries[assembly.id], entry.assembly === assembly else { return }
+        let useless = state.withLock { entries -> StagedFile?? in
+            guard var entry = entries[assembly.id], entry.assembly === assembly else { return nil }
             entry.holders -= 1
             entry.deserted = now
-            let isUseless = entry.holders == 0 && assembly.isEmpty
-            if isUseless { assembly.giveUpUnlessFound() }
-            entries[assembly.id] = isUseless ? nil : entry
+            entries[assembly.id] = entry
+            // From here on nobody enters it.
+            return entry.holders == 0 && assembly.isEmpty && !assembly.isFinished ? .some(assembly.end()) : nil
         }
+        guard let useless else { return }
+        if let staged = useless, staged.isNew { staged.discard() }
+        remove(assembly)
     }
 
     /// Whether some that are neither complete nor given up were worked on last by a push.

@@ -1,3 +1,4 @@
+import Synchronization
 import TransferCodec
 import TransferProtocol
 import TransferStore
@@ -17,6 +18,8 @@ final class Assembly: Sendable {
         /// Being written: each connection has one at most.
         var claims: [PartClaim] = []
         var isFinished = false
+        /// What somebody has begun to write since the file was handed out to be read; merged when there is much of it.
+        var overwritten: [Range<UInt64>] = []
         /// The newest connection that worked on it, and the push that it is part of.
         var newest: (connection: Int, run: UInt64?)?
 
@@ -31,6 +34,17 @@ final class Assembly: Sendable {
             self.total = total
             return true
         }
+
+        /// Notes that what was read of the bytes before counts no more.
+        mutating func overwrite(_ range: Range<UInt64>) {
+            overwritten.append(range)
+            guard overwritten.count > Self.mostOverwritten, let first = overwritten.map(\.lowerBound).min(),
+                let end = overwritten.map(\.upperBound).max()
+            else { return }
+            overwritten = [first..<end]
+        }
+
+        private static let mostOverwritten = 1024
 
         /// Whether the bytes can be some of the upload's.
         func contains(_ range: Range<UInt64>) -> Bool { !range.isEmpty && range.upperBound <= total ?? .max }
@@ -97,6 +111,9 @@ final class Assembly: Sendable {
 
     private let state: Locked<State>
 
+    /// Of the state, for whoever must not wait for its lock: a disk may be at work while somebody has it.
+    private let finished = Atomic(false)
+
     /// - Parameter total: bytes of the upload, if they are known.
     init(id: UploadID, total: UInt64?, function: DigestFunction) {
         self.id = id
@@ -114,7 +131,7 @@ final class Assembly: Sendable {
     }
 
     /// Whether its content is complete or was given up; nothing can be added any more.
-    var isFinished: Bool { state.withLock { $0.isFinished } }
+    var isFinished: Bool { finished.load(ordering: .acquiring) }
 
     /// The push that its newest connection is part of.
     var run: UInt64? { state.withLock { $0.newest?.run } }
@@ -143,18 +160,18 @@ final class Assembly: Sendable {
             state.note(connection, run)
             state.revoke(0..<UInt64.max)
             guard state.staged == nil else { return .known(state.parts) }
+            state.overwritten = []
             return .unread(try state.place(stage), total: state.total)
         }
     }
 
-    /// Keeps blocks that were found in the file. Where somebody has begun to write meanwhile, they don't count, nor behind
-    /// an end that was declared meanwhile.
+    /// Keeps blocks that were found in the file. Where somebody has begun to write since it was handed out, they don't
+    /// count, also if he has ended by now; nor behind an end that was declared meanwhile.
     func add(_ blocks: [StagedFile.Block]) {
         state.withLock { state in
             for block in blocks {
-                guard state.contains(block.range), state.claims.allSatisfy({ !$0.range.overlaps(block.range) }) else {
-                    continue
-                }
+                guard state.contains(block.range), !state.overwritten.contains(where: { $0.overlaps(block.range) })
+                else { continue }
                 state.parts.insertIfFree(
                     .init(range: block.range, connection: VerifiedParts.Part.found, digests: block.digest))
             }
@@ -180,6 +197,7 @@ final class Assembly: Sendable {
             state.note(connection, run)
             state.revoke(range)
             state.parts.remove(in: range)
+            state.overwrite(range)
             let claim = PartClaim(range, connection: connection, of: self, in: staged)
             state.claims.append(claim)
             return claim
@@ -224,14 +242,9 @@ final class Assembly: Sendable {
         try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .beingCompleted }
             guard let digests = state.parts.digests(total: total), let staged = state.staged else { return nil }
-            _ = state.finish()
+            _ = close(&state)
             return (staged, BlockTree.root(digests, function))
         }
-    }
-
-    /// Ends the assembly and throws away what it holds.
-    func giveUp() {
-        state.withLock { $0.finish() }?.discard()
     }
 
     /// Ends the assembly and throws away what there is of the upload, at the wish of its client.
@@ -249,19 +262,24 @@ final class Assembly: Sendable {
             guard !state.isFinished else { throw .beingCompleted }
             guard state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
             // Before the lock is given up, so that nobody finds what is about to go.
-            if let staged = state.finish() { staged.discard() } else { try remove() }
+            if let staged = close(&state) { staged.discard() } else { try remove() }
         }
     }
 
-    /// Ends the assembly. What it holds is thrown away, unless it was there before.
-    func giveUpUnlessFound() {
-        let staged = state.withLock { $0.finish() }
-        if let staged, staged.isNew { staged.discard() }
+    /// Ends the assembly, and asks nothing of the disk.
+    ///
+    /// - Returns: the file, the caller's from now on.
+    func end() -> StagedFile? { state.withLock { close(&$0) } }
+
+    /// With the lock held.
+    private func close(_ state: inout State) -> StagedFile? {
+        finished.store(true, ordering: .releasing)
+        return state.finish()
     }
 
     /// Lets go of the file, which stays as it is.
     func letGo() {
-        _ = state.withLock { $0.finish() }
+        _ = end()
     }
 }
 

@@ -147,6 +147,7 @@ actor ServerSession {
     func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
+        if reason != .done { lane.isEnding.store(true, ordering: .relaxed) }
         wake.fire()
     }
 

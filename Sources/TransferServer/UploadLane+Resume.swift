@@ -1,3 +1,4 @@
+import Synchronization
 import TransferCodec
 import TransferIO
 import TransferProtocol
@@ -39,7 +40,7 @@ extension UploadLane {
     func goOnAnswering() {
         guard var open = question.take() else { return }
         do throws(StoreError) {
-            guard open.count == 0 || sender?.isGone() != true else { return }
+            guard !isEnding.load(ordering: .relaxed), open.count == 0 || sender?.isGone() != true else { return }
             let threads = context.pool.isContended ? 1 : context.configuration.digestThreads
             guard let frames = try open.step(threads: threads) else { return end(open) }
             early.send(frames)

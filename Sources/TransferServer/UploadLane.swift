@@ -54,6 +54,8 @@ final class UploadLane: @unchecked Sendable {
     var unsignedBytes: UInt64 = 0
     /// Whether a publication ended since it was last asked for.
     var hasCompleted = false
+    /// Whether the session ends before its time, so that no question is read on for; set on its loop.
+    let isEnding = Atomic(false)
     /// Whether the session has more for this lane already; set on its loop.
     let hasMore = Atomic(false)
     var outcome = LaneOutcome()
