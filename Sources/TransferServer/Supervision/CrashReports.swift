@@ -19,8 +19,11 @@ package struct CrashReports: Sendable {
             guard parts.count == 3, parts[0].utf8.count == 20, parts[2].hasSuffix(CrashReports.ending) else {
                 return nil
             }
-            let characters = Array(parts[0])
-            time = String(characters[..<13]) + ":" + String(characters[14..<16]) + ":" + String(characters[17...])
+            // A character can have several bytes, and somebody else may have put the file there.
+            let bytes = Array(parts[0].utf8)
+            guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+            time = [bytes[..<13], bytes[14..<16], bytes[17...]].map { String(decoding: $0, as: UTF8.self) }
+                .joined(separator: ":")
             signal = String(parts[1])
             self.name = name
         }

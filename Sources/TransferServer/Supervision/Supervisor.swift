@@ -134,6 +134,10 @@ package struct Supervisor: ~Copyable {
         worker = nil
         relay?.pass()
         switch end {
+        // A worker that was asked to end by somebody else, as of the kernel's helpers when memory runs short.
+        case .exited(0) where !isStopping:
+            died(of: SIGTERM)
+            return nil
         case .exited(let code): return .exited(code)
         case .killed(let signal):
             keepReport(of: process.number, signal)
