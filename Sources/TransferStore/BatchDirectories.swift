@@ -48,7 +48,10 @@ final class BatchDirectories {
             doubt()
             throw StoreError(error, doing: "make a directory durable")
         }
-        if committer.isNeeded { committer.directories.insert(reached) }
+        guard committer.isNeeded else { return }
+        // Another batch that made one of them may have failed meanwhile.
+        for path in reached { try committer.directories.checkTrust(in: path) }
+        committer.directories.insert(reached)
     }
 
     /// To be called when a sync has failed that may have been about these.

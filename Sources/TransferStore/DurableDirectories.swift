@@ -12,6 +12,11 @@ final class DurableDirectories: Sendable {
         var doubtful: Set<RelativePath> = []
         /// There were too many to remember.
         var doubtsAll = false
+
+        mutating func forget(_ path: RelativePath) {
+            let below = path.string + "/"
+            durable = durable.filter { $0 != path && !$0.string.utf8.starts(with: below.utf8) }
+        }
     }
 
     /// Paths to remember, for 16 MiB at most (`Limits.path`). Without one there is a sync more, of nothing.
@@ -51,16 +56,13 @@ final class DurableDirectories: Sendable {
     }
 
     /// Forgets a directory that was removed, and those that were in it.
-    func forget(_ path: RelativePath) {
-        let below = path.string + "/"
-        state.withLock { state in
-            state.durable = state.durable.filter { $0 != path && !$0.string.utf8.starts(with: below.utf8) }
-        }
-    }
+    func forget(_ path: RelativePath) { state.withLock { $0.forget(path) } }
 
     /// Forgets the doubt about a directory that was made anew.
     func trust(_ path: RelativePath) {
         state.withLock { state in
+            // Somebody else has removed the one that had the name.
+            if state.durable.contains(path) { state.forget(path) }
             guard state.doubtful.remove(path) != nil, !state.doubtsAll else { return }
             list?.write(state.doubtful)
         }

@@ -25,8 +25,10 @@ final class MarkFile: Sendable {
             lock = nil
             return
         }
-        // Somebody may have taken it for a dead one before it was locked; then the first rename fails.
-        flock(file.number, LOCK_EX | LOCK_NB)
+        // Who looks at it holds it for a moment. Somebody may have taken it for a dead one before; then the first rename
+        // fails.
+        let number = file.number
+        try system("flock") { flock(number, LOCK_EX) }
         lock = consume file
     }
 
