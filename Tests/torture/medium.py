@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
-from .program import Broken
+from .program import PATIENCE, Broken
 
 # Bytes that the file system believes in. mkfs.xfs(8) makes none below 300 MiB.
 _SIZE = "512m"
@@ -68,15 +69,24 @@ class Medium:
 
     def remount(self) -> None:
         """What is read afterwards comes from the medium. Raises Broken while somebody has a file open."""
-        try:
-            _run("umount", str(self.directory))
-        except OSError as error:
-            raise Broken(f"the disk cannot be unmounted: {error}") from None
+        self._unmount()
         self._mounted.remove(self.directory)
         if self._kind == "ext4":
             # A journal that could not be written leaves directories that nobody can look into.
             subprocess.run(["e2fsck", "-f", "-y", str(self._image)], check=False, capture_output=True, env=_ENVIRONMENT)
         self._mount()
+
+    def _unmount(self) -> None:
+        """The kernel closes files of a process that was killed a moment after it has ended."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                _run("umount", str(self.directory))
+                return
+            except OSError as error:
+                if "busy" not in str(error) or time.monotonic() > deadline:
+                    raise Broken(f"the disk cannot be unmounted: {error}") from None
+            time.sleep(0.05)
 
     def abandon(self) -> None:
         """Lets go of everything."""
