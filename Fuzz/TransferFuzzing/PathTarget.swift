@@ -49,7 +49,9 @@ enum PathTarget {
         guard components.allSatisfy({ (1...255).contains($0.count) && ![[0x2E], [0x2E, 0x2E]].contains($0) }) else {
             return false
         }
-        let first = text.unicodeScalars.prefix { $0 != "/" }.filter { !$0.properties.isDefaultIgnorableCodePoint }
-        return first.map(\.properties.uppercaseMapping).joined() != ".TRANSFER"
+        return text.unicodeScalars.split(separator: "/").allSatisfy { component in
+            let seen = component.filter { !$0.properties.isDefaultIgnorableCodePoint }
+            return ![".TRANSFER", ".TRANSFER-PARTS"].contains(seen.map(\.properties.uppercaseMapping).joined())
+        }
     }
 }
