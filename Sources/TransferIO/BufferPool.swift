@@ -7,25 +7,31 @@ import TransferSystem
 package final class BlockBuffer: @unchecked Sendable {
     package let bytes: UnsafeMutableRawBufferPointer
     private let pool: BufferPool
+    private let account: BufferAccount
 
-    fileprivate init(bytes: UnsafeMutableRawBufferPointer, pool: BufferPool) {
+    fileprivate init(bytes: UnsafeMutableRawBufferPointer, pool: BufferPool, account: BufferAccount) {
         self.bytes = bytes
         self.pool = pool
+        self.account = account
     }
 
     deinit {
-        pool.recycle(bytes)
+        pool.recycle(bytes, of: account)
     }
 }
 
 /// A bounded number of equal buffers, shared by all connections of a process: what caps its memory. Whoever finds none
 /// left waits its turn and meanwhile doesn't read from its socket.
+///
+/// Who takes them for several clients gives each an account. An account has no more buffers than it leaves, so that
+/// another one always finds some, and accounts that wait take turns.
 package final class BufferPool: Sendable {
     private struct State {
         // Only the pool touches these while they are free.
         nonisolated(unsafe) var free: [UnsafeMutableRawBufferPointer] = []
-        var allocated = 0
-        var waiters: [CheckedContinuation<BlockBuffer, Never>] = []
+        var used = 0
+        /// Accounts that somebody waits for, in turn.
+        var waiting: [BufferAccount] = []
     }
 
     /// Bytes of each buffer.
@@ -33,6 +39,7 @@ package final class BufferPool: Sendable {
 
     private let limit: Int
     private let state = Locked(State())
+    private let own = BufferAccount(isLimited: false)
 
     /// - Parameters:
     ///   - size: bytes of each buffer, a multiple of 4,096.
@@ -48,50 +55,78 @@ package final class BufferPool: Sendable {
         }
     }
 
-    /// Whether more than half of the buffers are in use.
-    package var isScarce: Bool {
-        state.withLock { 2 * ($0.allocated - $0.free.count) > limit }
+    /// Whether more than half of the buffers are in use, or the account has most of those that it may have: three eighths
+    /// of all.
+    package func isScarce(for account: BufferAccount? = nil) -> Bool {
+        state.withLock { 2 * $0.used > limit || account.map { 8 * $0.held > 3 * limit } ?? false }
     }
 
-    /// Waits until a buffer is free.
-    package func take() async -> BlockBuffer {
-        if let buffer = takeNow() { return buffer }
+    /// Waits until there is a buffer for the account; the pool's own where there is none.
+    package func take(for account: BufferAccount? = nil) async -> BlockBuffer {
+        let account = account ?? own
+        if let buffer = takeNow(for: account) { return buffer }
         return await withCheckedContinuation { continuation in
-            let free = state.withLock { state -> UnsafeMutableRawBufferPointer? in
-                if let bytes = state.free.popLast() { return bytes }
-                state.waiters.append(continuation)
-                return nil
+            let isTaken = state.withLock { state in
+                if account.waiters.isEmpty, mayTake(account, state) {
+                    take(for: account, &state)
+                    return true
+                }
+                if account.waiters.isEmpty { state.waiting.append(account) }
+                account.waiters.append(continuation)
+                return false
             }
-            if let free { continuation.resume(returning: BlockBuffer(bytes: free, pool: self)) }
+            if isTaken { continuation.resume(returning: buffer(for: account)) }
         }
     }
 
-    /// A buffer, or nothing when all are in use.
-    package func takeNow() -> BlockBuffer? {
-        enum Found {
-            case free(UnsafeMutableRawBufferPointer)
-            case mayAllocate
-            case none
+    /// A buffer, or nothing when there is none for the account.
+    package func takeNow(for account: BufferAccount? = nil) -> BlockBuffer? {
+        let account = account ?? own
+        let isTaken = state.withLock { state in
+            guard mayTake(account, state) else { return false }
+            take(for: account, &state)
+            return true
         }
-        nonisolated(unsafe) let found = state.withLock { state -> Found in
-            if let bytes = state.free.popLast() { return .free(bytes) }
-            guard state.allocated < limit else { return .none }
-            state.allocated += 1
-            return .mayAllocate
-        }
-        return switch found {
-        case .free(let bytes): BlockBuffer(bytes: bytes, pool: self)
-        case .mayAllocate: BlockBuffer(bytes: .allocate(byteCount: size, alignment: 4096), pool: self)
-        case .none: nil
-        }
+        return isTaken ? buffer(for: account) : nil
     }
 
-    fileprivate func recycle(_ bytes: UnsafeMutableRawBufferPointer) {
-        let waiter = state.withLock { state -> CheckedContinuation<BlockBuffer, Never>? in
-            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+    private func mayTake(_ account: BufferAccount, _ state: State) -> Bool {
+        guard state.used < limit else { return false }
+        return !account.isLimited || account.held == 0 || account.held < limit - state.used - 1
+    }
+
+    private func take(for account: BufferAccount, _ state: inout State) {
+        state.used += 1
+        account.held += 1
+    }
+
+    /// For an account that one was counted for.
+    private func buffer(for account: BufferAccount) -> BlockBuffer {
+        nonisolated(unsafe) let free = state.withLock { $0.free.popLast() }
+        return BlockBuffer(
+            bytes: free ?? .allocate(byteCount: size, alignment: 4096), pool: self, account: account)
+    }
+
+    fileprivate func recycle(_ bytes: UnsafeMutableRawBufferPointer, of account: BufferAccount) {
+        let next = state.withLock { state in
             state.free.append(bytes)
-            return nil
+            state.used -= 1
+            account.held -= 1
+            return takeWaiting(&state)
         }
-        waiter?.resume(returning: BlockBuffer(bytes: bytes, pool: self))
+        for (continuation, account) in next { continuation.resume(returning: buffer(for: account)) }
+    }
+
+    /// Those who have waited and may have one now.
+    private func takeWaiting(_ state: inout State) -> [(CheckedContinuation<BlockBuffer, Never>, BufferAccount)] {
+        var next: [(CheckedContinuation<BlockBuffer, Never>, BufferAccount)] = []
+        while let index = state.waiting.firstIndex(where: { mayTake($0, state) }) {
+            let account = state.waiting.remove(at: index)
+            guard let continuation = account.waiters.popFirst() else { continue }
+            take(for: account, &state)
+            next.append((continuation, account))
+            if !account.waiters.isEmpty { state.waiting.append(account) }
+        }
+        return next
     }
 }

@@ -2,6 +2,9 @@
 ///
 /// `@unchecked Sendable`: what is in it is only touched by its pool, with the pool's lock held.
 package final class PoolAccount: @unchecked Sendable {
+    /// Its share of what else is scarce.
+    package let buffers: BufferAccount
+
     /// Whether it may not have all threads at once.
     let isLimited: Bool
 
@@ -22,6 +25,7 @@ package final class PoolAccount: @unchecked Sendable {
 
     init(isLimited: Bool) {
         self.isLimited = isLimited
+        buffers = BufferAccount(isLimited: isLimited)
     }
 }
 

@@ -5,6 +5,8 @@ struct Queue<Element> {
 
     var count: Int { slots.count - head }
 
+    var isEmpty: Bool { count == 0 }
+
     mutating func append(_ element: Element) {
         slots.append(element)
     }

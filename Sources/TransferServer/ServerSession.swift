@@ -95,7 +95,7 @@ actor ServerSession {
         settings = context.settings
         liveness = Liveness(settings.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
-        lane.account = account
+        (lane.account, lane.owner) = (account, owner)
     }
 
     /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
@@ -206,7 +206,8 @@ extension ServerSession {
 
     private var mayQueue: Bool {
         let limit = Self.queueLimit
-        return queue.count < limit.scarce || queue.count < limit.usual && !context.buffers.isScarce
+        let most = context.buffers.isScarce(for: account.buffers) ? limit.scarce : limit.usual
+        return queue.count < most
     }
 
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
@@ -251,10 +252,10 @@ extension ServerSession {
 
     /// While the buffers are all in use, this side doesn't read.
     private func takeBuffer() async -> BlockBuffer {
-        if let buffer = context.buffers.takeNow() { return buffer }
+        if let buffer = context.buffers.takeNow(for: account.buffers) { return buffer }
         pauseReading(true)
         defer { pauseReading(false) }
-        return await context.buffers.take()
+        return await context.buffers.take(for: account.buffers)
     }
 
     private var isBetweenUploads: Bool {

@@ -30,11 +30,11 @@ import TransferIO
     @Test func moreThanHalfIsScarce() {
         let pool = BufferPool(size: 4096, count: 4)
         var buffers = [pool.takeNow(), pool.takeNow()]
-        #expect(!pool.isScarce)
+        #expect(!pool.isScarce())
         buffers.append(pool.takeNow())
-        #expect(pool.isScarce)
+        #expect(pool.isScarce())
         buffers.removeLast()
-        #expect(!pool.isScarce)
+        #expect(!pool.isScarce())
         withExtendedLifetime(buffers) {}
     }
 
@@ -59,6 +59,53 @@ import TransferIO
         // All are back.
         let all = (0..<3).map { _ in pool.takeNow() }
         #expect(all.allSatisfy { $0 != nil })
+    }
+
+    /// Another one finds as many as the first has, and so does the next.
+    @Test func anAccountLeavesAsManyAsItHas() {
+        let pool = BufferPool(size: 4096, count: 16)
+        var held: [BlockBuffer] = []
+        var counts: [Int] = []
+        for _ in 0..<5 {
+            let account = BufferAccount()
+            let before = held.count
+            while let buffer = pool.takeNow(for: account) { held.append(buffer) }
+            counts.append(held.count - before)
+        }
+        #expect(counts == [8, 4, 2, 1, 1])
+    }
+
+    @Test func anAccountWithMostOfItsOwnIsScarce() {
+        let pool = BufferPool(size: 4096, count: 16)
+        let account = BufferAccount()
+        var held = (0..<6).map { _ in pool.takeNow(for: account) }
+        #expect(!pool.isScarce(for: account))
+        held.append(pool.takeNow(for: account))
+        #expect(pool.isScarce(for: account) && !pool.isScarce())
+        withExtendedLifetime(held) {}
+    }
+
+    /// However many wait for one account, the other's turn comes with the next buffer.
+    @Test func accountsThatWaitTakeTurns() async throws {
+        try await onLoop { actor in
+            let pool = BufferPool(size: 4096, count: 1)
+            var only: BlockBuffer? = await pool.take()
+            let (many, few) = (BufferAccount(), BufferAccount())
+            var served: [String] = []
+            let waiting = (0..<6).map { number in
+                Task.immediate(executorPreference: actor.loop) {
+                    _ = actor
+                    let buffer = await pool.take(for: number == 5 ? few : many)
+                    served.append(number == 5 ? "few" : "many")
+                    withExtendedLifetime(buffer) {}
+                }
+            }
+            await Task.immediate(executorPreference: actor.loop) { _ = actor }.value
+            #expect(only != nil && served.isEmpty)
+            only = nil
+            for task in waiting { await task.value }
+            #expect(served.prefix(2) == ["many", "few"] && served.count == 6)
+        }
     }
 
     @Test func whoWaitsIsServedInTurn() async throws {
