@@ -7,6 +7,8 @@ import TransferSystem
 final class Assemblies: Sendable {
     private struct Entry {
         let assembly: Assembly
+        /// Who has begun, or gone on with, what nobody had worked on.
+        var owner: ClientAccounts.Owner
         /// Connections that work on it.
         var holders = 0
         /// When the last of them left, in nanoseconds of the monotonic clock.
@@ -27,13 +29,21 @@ final class Assemblies: Sendable {
 
     /// Finds or makes the assembly of an upload; the caller holds it until it leaves.
     ///
-    /// - Parameter total: bytes of the upload, if they are known.
-    /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed, or
-    ///   when somebody works on as many as there may be.
-    func enter(_ id: UploadID, total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Assembly {
+    /// - Parameters:
+    ///   - total: bytes of the upload, if they are known.
+    ///   - owner: whose account it counts for.
+    /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed, when
+    ///   somebody works on as many as there may be, or the owner on more than he leaves to others.
+    func enter(
+        _ id: UploadID, total: UInt64?, _ function: DigestFunction, owner: ClientAccounts.Owner
+    ) throws(StoreError) -> Assembly {
         let assembly = try state.withLock { (entries) throws(StoreError) in
             guard entries[id] != nil || Self.makeRoom(in: &entries, limit) else { throw .tooManyAssemblies }
-            var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function))
+            var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function), owner: owner)
+            if entry.holders == 0 {
+                guard Self.leavesEnough(owner, entries, limit) else { throw .tooManyOfOne }
+                entry.owner = owner
+            }
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
             guard !entry.assembly.isFinished else { throw .beingCompleted }
             entry.holders += 1
@@ -48,6 +58,18 @@ final class Assemblies: Sendable {
             state.withLock { $0[id]?.holders -= 1 }
             throw error
         }
+    }
+
+    /// Whether one more of the owner leaves others as many as he then has. Those that nobody works on are left, too.
+    private static func leavesEnough(
+        _ owner: ClientAccounts.Owner, _ entries: [UploadID: Entry], _ limit: Int
+    ) -> Bool {
+        var (held, own) = (0, 0)
+        for entry in entries.values where entry.holders > 0 {
+            held += 1
+            if entry.owner == owner { own += 1 }
+        }
+        return own == 0 || own < limit - held
     }
 
     /// When there are as many as may be, the one that nobody has worked on for longest goes; its file stays.

@@ -136,8 +136,9 @@ final class Assembly: Sendable {
     /// The push that its newest connection is part of.
     var run: UInt64? { state.withLock { $0.newest?.run } }
 
-    /// Whether it holds nothing worth keeping in memory.
-    var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
+    /// Whether it holds nothing worth keeping: what takes no time to be sent again would cost whoever begins uploads to
+    /// leave them nothing.
+    var isEmpty: Bool { state.withLock { $0.parts.size < UInt64(Limits.blockSize) && $0.claims.isEmpty } }
 
     /// Bytes that are there and verified.
     var verified: UInt64 { state.withLock { $0.parts.size } }
@@ -298,6 +299,9 @@ extension StoreError {
         .contentMismatch, "The upload was declared with another size or digest function before.")
 
     static let tooManyAssemblies = StoreError(.busy, "The server works on as many uploads in parts as it can.")
+
+    static let tooManyOfOne = StoreError(
+        .busy, "This client works on as many uploads in parts as one may have: others need the rest.")
 
     static let takenOver = StoreError(.incomplete, "A newer connection has taken over the upload.")
 

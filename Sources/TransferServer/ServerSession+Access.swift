@@ -37,7 +37,7 @@ extension ServerSession {
         context.accounts.leave(self.owner)
         self.owner = owner
         account = context.accounts.enter(owner)
-        lane.account = account
+        (lane.account, lane.owner) = (account, owner)
     }
 
     /// Not at once, so that nobody can try much.

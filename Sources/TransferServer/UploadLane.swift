@@ -30,6 +30,9 @@ final class UploadLane: @unchecked Sendable {
     /// Who pays for its work; set before the first batch.
     var account: PoolAccount?
 
+    /// Who that is; set with it.
+    var owner = ClientAccounts.Owner.thisMachine
+
     /// Whose uploads these are; set before the first batch, and renewed with every one.
     var client: ClientView
 
@@ -307,7 +310,7 @@ final class UploadLane: @unchecked Sendable {
         guard assemblies.count < Self.mostAssemblies else {
             throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
         }
-        let assembly = try context.assemblies.enter(id, total: total, function)
+        let assembly = try context.assemblies.enter(id, total: total, function, owner: owner)
         assemblies[id] = assembly
         noteUnfinished(id, total: total, begin)
         return assembly

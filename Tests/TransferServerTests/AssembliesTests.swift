@@ -1,4 +1,5 @@
 import Testing
+import TransferAccess
 import TransferProtocol
 import TransferStore
 import TransferTestSupport
@@ -10,20 +11,51 @@ import TransferTestSupport
     @Test func whoeverIsWorkedOnStays() throws {
         let assemblies = Assemblies(limit: 2)
         let ids = (0..<3).map { _ in UploadID.random() }
-        for id in ids.prefix(2) { _ = try assemblies.enter(id, total: nil, .xxh128) }
-        #expect(throws: StoreError.tooManyAssemblies) { try assemblies.enter(ids[2], total: nil, .xxh128) }
-        _ = try assemblies.enter(ids[0], total: nil, .xxh128)
+        for (id, owner) in zip(ids.prefix(2), owners) {
+            _ = try assemblies.enter(id, total: nil, .xxh128, owner: owner)
+        }
+        #expect(throws: StoreError.tooManyAssemblies) {
+            try assemblies.enter(ids[2], total: nil, .xxh128, owner: owners[2])
+        }
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128, owner: owners[0])
+    }
+
+    /// Whoever comes finds as many as the busiest has.
+    @Test func nobodyHasMoreThanHeLeaves() throws {
+        let assemblies = Assemblies(limit: 8)
+        for _ in 0..<4 { _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[0]) }
+        #expect(throws: StoreError.tooManyOfOne) {
+            try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[0])
+        }
+        for _ in 0..<2 { _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[1]) }
+        #expect(throws: StoreError.tooManyOfOne) {
+            try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[1])
+        }
+        _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[2])
+    }
+
+    /// What nobody works on counts for nobody, and whoever goes on with it has it.
+    @Test func whatIsDesertedCountsForNobody() throws {
+        let (assemblies, store) = (Assemblies(limit: 4), try StoredParts())
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for id in ids.prefix(2) {
+            let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: owners[0])
+            try store.bringPart(to: assembly)
+            assemblies.leave(assembly, now: 1)
+        }
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128, owner: owners[1])
+        for id in ids.suffix(2) { _ = try assemblies.enter(id, total: nil, .xxh128, owner: owners[0]) }
     }
 
     @Test func theLongestDesertedGoesFirst() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
         for (time, id) in ids.prefix(2).enumerated() {
-            let assembly = try assemblies.enter(id, total: nil, .xxh128)
+            let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: .thisMachine)
             try store.bringPart(to: assembly)
             assemblies.leave(assembly, now: Int64(time))
         }
-        _ = try assemblies.enter(ids[2], total: nil, .xxh128)
+        _ = try assemblies.enter(ids[2], total: nil, .xxh128, owner: .thisMachine)
         #expect(assemblies[ids[0]] == nil)
         #expect(assemblies[ids[1]] != nil)
         #expect(store.parts.count == 2, "the file of what was let go stays")
@@ -32,7 +64,7 @@ import TransferTestSupport
     @Test func whoLeavesNothingLeavesNoFile() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let id = UploadID.random()
-        let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128)
+        let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, owner: .thisMachine)
         let claim = try store.claim(of: assembly)
         #expect(store.parts.count == 1)
         claim.withdraw(digests: [])
@@ -41,17 +73,28 @@ import TransferTestSupport
         #expect(store.parts.isEmpty)
     }
 
+    /// Otherwise a few bytes each would take all places on the disk for a week.
+    @Test func lessThanABlockIsNotKept() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let assembly = try assemblies.enter(.random(), total: 5 << 20, .xxh128, owner: .thisMachine)
+        try store.claim(of: assembly, bytes: 1).complete(digests: [UInt8](repeating: 0, count: 16))
+        assemblies.leave(assembly, now: 1)
+        #expect(assemblies[assembly.id] == nil && store.parts.isEmpty)
+    }
+
     /// What an earlier server took may be read again, whatever came of it here.
     @Test func whatWasThereStays() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let id = UploadID.random()
         _ = try store.store.resume(id: id, size: nil)
-        let assembly = try assemblies.enter(id, total: nil, .xxh128)
+        let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: .thisMachine)
         try store.claim(of: assembly).withdraw(digests: [])
         assemblies.leave(assembly, now: 1)
         #expect(store.parts.count == 1)
     }
 }
+
+private let owners = (0..<3).map { ClientAccounts.Owner.client(.token("token \($0)")) }
 
 /// A store, and parts in it.
 private struct StoredParts {
@@ -65,8 +108,8 @@ private struct StoredParts {
 
     var parts: [String] { names(in: directory.path("store/.transfer/incoming")) }
 
-    func claim(of assembly: Assembly) throws -> PartClaim {
-        try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1, run: nil) { [store] () throws(StoreError) in
+    func claim(of assembly: Assembly, bytes: Int = Limits.blockSize) throws -> PartClaim {
+        try assembly.claim(0..<UInt64(bytes), connection: 1, run: nil) { [store] () throws(StoreError) in
             try store.resume(id: assembly.id, size: nil)
         }
     }
