@@ -83,12 +83,14 @@ struct FairQueue {
         return found
     }
 
-    /// Beside others an account has no more threads than it leaves free, and alone three times as many: so one more always
-    /// finds a thread, as far as a few accounts go.
+    /// Beside others an account leaves free three times as many threads as it has, and alone a third: so one more always
+    /// finds a thread, as far as a few accounts go. Few at once, because they share what is behind them, too: a disk that
+    /// has four writes of one client to do, or frees what he threw away, makes another's sync wait for all of them.
     private func mayRun(_ account: PoolAccount, at time: Int64) -> Bool {
         guard account.isLimited, account.running > 0 else { return running < threads }
+        let (held, left) = (account.running + 1, threads - running - 1)
         let isAlone = changed.map { time - $0 > Self.memory } ?? true
-        return account.running + 1 <= (threads - running - 1) * (isAlone ? 3 : 1)
+        return isAlone ? held <= 3 * left : 3 * held <= left
     }
 
     private mutating func note(_ account: PoolAccount, _ time: Int64) {

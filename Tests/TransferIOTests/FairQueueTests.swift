@@ -59,11 +59,11 @@ import Testing
         #expect(queue.hasNext(at: 0))
         while let (_, turn) = queue.next(at: 0) { turns.append(turn) }
         #expect(other.running == 1 && greedy.running == 6)
-        // While there is another, it leaves as many free as it has.
+        // While there is another, it leaves three times as many free as it has.
         for turn in turns { queue.finished(turn, after: 1) }
         turns = []
         while let (_, turn) = queue.next(at: second) { turns.append(turn) }
-        #expect(greedy.running <= 4 && other.running <= 4 && greedy.running + other.running < 8)
+        #expect(greedy.running + other.running == 3 && max(greedy.running, other.running) == 2)
         for turn in turns { queue.finished(turn, after: 1) }
     }
 
