@@ -2,14 +2,24 @@ internal import CLinux
 import Glibc
 
 extension OwnFile {
+    /// Makes the names in a folder durable.
+    typealias FolderSync = (String) throws(SystemError) -> Void
+
     /// Writes a file that only its owner can read, durably and all at once: who reads it finds all of it or what was
-    /// there before.
+    /// there before. A new name that cannot be made durable goes again: the kernel tells of a failed sync once, and whoever
+    /// found the file later would take it for one that stays.
     ///
     /// - Parameters:
     ///   - path: in a folder that is there.
     ///   - replaces: whether a file of that name is replaced.
     /// - Returns: whether it was written; never false when it replaces.
     package static func write(_ content: [UInt8], to path: String, replaces: Bool) throws(SystemError) -> Bool {
+        try write(content, to: path, replaces: replaces, sync: sync(folder:))
+    }
+
+    static func write(
+        _ content: [UInt8], to path: String, replaces: Bool, sync: FolderSync
+    ) throws(SystemError) -> Bool {
         // A name of its own: two processes may make the same file at the same time.
         let draft = "\(path).\(UInt64.random(in: .min ... .max)).new"
         defer { unlink(draft) }
@@ -24,25 +34,44 @@ extension OwnFile {
                 return false
             }
         }
-        try sync(folder: folder(of: path))
+        do throws(SystemError) {
+            try sync(folder(of: path))
+        } catch {
+            if !replaces { unlink(path) }
+            throw error
+        }
         return true
     }
 
-    /// Makes a folder that only its owner can enter, and those above it that are missing, as mkdir(1) does with `-p`.
+    /// Makes a folder that only its owner can enter, and those above it that are missing, as mkdir(1) does with `-p`, and
+    /// makes their names durable: a key is lost with the folder that it is in.
     package static func makeFolder(_ path: String) throws(SystemError) {
-        if try makeOneFolder(path) { return }
+        try makeFolder(path, sync: sync(folder:))
+    }
+
+    static func makeFolder(_ path: String, sync: FolderSync) throws(SystemError) {
+        if try makeOneFolder(path, sync) { return }
         let parent = folder(of: path)
         guard parent != path else { throw SystemError(errno: ENOENT, call: "mkdir") }
-        try makeFolder(parent)
-        guard try makeOneFolder(path) else { throw SystemError(errno: ENOENT, call: "mkdir") }
+        try makeFolder(parent, sync: sync)
+        guard try makeOneFolder(path, sync) else { throw SystemError(errno: ENOENT, call: "mkdir") }
     }
 
     /// - Returns: false when the folder that it would be in is missing.
-    private static func makeOneFolder(_ path: String) throws(SystemError) -> Bool {
-        guard mkdir(path, 0o700) != 0, errno != EEXIST else { return true }
-        let code = errno
-        guard code == ENOENT else { throw SystemError(errno: code, call: "mkdir") }
-        return false
+    private static func makeOneFolder(_ path: String, _ sync: FolderSync) throws(SystemError) -> Bool {
+        guard mkdir(path, 0o700) == 0 else {
+            guard errno != EEXIST else { return true }
+            let code = errno
+            guard code == ENOENT else { throw SystemError(errno: code, call: "mkdir") }
+            return false
+        }
+        do throws(SystemError) {
+            try sync(folder(of: path))
+        } catch {
+            rmdir(path)
+            throw error
+        }
+        return true
     }
 
     private static func fill(_ path: String, _ content: [UInt8]) throws(SystemError) {
@@ -51,10 +80,13 @@ extension OwnFile {
         let number = file.number
         var written = 0
         while written < content.count {
-            written += try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
+            let count = try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
                 return try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
             }
+            // No file system should, and nobody may wait for one that does.
+            guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
+            written += count
         }
         try system("fsync") { fsync(number) }
     }

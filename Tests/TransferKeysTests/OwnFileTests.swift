@@ -1,7 +1,8 @@
 import Glibc
 import Testing
-import TransferSystem
 import TransferTestSupport
+
+@testable import TransferSystem
 
 @Suite struct OwnFileTests {
     private let folder: TemporaryDirectory
@@ -64,5 +65,26 @@ import TransferTestSupport
         try OwnFile.makeFolder(deep)
         #expect(isDirectory(deep))
         #expect(throws: SystemError.self) { try OwnFile.makeFolder("/proc/a/b") }
+    }
+
+    /// Whoever comes later would take the key for one that stays.
+    @Test func whatCannotBeMadeDurableIsNotFoundLater() throws {
+        let lost = SystemError(errno: EIO, call: "fsync")
+        #expect(throws: lost) {
+            try OwnFile.write([1], to: path, replaces: false) { (_) throws(SystemError) in throw lost }
+        }
+        #expect(names(in: folder.path).isEmpty)
+        #expect(throws: lost) {
+            try OwnFile.makeFolder(folder.path("a/b")) { (_) throws(SystemError) in throw lost }
+        }
+        #expect(names(in: folder.path).isEmpty)
+        #expect(try OwnFile.write([2], to: path, replaces: false))
+    }
+
+    /// What is in a folder is lost with the folder.
+    @Test func foldersThatAreMadeAreDurable() throws {
+        var synced: [String] = []
+        try OwnFile.makeFolder(folder.path("a/b/c")) { synced.append($0) }
+        #expect(synced == [folder.path, folder.path("a"), folder.path("a/b")])
     }
 }
