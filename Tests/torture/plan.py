@@ -36,6 +36,19 @@ class Push:
     flags: tuple[str, ...]
     kills: tuple[Kill, ...]
 
+    @staticmethod
+    def make(number: int, source: random.Random, kills: int) -> Push:
+        form = source.choices(["directory", "files", "text", "input"], [6, 4, 1, 1])[0]
+        flags = ["--lanes", str(source.randint(1, 4))]
+        if source.random() < 0.35:
+            flags += ["--compress", source.choice(["zlib", "none"])]
+        if source.random() < 0.1:
+            flags += ["--digest", "sha256"]
+        if source.random() < 0.15:
+            flags += ["--on-conflict", "overwrite"]
+        folder = "shared" if source.random() < 0.5 else f"round {number}/{source.randrange(1000)}"
+        return Push(folder, form, tuple(flags), tuple(_kill(source) for _ in range(kills)))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -45,24 +58,11 @@ class Plan:
 
     @staticmethod
     def make(number: int, source: random.Random) -> Plan:
-        first = _push(number, source, kills=source.choice([1, 1, 1, 2, 2, 3]))
+        first = Push.make(number, source, kills=source.choice([1, 1, 1, 2, 2, 3]))
         if source.random() < 0.75:
             return Plan((first,))
         # Other files into the same directory.
-        return Plan((first, _push(number, source, kills=source.choice([0, 1]))))
-
-
-def _push(number: int, source: random.Random, kills: int) -> Push:
-    form = source.choices(["directory", "files", "text", "input"], [6, 4, 1, 1])[0]
-    flags = ["--lanes", str(source.randint(1, 4))]
-    if source.random() < 0.35:
-        flags += ["--compress", source.choice(["zlib", "none"])]
-    if source.random() < 0.1:
-        flags += ["--digest", "sha256"]
-    if source.random() < 0.15:
-        flags += ["--on-conflict", "overwrite"]
-    folder = "shared" if source.random() < 0.5 else f"round {number}/{source.randrange(1000)}"
-    return Push(folder, form, tuple(flags), tuple(_kill(source) for _ in range(kills)))
+        return Plan((first, Push.make(number, source, kills=source.choice([0, 1]))))
 
 
 def _kill(source: random.Random) -> Kill:
