@@ -48,10 +48,12 @@ test: ## run all tests
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	TRANSFER_ATTACK=light TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
-# ROUNDS (200), SEED and FIRST choose what happens, DIR where (.build/torture); KEEP=1 leaves the directory of a failure.
+# ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DIR where
+# (.build/torture); KEEP=1 leaves the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
-		$(if $(FIRST),--first $(FIRST)) $(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
+		$(if $(FIRST),--first $(FIRST)) $(if $(CUTS),--cuts $(CUTS)) $(if $(FIRST_CUT),--first-cut $(FIRST_CUT)) \
+		$(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
 
 # SECONDS (60) for each target; TARGET="frames paths" takes only those.
 fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose

@@ -9,12 +9,14 @@ import sys
 import time
 from types import FrameType
 
+from .cuts import CutRound, Cuts
 from .faults import Fault, FaultyRound
 from .history import History
 from .medium import Medium
 from .options import HISTORY, Options
 from .pace import Pace
 from .plan import Plan
+from .power import PowerDisk
 from .program import Broken
 from .tally import Tally
 
@@ -35,6 +37,7 @@ class Torture:
         self._pace = Pace()
         self._history: History | None = None
         self._faulty: FaultyRound | None = None
+        self._cut: CutRound | None = None
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -48,6 +51,7 @@ class Torture:
                 self._play(number)
             self._end()
             self._play_faults()
+            self._play_cuts()
         except Broken as broken:
             self._tell(number, broken)
             return 1
@@ -56,6 +60,8 @@ class Torture:
                 self._history.close()
             if self._faulty is not None:
                 self._faulty.close()
+            if self._cut is not None:
+                self._cut.close()
         print(f"torture: all promises kept: {self._tally.line}; {time.monotonic() - started:.0f} s")
         return 0
 
@@ -71,9 +77,7 @@ class Torture:
         source = random.Random(f"{self._options.seed}/{number}")
         self._commands.append(f"# round {number}")
         self._history.play(number, Plan.make(number, source), source)
-        if time.monotonic() - self._shown > _QUIET:
-            self._shown = time.monotonic()
-            print(f"torture: round {number}", flush=True)
+        self._live(f"round {number}")
 
     def _play_faults(self) -> None:
         """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
@@ -96,6 +100,42 @@ class Torture:
                 self._faulty.close()
             shutil.rmtree(directory)
 
+    def _play_cuts(self) -> None:
+        """As those with a failing disk."""
+        options = self._options
+        if options.cuts == 0:
+            return
+        for kind, reason in PowerDisk.missing().items():
+            print(f"torture: no rounds with power cuts on {kind}: {reason}", flush=True)
+        kinds = PowerDisk.kinds()
+        if not kinds:
+            return
+        directory = options.directory / f"seed-{options.seed}-power"
+        pace = Pace()
+        for number in range(options.first_cut, options.first_cut + options.cuts):
+            source = random.Random(f"{options.seed}/power/{number}")
+            self._commands = [f"# round {number} with power cuts"]
+            plan = Cuts.make(number, source, kinds)
+            self._cut = CutRound(options.transfer, directory, plan, source, self._commands.append)
+            try:
+                self._cut.prepare()
+            except OSError as error:
+                self._cut.close()
+                shutil.rmtree(directory)
+                print(f"torture: no rounds with power cuts: {error}", flush=True)
+                return
+            self._cut.play(self._tally, pace)
+            self._cut.close()
+            self._cut = None
+            shutil.rmtree(directory)
+            self._live(f"round {number} with power cuts")
+
+    def _live(self, words: str) -> None:
+        """Says where it is, now and then."""
+        if time.monotonic() - self._shown > _QUIET:
+            self._shown = time.monotonic()
+            print(f"torture: {words}", flush=True)
+
     def _end(self) -> None:
         if self._history is None:
             return
@@ -105,18 +145,24 @@ class Torture:
         self._history = None
 
     def _tell(self, number: int, broken: Broken) -> None:
-        print(f"torture: seed {self._options.seed}, round {number}: {broken}", file=sys.stderr)
-        print(f"torture: repeat it with: {self._options.repeating(number)}", file=sys.stderr)
+        options = self._options
+        repeating = options.repeating(number) if self._cut is None else options.repeating_cut(self._cut.number)
+        what = f"round {number}" if self._cut is None else f"round {self._cut.number} with power cuts"
+        print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
+        print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
-        if self._history is None:
+        played = self._history or self._cut
+        if played is None:
             return
-        self._history.close()
-        if self._options.keeps:
-            print(f"torture: the directory is {self._history.directory}", file=sys.stderr)
+        if self._cut is not None and options.keeps:
+            self._cut.keep()
+        played.close()
+        if options.keeps:
+            print(f"torture: the directory is {played.directory}", file=sys.stderr)
         else:
-            shutil.rmtree(self._history.directory, ignore_errors=True)
+            shutil.rmtree(played.directory, ignore_errors=True)
             print("torture: KEEP=1 leaves the directory", file=sys.stderr)
 
 

@@ -19,8 +19,9 @@ class Features:
         return Features(receipts="--receipts" in said)
 
 
-def check_receipts(transfer: Path, receipts: Path) -> str | None:
-    """Verifies the receipts of a push, but for a line that a killed client did not write to its end.
+def check_receipts(transfer: Path, receipts: Path, against: Path | None = None) -> str | None:
+    """Verifies the receipts of a push, but for a line that a killed client did not write to its end. `against` is a server
+    directory that is to have what they say.
 
     Returns what is wrong with them.
     """
@@ -30,5 +31,6 @@ def check_receipts(transfer: Path, receipts: Path) -> str | None:
     receipts.write_bytes(data[: data.rfind(b"\n") + 1])
     if receipts.stat().st_size == 0:
         return None
-    found = subprocess.run([transfer, "receipt", "verify", receipts], capture_output=True, text=True, check=False)
+    command = [transfer, "receipt", "verify", receipts, *(("--against", against) if against else ())]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
     return None if found.returncode == 0 else f"receipts don't verify: {(found.stdout + found.stderr)[-500:]}"

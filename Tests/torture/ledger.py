@@ -85,6 +85,10 @@ class Ledger:
         if replaces:
             self._replaceable[path].clear()
 
+    def is_replaceable(self, path: str) -> bool:
+        """Whether what is there may have been replaced by what was not acknowledged."""
+        return bool(self._replaceable.get(path))
+
     def problems(self, stored: dict[str, str]) -> list[str]:
         """One sentence for each broken promise."""
         return [*self._lost(stored), *self._strangers(stored), *self._duplicates(stored)]

@@ -11,6 +11,10 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 ROUNDS = 200
 
+# Of so many rounds, one more has power cuts; of a short run, two have one.
+_CUTS = 10
+_LEAST_CUTS = 2
+
 # Rounds that share a directory, so that a history accumulates in it.
 HISTORY = 8
 
@@ -20,6 +24,9 @@ class Options:
     """The choices of one run."""
 
     rounds: int
+    # Rounds with power cuts, and the first of them.
+    cuts: int
+    first_cut: int
     seed: int
     first: int
     directory: Path
@@ -31,6 +38,10 @@ class Options:
         start = number - number % HISTORY
         return f"make torture SEED={self.seed} FIRST={start} ROUNDS={number - start + 1} DIR={self.directory} KEEP=1"
 
+    def repeating_cut(self, number: int) -> str:
+        """The command that repeats a round with power cuts, behind an ordinary one."""
+        return f"make torture SEED={self.seed} ROUNDS=1 CUTS=1 FIRST_CUT={number} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line; ends the program when it is wrong."""
@@ -38,12 +49,24 @@ class Options:
         found = parser.parse_args(arguments)
         if found.rounds < 1 or found.first < 0:
             parser.error("--rounds must be at least 1, --first at least 0")
+        cuts = max(_LEAST_CUTS, found.rounds // _CUTS) if found.cuts is None else found.cuts
+        if cuts < 0 or found.first_cut < 0:
+            parser.error("--cuts and --first-cut must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory is begun by its first round: what comes later depends on what is there.
         first = found.first - found.first % HISTORY
         seed = secrets.randbelow(1_000_000_000) if found.seed is None else found.seed
-        return Options(found.rounds, seed, first, found.dir.resolve(), found.keep, found.transfer.resolve())
+        return Options(
+            rounds=found.rounds,
+            cuts=cuts,
+            first_cut=found.first_cut,
+            seed=seed,
+            first=first,
+            directory=found.dir.resolve(),
+            keeps=found.keep,
+            transfer=found.transfer.resolve(),
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -53,6 +76,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"how many (default: {ROUNDS})")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat a run (default: a new one)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first round (default: 0)")
+    parser.add_argument(
+        "--cuts",
+        type=int,
+        metavar="N",
+        help=f"rounds with power cuts (default: one for {_CUTS} others, {_LEAST_CUTS} at least)",
+    )
+    parser.add_argument("--first-cut", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

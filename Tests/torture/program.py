@@ -71,12 +71,13 @@ def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherw
 class Server:
     """One server directory with the server in it, which may be killed and started again."""
 
-    def __init__(self, transfer: Path, directory: Path, log: Path, port: int) -> None:
+    def __init__(self, transfer: Path, directory: Path, log: Path, port: int, within: Sequence[str] = ()) -> None:
+        """`within` is a command that becomes the one behind it."""
         self.directory = directory
         self.log = log
         self.port = port
         self.starts = 0
-        self.command = [str(transfer), "serve", "--dir", str(directory), "--listen", f"127.0.0.1:{port}"]
+        self.command = [*within, str(transfer), "serve", "--dir", str(directory), "--listen", f"127.0.0.1:{port}"]
         self.command += ["--plaintext", "--log-format", "json"]
         self._process: subprocess.Popen[bytes] | None = None
         self._worker = 0
@@ -135,6 +136,25 @@ class Server:
         with self.log.open("r+b") as log:
             written = log.read()
             log.truncate(written.rfind(b"\n") + 1)
+
+    def freeze(self) -> None:
+        """Stops it where it is: it says nothing more. Only `kill` may follow."""
+        process = self._running
+        for number in (process.pid, self._worker):
+            os.kill(number, signal.SIGSTOP)
+        until(self._stands, process, "the server cannot be stopped")
+
+    def _stands(self) -> bool:
+        """Whether no thread of it runs or is within a call."""
+        assert self._process is not None
+        if self._process.poll() is not None:
+            raise Broken(f"the server ended with status {self._process.returncode}")
+        try:
+            threads = [*Path(f"/proc/{self._process.pid}/task").iterdir(), *Path(f"/proc/{self._worker}/task").iterdir()]
+            return all((thread / "stat").read_text().rpartition(") ")[2][0] == "T" for thread in threads)
+        except OSError:
+            # One has just ended.
+            return False
 
     def stop(self) -> None:
         """Ends it in order, if it runs. Raises Broken when it cannot."""
@@ -253,6 +273,14 @@ class Client:
             if not self._read(left):
                 return False
         return True
+
+    def said(self) -> bytes:
+        """All that it has said by now."""
+        before = -1
+        while before < len(self._output):
+            before = len(self._output)
+            self._read(0)
+        return self._output
 
     def mark(self) -> None:
         """Somebody is killed now."""

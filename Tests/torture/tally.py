@@ -18,6 +18,9 @@ class Tally:
     moments: Counter[str] = field(default_factory=Counter)
     # Rounds with a disk that loses writes.
     faults: Counter[str] = field(default_factory=Counter)
+    # Cuts of the power, and what was acknowledged before them.
+    cuts: Counter[str] = field(default_factory=Counter)
+    promises: int = 0
     receipts: int = 0
     memory: int = 0
     descriptors: int = 0
@@ -27,14 +30,21 @@ class Tally:
         self.kills[victim] += 1
         self.moments["before the first" if lines == 0 else "between" if lines < of else "after the last"] += 1
 
+    def cut(self, kind: str, acknowledged: int) -> None:
+        """The power of that kind of disk was cut when so much was acknowledged."""
+        self.cuts[kind] += 1
+        self.promises += acknowledged
+
     @property
     def line(self) -> str:
         kills = ", ".join(f"{count} of {victim}" for victim, count in sorted(self.kills.items()))
         moments = ", ".join(f"{count} {when}" for when, count in sorted(self.moments.items()))
         faults = ", ".join(f"{count} on {kind}" for kind, count in sorted(self.faults.items())) or "none"
+        cuts = ", ".join(f"{count} on {kind}" for kind, count in sorted(self.cuts.items())) or "none"
         return (
             f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
             f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, "
-            f"rounds on a failing disk: {faults}, {self.receipts} receipt files verified, server at most {self.memory >> 20} MiB "
-            f"and {self.descriptors} descriptors more when idle than at its start"
+            f"rounds on a failing disk: {faults}, power cuts: {cuts} (after {self.promises} acknowledgements), "
+            f"{self.receipts} receipt files verified, server at most {self.memory >> 20} MiB and "
+            f"{self.descriptors} descriptors more when idle than at its start"
         )

@@ -3,10 +3,11 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
-from torture.program import Client, Server, free_port
+from torture.program import PATIENCE, Client, Server, free_port
 
 
 class ClientTests(unittest.TestCase):
@@ -33,6 +34,16 @@ class ClientTests(unittest.TestCase):
         self.assertEqual((run.output, run.errors, run.status), (b"in\n", "words\n", 0))
         self.assertIsNone(run.lines_at_kill)
 
+    def test_tells_what_it_said_by_now(self) -> None:
+        client = self.client("import os, signal\nos.write(1, b'a\\n' * 70000)\nsignal.pause()")
+        self.addCleanup(client.abandon)
+        # A pipe takes no more at once.
+        self.assertTrue(client.wait_for(0, lines=1))
+        deadline = time.monotonic() + PATIENCE
+        while len(client.said()) < 140_000 and time.monotonic() < deadline:
+            pass
+        self.assertEqual(client.said(), b"a\n" * 70_000)
+
 
 class ServerTests(unittest.TestCase):
     def test_finds_the_words_of_a_crash(self) -> None:
@@ -45,6 +56,23 @@ class ServerTests(unittest.TestCase):
                 words.write("Fatal error: Index out of range\n")
                 words.write('{"level":"error","event":"x"}\n')
             self.assertEqual(len(server.strange_words()), 2)
+
+    def test_a_frozen_one_does_nothing_more(self) -> None:
+        program = "print('{\"event\":\"listening\"}', flush=True)\nwhile True: print('{}', flush=True)"
+        with tempfile.TemporaryDirectory() as directory:
+            log = Path(directory) / "log"
+            within = [sys.executable, "-c", program]
+            server = Server(Path("transfer"), Path(directory), log, free_port(random.Random(1)), within)
+            self.addCleanup(server.abandon)
+            server.start()
+            before = log.stat().st_size
+            while log.stat().st_size == before:
+                pass
+            server.freeze()
+            # As many looks as take longer than a line.
+            self.assertEqual(len({log.stat().st_size for _ in range(20_000)}), 1)
+            server.kill()
+            self.assertFalse(server.runs)
 
 
 if __name__ == "__main__":

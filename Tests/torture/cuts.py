@@ -1,0 +1,307 @@
+"""Rounds in which the power of the whole machine is cut: what was acknowledged before is looked for on the medium."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import features
+from .ledger import Stored, acknowledgements
+from .pace import Pace
+from .plan import Push
+from .power import PowerDisk
+from .program import Broken, Client, Run, Server, free_port
+from .promises import Promises
+from .scrub import scrub
+from .sources import Sources
+from .tally import Tally
+from .work import Work
+
+# What mount(8) is told, by kind. What a file system does to help careless programs is left out at times.
+_OPTIONS = {
+    "ext4": ["", "noauto_da_alloc", "data=writeback,noauto_da_alloc"],
+    "xfs": [""],
+}
+
+_LEAST_CUTS = 2
+_MOST_CUTS = 5
+
+# How many rounds in a hundred have a file that travels in parts.
+_HUGE = 20
+
+# A client whose server lost its power: nothing lost, or not connected in time. Of a stream nobody may have what the server
+# had verified and not yet acknowledged: then it fails.
+_STATUSES = (0, 3)
+_STREAM_STATUSES = (0, 1, 3)
+
+# The run of the kernel, which is another one after a power cut.
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_WITH_BOOT_ID = f'mount --bind "$0" {_BOOT_ID} && exec "$@"'
+
+
+def with_boot_id(file: Path) -> list[str]:
+    """A command that becomes the one behind it, in a run of the kernel with the id in that file."""
+    return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", _WITH_BOOT_ID, str(file)]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When the power is cut: when so much of the expected time has passed, or when that share is acknowledged."""
+
+    share: float
+    counts_lines: bool
+    # Whether another program has just synced a file, and with it all names that the file system had in its journal.
+    commits: bool
+
+    @staticmethod
+    def make(source: random.Random) -> Moment:
+        counts_lines = source.random() < 0.5
+        share = source.random() if counts_lines else source.uniform(0, 1.1)
+        return Moment(share, counts_lines, source.random() < 0.3)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """One round, decided by its seed alone."""
+
+    number: int
+    kind: str
+    options: str
+    push: Push
+    # Whether a file travels in parts.
+    huge: bool
+    # Whether an older set was stored before, of which the one that is pushed has changed some.
+    follows: bool
+    # When the power is cut while the set is pushed. It is once more when all is acknowledged.
+    moments: tuple[Moment, ...]
+    # For each of these, when it is cut again while the same command is repeated.
+    again: tuple[Moment | None, ...]
+    # Whether the catalog is compared before the server is started, or beside it.
+    scrubs_first: bool
+    # Whether the kernel's run has another id behind each cut.
+    boots: bool
+
+    @staticmethod
+    def make(number: int, source: random.Random, kinds: list[str]) -> Cuts:
+        kind = source.choice(kinds)
+        moments = [Moment.make(source) for _ in range(source.randint(_LEAST_CUTS, _MOST_CUTS))]
+        return Cuts(
+            number=number,
+            kind=kind,
+            options=source.choice(_OPTIONS[kind]),
+            push=Push.make(number, source, kills=0),
+            huge=source.randrange(100) < _HUGE,
+            follows=source.random() < 0.4,
+            moments=tuple(sorted(moments, key=lambda moment: moment.share)),
+            again=tuple(Moment.make(source) if source.random() < 0.4 else None for _ in range(len(moments) + 1)),
+            scrubs_first=source.random() < 0.5,
+            boots=source.random() < 0.5,
+        )
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What there was when the power was cut."""
+
+    image: Path
+    promises: Promises
+
+
+class CutRound:
+    """A server directory on such a disk, and what becomes of it after each cut."""
+
+    def __init__(self, transfer: Path, directory: Path, plan: Cuts, source: random.Random, show: Callable[[str], None]) -> None:
+        shutil.rmtree(directory, ignore_errors=True)
+        (directory / "source").mkdir(parents=True)
+        self.directory = directory
+        self._transfer = transfer
+        self._has_receipts = features.Features.of(transfer).receipts
+        self._plan = plan
+        self._source = source
+        self._show = show
+        self._tally = Tally()
+        self._pace = Pace()
+        self._disk = PowerDisk(directory, plan.kind, plan.options)
+        self._store = self._disk.directory / "store"
+        self._boot_id = directory / "boot_id"
+        within = with_boot_id(self._boot_id) if plan.boots else []
+        self._server = Server(transfer, self._store, directory / "server.log", free_port(random.Random()), within)
+        self._client: Client | None = None
+        self._runs = 0
+        # What is being looked at.
+        self._image: Path | None = None
+        show(f"# {plan}")
+
+    @property
+    def number(self) -> int:
+        return self._plan.number
+
+    def prepare(self) -> None:
+        """Makes the disk. Raises OSError where mounting is not allowed."""
+        self._disk.make()
+
+    def close(self) -> None:
+        """Ends everything and leaves the directory."""
+        if self._client is not None:
+            self._client.abandon()
+        self._server.abandon()
+        self._disk.abandon()
+
+    def keep(self) -> None:
+        """Leaves what the broken promise was found on in the directory, as it was when the power was cut."""
+        if self._image is not None:
+            self._disk.keep(self._image, self.directory / "image")
+
+    def play(self, tally: Tally, pace: Pace) -> None:
+        """Raises Broken."""
+        self._tally = tally
+        self._pace = pace
+        self._disk.prove()
+        self._start()
+        sources = Sources(self.directory / "source" / "set", self._source, self._plan.huge)
+        promises = Promises()
+        if self._plan.follows:
+            work = Work.of(self._plan.push, sources)
+            self._finish(work, self._begin(work, promises), promises, (0,))
+            promises.forget_paths()
+            sources.change()
+        work = Work.of(self._plan.push, sources)
+        cuts = self._push(work, promises)
+        self._server.kill()
+        for cut, again in zip(cuts, self._plan.again, strict=False):
+            self._recover(work, cut, again)
+        if words := self._server.strange_words():
+            raise Broken(f"the server said: {words[0]}")
+
+    # Cutting
+
+    def _push(self, work: Work, promises: Promises) -> list[Cut]:
+        """Runs the command to its end and cuts the power meanwhile, beside a server that notices nothing."""
+        client = self._begin(work, promises)
+        before = promises.copy()
+        cuts = []
+        for moment in self._plan.moments:
+            if not self._comes(client, work, moment):
+                break
+            cuts.append(self._cut(work, before, client.said(), moment.commits))
+        run = self._finish(work, client, promises, (0,))
+        self._pace.learn(len(work.wanted), work.bytes, run.seconds)
+        cuts.append(self._cut(work, before, run.output, commits=False))
+        return cuts
+
+    def _comes(self, client: Client, work: Work, moment: Moment) -> bool:
+        """Waits for a moment. Returns False when the client ended before."""
+        count = len(work.wanted)
+        lines = 1 + int(moment.share * count) if moment.counts_lines else None
+        return client.wait_for(moment.share * self._pace.expected(count, work.bytes), lines)
+
+    def _cut(self, work: Work, before: Promises, output: bytes, commits: bool) -> Cut:
+        """Cuts the power. `before` is what was promised before the client was run, and `output` what it has said since."""
+        promises = before.copy()
+        count = promises.hear(work, output)
+        if self._has_receipts:
+            promises.keep(self._receipts.read_bytes() if self._receipts.exists() else b"")
+        if commits:
+            self._disk.commit()
+        image = self._disk.cut()
+        self._show(f"cut the power when {count} of {len(work.wanted)} were acknowledged, as {image.name}")
+        self._tally.cut(self._plan.kind, len(promises.ledger.acknowledged))
+        return Cut(image, promises)
+
+    # Behind a cut
+
+    def _recover(self, work: Work, cut: Cut, again: Moment | None) -> None:
+        """Looks at what a cut has left, and repeats the command there until everything is acknowledged."""
+        self._boot(work, cut)
+        promises = cut.promises.copy()
+        client = self._begin(work, promises)
+        if again is not None and self._comes(client, work, again):
+            self._cut_under(client, work, promises, again)
+            # What was said while the power was cut had been sent before: it counts.
+            statuses = _STREAM_STATUSES if self._plan.push.form == "input" else _STATUSES
+            if self._finish(work, client, promises, statuses).status != 0:
+                self._finish(work, self._begin(work, promises), promises, (0,))
+        else:
+            self._finish(work, client, promises, (0,))
+        end = Cut(self._disk.cut(), promises)
+        self._server.kill()
+        self._look(work, end)
+        scrub(self._transfer, self._store, promises.ledger, is_complete=True)
+        self._disk.halt()
+
+    def _cut_under(self, client: Client, work: Work, promises: Promises, moment: Moment) -> None:
+        """Cuts the power of the server and gives it back, while a client waits for it."""
+        # Everything that it has sent, it has sent before the cut: so all that the client says counts.
+        self._server.freeze()
+        cut = self._cut(work, promises, client.said(), moment.commits)
+        self._server.kill()
+        self._boot(work, cut)
+
+    def _boot(self, work: Work, cut: Cut) -> None:
+        """The power is back: looks at the medium and starts a server there. Raises Broken."""
+        self._look(work, cut)
+        # Where nothing was ever acknowledged there need be no catalog.
+        scrubs_first = self._plan.scrubs_first and len(cut.promises.ledger.acknowledged) > 0
+        if scrubs_first:
+            scrub(self._transfer, self._store, cut.promises.ledger, is_complete=False)
+        self._start()
+        if not scrubs_first:
+            scrub(self._transfer, self._store, cut.promises.ledger, is_complete=False)
+
+    def _look(self, work: Work, cut: Cut) -> None:
+        """Compares what is on the medium with what was promised. Raises Broken."""
+        if self._image is not None and self._image != cut.image:
+            self._disk.drop(self._image)
+        self._image = cut.image
+        self._disk.boot(cut.image)
+        stored = Stored(self._store).look(afresh=True)
+        self._tally.checked += len(stored)
+        if problems := cut.promises.ledger.problems(stored):
+            raise Broken(f"{len(problems)} broken promises after a power cut: " + "; ".join(problems[:5]))
+        if cut.promises.receipts:
+            receipts = self.directory / "receipts.jsonl"
+            receipts.write_bytes(cut.promises.receipts)
+            # What was replaced is not as its receipt says.
+            against = None if work.replaces else self._store
+            if problem := features.check_receipts(self._transfer, receipts, against):
+                raise Broken(f"after a power cut: {problem}")
+            self._tally.receipts += 1
+
+    # Running
+
+    def _start(self) -> None:
+        self._boot_id.write_text(f"{uuid.uuid4()}\n")
+        self._server.start()
+
+    def _begin(self, work: Work, promises: Promises) -> Client:
+        work.announce(promises.ledger)
+        self._runs += 1
+        self._tally.pushes += 1
+        receipts = self._receipts if self._has_receipts else None
+        command = work.command(self._transfer, self._server.address, receipts)
+        client = Client(command, self.directory / "source", work.stdin, self.directory / "client.log")
+        self._client = client
+        self._show(f"cd {self.directory / 'source'} && {client.shown}")
+        return client
+
+    def _finish(self, work: Work, client: Client, promises: Promises, statuses: tuple[int, ...]) -> Run:
+        run = client.finish()
+        self._client = None
+        self._show(f"ended with status {run.status} after {run.seconds:.3f} s")
+        self._tally.acknowledged += promises.hear(work, run.output)
+        if run.status not in statuses:
+            raise Broken(f"the client ended with status {run.status}: {run.errors[-500:]}")
+        if run.status == 0:
+            work.require_all(acknowledgements(run.output))
+        if self._has_receipts:
+            promises.keep(self._receipts.read_bytes() if self._receipts.exists() else b"")
+            self._tally.receipts += 1
+        return run
+
+    @property
+    def _receipts(self) -> Path:
+        return self.directory / f"receipts-{self._runs}.jsonl"
