@@ -40,12 +40,23 @@ _STREAM_STATUSES = (0, 1, 3)
 
 # The run of the kernel, which is another one after a power cut.
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_WITH_BOOT_ID = f'mount --bind "$0" {_BOOT_ID} && exec "$@"'
+# A copy of all mounts would hold disks that others unmount meanwhile: it lets go of those on loop devices, but for its own.
+_WITH_BOOT_ID = f"""
+mount --bind "$0" {_BOOT_ID} || exit
+disk=$1
+shift
+while read -r device place rest; do
+    place=$(printf %b "$place")
+    case $device in /dev/loop*) [ "$place" = "$disk" ] || [ "$place" = / ] || umount -l "$place" ;; esac
+done < /proc/self/mounts 2> /dev/null
+exec "$@"
+"""
 
 
-def with_boot_id(file: Path) -> list[str]:
-    """A command that becomes the one behind it, in a run of the kernel with the id in that file."""
-    return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", _WITH_BOOT_ID, str(file)]
+def with_boot_id(file: Path, disk: Path) -> list[str]:
+    """A command that becomes the one behind it, in a run of the kernel with the id in that file. It uses that disk and no
+    other on a loop device."""
+    return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", _WITH_BOOT_ID, str(file), str(disk)]
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ class CutRound:
         self._disk = PowerDisk(directory, plan.kind, plan.options)
         self._store = self._disk.directory / "store"
         self._boot_id = directory / "boot_id"
-        within = with_boot_id(self._boot_id) if plan.boots else []
+        within = with_boot_id(self._boot_id, self._disk.directory) if plan.boots else []
         self._server = Server(transfer, self._store, directory / "server.log", free_port(random.Random()), within)
         self._client: Client | None = None
         self._runs = 0

@@ -52,6 +52,7 @@ class Medium:
     def remount(self) -> None:
         """What is read afterwards comes from the medium. Raises Broken while somebody has a file open."""
         self._mounts.remove(self.directory)
+        self._mounts.release(self._image)
         if self._kind == "ext4":
             # A journal that could not be written leaves directories that nobody can look into.
             subprocess.run(["e2fsck", "-f", "-y", str(self._image)], check=False, capture_output=True, env=mounts.ENVIRONMENT)

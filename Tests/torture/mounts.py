@@ -72,8 +72,29 @@ class Mounts:
             time.sleep(0.05)
         self._places.remove(place)
 
+    def release(self, image: Path) -> None:
+        """Waits until an image that was unmounted is free: another mount of it would show what is in memory. Raises Broken
+        while somebody holds it, such as a process with mounts of its own that was started meanwhile."""
+        deadline = time.monotonic() + PATIENCE
+        while _is_held(image):
+            if time.monotonic() > deadline:
+                raise Broken("the disk cannot be mounted anew: another process holds its mount")
+            time.sleep(0.01)
+
     def abandon(self) -> None:
         """Lets go of everything."""
         for place in reversed(self._places):
             subprocess.run(["umount", "-l", str(place)], check=False, capture_output=True, env=ENVIRONMENT)
         self._places = []
+
+
+def _is_held(image: Path) -> bool:
+    """Whether a loop device has it."""
+    for held in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            if held.read_text().rstrip("\n") == str(image):
+                return True
+        except OSError:
+            # It has just been let go of.
+            continue
+    return False

@@ -40,7 +40,8 @@ class CutsTests(unittest.TestCase):
             file.write("another\n")
             file.flush()
             path = "/proc/sys/kernel/random/boot_id"
-            run = subprocess.run([*with_boot_id(Path(file.name)), "cat", path], capture_output=True, text=True, check=False)
+            command = [*with_boot_id(Path(file.name), Path("/disk")), "cat", path]
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
             if run.returncode != 0:
                 self.skipTest(run.stderr)
             self.assertEqual(run.stdout, "another\n")
