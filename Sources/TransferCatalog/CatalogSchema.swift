@@ -119,8 +119,13 @@ enum CatalogSchema {
     ///
     /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
     static func requireCurrent(_ database: Database) throws(CatalogError) {
-        guard try check(database) < version else { return }
-        throw CatalogError(.unavailable, "The catalog was written by an older program.")
+        let found = try check(database)
+        guard found < version else { return }
+        throw CatalogError(
+            .unavailable,
+            found == 0
+                ? "The catalog is empty: whoever began it did not come to its end. The next start of a server makes it."
+                : "The catalog was written by an older program. The next start of a server brings it up to date.")
     }
 
     /// - Returns: the version that the file has.

@@ -75,4 +75,15 @@ import TransferSystem
         #expect(error?.message.contains("version \(version)") ?? false)
         #expect(error?.message.contains("\(CatalogSchema.version)") ?? false)
     }
+
+    /// Whoever only reads brings nothing up to date, and says who does.
+    @Test(arguments: [0, 1] as [Int64]) func whoReadsSaysWhatIsMissing(_ version: Int64) throws {
+        fixture.write([])
+        let database = try fixture.database()
+        try CatalogSchema.migrate(database, to: version)
+        let error = #expect(throws: CatalogError.self) { try CatalogSchema.requireCurrent(database) }
+        #expect(error?.reason == .unavailable)
+        #expect(error?.message.contains(version == 0 ? "is empty" : "older program") ?? false)
+        #expect(error?.message.contains("next start of a server") ?? false)
+    }
 }

@@ -13,7 +13,7 @@ extension Commands {
             "The server knows this user by a key, which is made when it is first needed (see 'transfer help key'), or by a "
                 + "token. It has to be told of the key once, unless it runs on this machine as the same user.",
             "After a lost connection it connects again and sends what was not acknowledged. Standard "
-                + "input, too, goes on where it was.",
+                + "input, too, goes on where it was, unless the server's machine lost power.",
             "Files that were pushed before and have the same path, size and time of modification are not sent again, as "
                 + "long as the server has them.",
         ],
