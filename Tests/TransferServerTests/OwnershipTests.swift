@@ -1,0 +1,181 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferKeys
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferServer
+@testable import TransferStore
+
+extension ServerTests {
+    /// What a client may replace that may not replace what others have stored.
+    @Suite struct OwnershipTests {
+        private let fixture: ScrubFixture
+        private let folder: AccessFolder
+        /// Of a client that may replace everything.
+        private let owner = KeyPair()
+        /// Of one that may only replace its own.
+        private let guest = KeyPair()
+
+        init() throws {
+            fixture = try ScrubFixture()
+            _ = mkdir(fixture.directory.path("store"), 0o755)
+            folder = AccessFolder(of: fixture.directory.path("store"))
+            try folder.make()
+            try folder.admit(AuthorizedKey(owner.key, name: "owner"))
+            var options = AccessOptions()
+            options.rights = .noRemove
+            try folder.admit(AuthorizedKey(guest.key, name: "guest", options: options))
+        }
+
+        /// - Parameter body: is given the owner and the guest.
+        private func serving(
+            _ body: @escaping @Sendable (TestServer, RawClient, RawClient) throws -> Void
+        ) async throws {
+            let configure = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+            }
+            try await TransferServerTests.serving(configure, in: fixture.directory) { [owner, guest] server in
+                let clients = try [owner, guest].map { pair in
+                    let client = try server.securedClient(pair)
+                    client.send(Frames.hello)
+                    return client
+                }
+                try body(server, clients[0], clients[1])
+            }
+        }
+
+        private static func replacing(_ path: String, _ content: [UInt8]) -> [UInt8] {
+            Frames.upload(path, content, conflict: .overwrite)
+        }
+
+        // MARK: Nobody's
+
+        /// No upload makes them, so they are the operator's.
+        @Test(arguments: ["link to a file", "link to nothing", "link to a directory", "pipe"])
+        func linksAndPipesStay(_ name: String) async throws {
+            symlink("a", fixture.path("link to a file"))
+            symlink("nothing", fixture.path("link to nothing"))
+            symlink("d", fixture.path("link to a directory"))
+            mkfifo(fixture.path("pipe"), 0o644)
+            try await serving { [fixture] (server, owner, guest) throws in
+                let others = Frames.upload("a", [1]) + Frames.upload("d/b", [2])
+                #expect(try owner.codes(2, to: others) == [.committed, .committed])
+                let before = FileIdentity(Self.status(fixture.path(name)))
+                #expect(try guest.codes(to: Self.replacing(name, [3])) == [.forbidden])
+                #expect(FileIdentity(Self.status(fixture.path(name))) == before)
+                #expect(server.content("a") == [1] && server.content("nothing") == nil)
+                // Whoever may replace everything may replace these.
+                #expect(try owner.codes(to: Self.replacing(name, [3])) == [.committed])
+                #expect(server.content(name) == [3])
+            }
+        }
+
+        /// Under a name that nothing has there is nobody to ask.
+        @Test func aNameThatIsFreeIsNobodys() async throws {
+            try await serving { (server, _, guest) throws in
+                #expect(try guest.codes(to: Self.replacing("d/new", [1])) == [.committed])
+                #expect(try guest.codes(to: Self.replacing("d/new", [2])) == [.committed])
+                #expect(server.content("d/new") == [2])
+            }
+        }
+
+        // MARK: His no more
+
+        /// What somebody does to a file on the server's machine, which keeps its number.
+        enum Edit: CaseIterable {
+            case sameSize, sameTime
+        }
+
+        @Test(arguments: Edit.allCases) func whatSomebodyHasEditedSince(_ edit: Edit) async throws {
+            try await serving { [fixture] (server, _, guest) throws in
+                #expect(try guest.codes(to: Frames.upload("c", [5])) == [.committed])
+                let before = Self.status(fixture.path("c"))
+                let edited: [UInt8] = edit == .sameSize ? [9] : [9, 9]
+                #expect(TestServer.write(edited, fixture.path("c")))
+                if edit == .sameTime { utimensat(AT_FDCWD, fixture.path("c"), [before.st_atim, before.st_mtim], 0) }
+                let after = Self.status(fixture.path("c"))
+                let (old, new) = (FileIdentity(before), FileIdentity(after))
+                #expect(new.inode == old.inode)
+                #expect((new.size == old.size) == (edit == .sameSize))
+                #expect((new.modified == old.modified) == (edit == .sameTime))
+                #expect(try guest.codes(to: Self.replacing("c", [6])) == [.forbidden])
+                #expect(server.content("c") == edited)
+            }
+        }
+
+        /// The file that a client stored is gone, and another one has its number; what touches neither size nor time of
+        /// modification, as new permissions, leaves it his.
+        @Test func aNumberThatWasGivenToAnother() throws {
+            let catalog = Catalog(path: fixture.directory.path("catalog"), isDurable: false) { _ in }
+            let known = KnownUploads(catalog, log: TestServer.noLog)
+            let view = ClientView(Grant(.key(guest.key), name: "guest"), UploadScope(), peer: "")
+            let stored = FileIdentity(inode: 7, changed: 100, modified: 50, size: 3)
+            known.record([
+                CatalogEntry(
+                    id: .random(), state: .committed, path: "c", size: 3, digest: Frames.digest([1, 2, 3]),
+                    sender: "guest", client: view.id, begun: 1, committed: 2, identity: stored)
+            ])
+            let path = try RelativePath("c")
+            #expect(known.hasStored(view, path, stored))
+            #expect(known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 3)))
+            #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 200, size: 3)))
+            #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 4)))
+            #expect(!known.hasStored(view, path, FileIdentity(inode: 8, changed: 100, modified: 50, size: 3)))
+            known.close()
+        }
+
+        // MARK: Another's still
+
+        /// Whoever brings what the disk has lost has not stored it.
+        @Test func whoeverHealsAFileDoesNotOwnIt() async throws {
+            let content = SplitMix64.bytes(seed: 4, Limits.blockSize + 1)
+            let upload = PartedUpload("a", content)
+            try await serving { (_, owner, _) throws in
+                #expect(try owner.codes(2, to: upload.inOnePart + upload.assembly) == [.staged, .committed])
+            }
+            fixture.rot("a")
+            try fixture.hideTouch("a")
+            try await serving { [fixture] (server, owner, guest) throws in
+                let again = PartedUpload("a", content)
+                #expect(try guest.codes(2, to: again.inOnePart + again.assembly) == [.staged, .committed])
+                #expect(server.content("a") == content && server.tree == ["a"])
+                #expect(try guest.codes(to: Self.replacing("a", [3])) == [.forbidden])
+                #expect(server.content("a") == content)
+                #expect(try owner.codes(to: Self.replacing("a", [4])) == [.committed])
+                #expect(Self.status(fixture.path("a")).st_size == 1)
+            }
+        }
+
+        /// A store in doubt puts what is brought in place of the same content that is there; see `Publisher`.
+        @Test func whoeverRestoresAFileDoesNotOwnIt() async throws {
+            try await serving { (_, owner, _) throws in
+                #expect(try owner.codes(to: Frames.upload("a", [1])) == [.committed])
+            }
+            // As a server leaves it that was killed while it synced.
+            let mark = fixture.path(".transfer/\(MarkFile.runningPrefix)\(BootID.current)")
+            #expect(TestServer.write([], mark))
+            try await serving { [fixture] (server, owner, guest) throws in
+                guard server.server.context.store.isInDoubt else {
+                    return print("skipped \(#function): nothing is in doubt in memory")
+                }
+                let before = Self.status(fixture.path("a"))
+                #expect(try guest.codes(to: Frames.upload("a", [1])) == [.committed])
+                #expect(Self.status(fixture.path("a")).st_ino != before.st_ino, "it is another file")
+                #expect(try guest.codes(to: Self.replacing("a", [3])) == [.forbidden])
+                #expect(server.content("a") == [1])
+                #expect(try owner.codes(to: Self.replacing("a", [4])) == [.committed])
+            }
+        }
+
+        private static func status(_ path: String) -> stat {
+            var status = stat()
+            lstat(path, &status)
+            return status
+        }
+    }
+}
