@@ -72,6 +72,7 @@ actor ServerSession {
     private(set) var ending: Ending?
     /// What the client has said first, as long as nobody has decided about it.
     private var hello: Hello?
+    private var isDecided = false
     /// Whether frames may be sent: not before both sides know how they talk.
     var mayTalk = false
 
@@ -174,8 +175,10 @@ extension ServerSession {
     private func readLoop() async {
         while ending == nil {
             if let hello {
+                setAside()
                 await decide(hello)
                 self.hello = nil
+                isDecided = true
                 continue
             }
             guard mayGoOn else {
@@ -194,6 +197,14 @@ extension ServerSession {
         }
         // Whoever lingers waits for the end of what comes.
         pauseReading(false)
+    }
+
+    /// Gives back the buffer that the greeting came in: all who have not said who they are share its account, and
+    /// deciding takes its time. What came behind the greeting goes on in a buffer of the client's own.
+    private func setAside() {
+        guard let batch = filling else { return }
+        carry = Array(batch.input.unparsed)
+        filling = nil
     }
 
     private func pauseReading(_ isPaused: Bool) {
@@ -264,7 +275,10 @@ extension ServerSession {
 
     private func receive(into batch: LaneBatch) -> StreamSocket.Received {
         do throws(StreamError) {
-            return try socket?.receive(into: batch.input.free) ?? .end
+            let free = batch.input.free
+            // What comes with a greeting is kept outside the buffers until somebody has decided about it.
+            let room = isDecided ? free.count : min(free.count, Limits.controlBody)
+            return try socket?.receive(into: UnsafeMutableRawBufferPointer(rebasing: free[..<room])) ?? .end
         } catch {
             end(.lost(error.reason))
             return .wouldBlock

@@ -1,0 +1,113 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferIO
+import TransferKeys
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// What a client leaves to others, however many connections it has.
+    @Suite struct SharesTests {
+        private let directory: TemporaryDirectory
+        private let busy = KeyPair()
+        private let other = KeyPair()
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            _ = mkdir(directory.path("store"), 0o755)
+            let folder = AccessFolder(of: directory.path("store"))
+            try folder.make()
+            for (name, pair) in [("busy", busy), ("other", other)] {
+                try folder.admit(AuthorizedKey(pair.key, name: name))
+            }
+        }
+
+        private func serving(
+            _ change: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
+            _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws {
+            let configure = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+                change(&configuration)
+            }
+            try await TransferServerTests.serving(configure, in: directory, body)
+        }
+
+        /// A connection of a client that has been welcomed.
+        private static func connection(of pair: KeyPair, to server: TestServer) throws -> RawClient {
+            let client = try server.securedClient(pair)
+            client.send(Frames.hello)
+            guard case .welcome = try client.nextMessage() else { throw notWelcome }
+            return client
+        }
+
+        private static let notWelcome = RawClient.Failure(description: "the server did not welcome")
+
+        /// Four connections, each of which asks for as many uploads in parts as one may have: twice as many as this
+        /// server has places for.
+        @Test func placesForUploadsInParts() async throws {
+            let places = 128
+            try await serving({ $0.maximumAssemblies = places }) { [busy, other] server in
+                let clients = try (0..<4).map { _ in try Self.connection(of: busy, to: server) }
+                for client in clients {
+                    client.send((0..<64).flatMap { PartedUpload("busy/\($0)", [1]).question })
+                }
+                var accepted = 0
+                for client in clients {
+                    for _ in 0..<64 {
+                        switch try client.answer() {
+                        case .accept: accepted += 1
+                        case .result(let result): #expect(result.code == .busy)
+                        case let answer: Issue.record("\(answer)")
+                        }
+                    }
+                }
+                #expect(accepted == places / 2, "as many as it leaves")
+                let upload = PartedUpload("other", SplitMix64.bytes(seed: 8, Limits.blockSize + 5))
+                let client = try Self.connection(of: other, to: server)
+                client.send(upload.question)
+                try client.expectAccept()
+                #expect(try client.codes(2, to: upload.inOnePart + upload.assembly) == [.staged, .committed])
+                #expect(server.content("other") == upload.content)
+                // Those who work on the others are there still.
+                withExtendedLifetime(clients) {}
+            }
+        }
+
+        /// Uploads that stall behind a disk which answers nothing of one client, over more connections than there are
+        /// buffers.
+        ///
+        /// - Parameter withGreeting: whether they come in one piece with the greeting, before the client is known.
+        @Test(arguments: [false, true]) func buffersForWhatIsReceived(withGreeting: Bool) async throws {
+            try await serving { [busy, other] server in
+                let context = server.server.context
+                let owner = ClientAccounts.Owner.client(.key(busy.key))
+                let (gate, account) = (Gate(), context.accounts.enter(owner))
+                defer {
+                    gate.open()
+                    context.accounts.leave(owner)
+                }
+                context.pool.submit(for: account) { gate.pass() }
+                let clients = try (0..<ServerContext.bufferCount + 16).map { number in
+                    let client = try withGreeting ? server.securedClient(busy) : Self.connection(of: busy, to: server)
+                    let begin = Frames.begin("busy/\(number)", size: 1 << 20)
+                    let upload = begin + Frames.data([UInt8](repeating: 1, count: 1_000))
+                    client.send(withGreeting ? Frames.hello + upload : upload)
+                    if withGreeting { guard case .welcome = try client.nextMessage() else { throw Self.notWelcome } }
+                    return client
+                }
+                try server.waitUntil("it has all that it may have") {
+                    gate.waiting == 1 && context.buffers.takeNow(for: account.buffers) == nil
+                }
+                let client = try Self.connection(of: other, to: server)
+                #expect(try client.codes(to: Frames.upload("other", [1, 2, 3])) == [.committed])
+                #expect(server.tree == ["other"])
+                #expect(clients.allSatisfy { !$0.hasAnswer(within: 0) }, "they wait still")
+            }
+        }
+    }
+}
