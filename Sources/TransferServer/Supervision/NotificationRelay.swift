@@ -28,10 +28,19 @@ package final class NotificationRelay: Sendable {
     }
 
     /// Passes on all that has come.
-    package func pass() {
+    ///
+    /// - Parameter isStopping: whether the service ends. A manager that is told so by a worker which somebody else has
+    ///   asked to end would wait for the end of the service, and kill it when that does not come.
+    package func pass(isStopping: Bool) {
         var message = [UInt8](repeating: 0, count: Self.longest)
-        while case let count = recv(number, &message, message.count, 0), count > 0 { notifier.send(message[..<count]) }
+        while case let count = recv(number, &message, message.count, 0), count > 0 {
+            guard isStopping || !message[..<count].starts(with: Self.stopping) else { continue }
+            notifier.send(message[..<count])
+        }
     }
+
+    /// What a message begins with that says so (sd_notify(3)).
+    private static let stopping = Array("STOPPING=1".utf8)
 
     /// Says something itself.
     package func say(_ message: String) { notifier.send(Array(message.utf8)[...]) }

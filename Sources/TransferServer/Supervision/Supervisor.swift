@@ -105,7 +105,7 @@ package struct Supervisor: ~Copyable {
         }
         // An interrupted wait is a short one.
         _ = poll(&entries, nfds_t(entries.count), milliseconds)
-        relay?.pass()
+        relay?.pass(isStopping: isStopping)
     }
 
     private mutating func receive(_ signal: SignalQueue.Arrival) {
@@ -132,10 +132,11 @@ package struct Supervisor: ~Copyable {
     private mutating func reap() -> End? {
         guard let process = worker, let end = process.end() else { return nil }
         worker = nil
-        relay?.pass()
+        relay?.pass(isStopping: isStopping)
         switch end {
         // A worker that was asked to end by somebody else, as of the kernel's helpers when memory runs short.
         case .exited(0) where !isStopping:
+            keepReport(of: process.number, SIGTERM)
             died(of: SIGTERM)
             return nil
         case .exited(let code): return .exited(code)

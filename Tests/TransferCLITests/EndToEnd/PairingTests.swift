@@ -50,6 +50,22 @@ import TransferTestSupport
         #expect(try server.access(["list"]).output.contains("no-remove"))
     }
 
+    /// Who takes the place of a process that has died invites nobody again: the line that was printed is still good.
+    @Test func theLineIsPrintedOnce() throws {
+        let (server, link) = try Self.server()
+        for signal in [SIGKILL, SIGTERM] {
+            let before = try server.program.waitForWorker()
+            kill(before, signal)
+            _ = try server.program.waitForWorker(after: before)
+            // Nobody was let in by it so far, so there is a reason to print it.
+            try server.program.waitForError("was ended by \(signal == SIGKILL ? "SIGKILL" : "SIGTERM")")
+        }
+        #expect(try server.push(to: link).end == .exited(0))
+        try server.end()
+        #expect(server.program.outputText.split(separator: "\n").count == 1, "\(server.program.outputText)")
+        #expect(server.program.errorText.split(separator: "nobody may push from other machines yet").count == 2)
+    }
+
     /// The server knows best where it listens.
     @Test func aLinkHasTheAddressOfTheRunningServer() throws {
         let server = try SecureServer(["--advertise", "nas.example:77"], at: "127.0.0.1:0", user: "owner")

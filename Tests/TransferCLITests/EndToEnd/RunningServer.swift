@@ -33,23 +33,12 @@ final class RunningServer {
     }
 
     /// The process that serves; nothing while there is none. The one that was started only supervises it.
-    var worker: pid_t? {
-        let children = "/proc/\(program.process)/task/\(program.process)/children"
-        let numbers = (try? readFile(children)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return numbers.split(separator: " ").first.flatMap { pid_t($0) }
-    }
+    var worker: pid_t? { program.worker }
 
     /// Waits for a process that serves.
     ///
     /// - Parameter last: one that does no longer.
-    func waitForWorker(after last: pid_t? = nil) throws -> pid_t {
-        let end = time(nil) + 60
-        while time(nil) < end {
-            if let worker, worker != last { return worker }
-            sched_yield()
-        }
-        throw Program.Failure(description: "no process serves\n\(program.errorText)")
-    }
+    func waitForWorker(after last: pid_t? = nil) throws -> pid_t { try program.waitForWorker(after: last) }
 
     /// Waits until the server says where it listens.
     static func address(_ program: Program) throws -> String {

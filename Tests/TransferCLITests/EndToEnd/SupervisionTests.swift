@@ -47,6 +47,43 @@ import TransferTestSupport
         #expect(json["crashes"]?["latest"]?["report"] == .string(path))
     }
 
+    /// Somebody else has asked it to end, as helpers of the kernel do when memory runs short, and it ends in order.
+    /// Nobody has asked the service to.
+    @Test func anotherOneFollowsOneThatWasAskedToEnd() throws {
+        let server = try RunningServer()
+        #expect(try server.push([photo]).end == .exited(0))
+        let first = try server.waitForWorker()
+        kill(first, SIGTERM)
+        #expect(try server.waitForWorker(after: first) != first)
+        #expect(try server.push(["--text", "a"]).end == .exited(0))
+        #expect(server.visibleFiles == ["demo.png", "text.txt"])
+        let log = server.program.errorText
+        #expect(log.contains(" error the process that served was ended by SIGTERM; "), "\(log)")
+        // The log says that there is one.
+        let names = files(below: server.directory + Self.folder)
+        #expect(names.count == 1 && names.allSatisfy { $0.hasSuffix("_SIGTERM_\(first).txt") }, "\(names)")
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+    }
+
+    private static let prlimit = "/usr/bin/prlimit"
+
+    /// Between two processes that serve there is nobody to pass the signal on to.
+    @Test(.enabled(if: access(prlimit, X_OK) == 0, "needs \(prlimit)")) func itEndsAlsoWhileNobodyServes() throws {
+        let server = try RunningServer()
+        let worker = try server.waitForWorker()
+        // With no descriptor left it cannot start another one, for as long as it tries.
+        var surroundings = Surroundings()
+        surroundings.executable = Self.prlimit
+        let limit = try Finished(["--pid", "\(server.program.process)", "--nofile=2:2"], surroundings)
+        #expect(limit.end == .exited(0), "\(limit.errors)")
+        kill(worker, SIGKILL)
+        try server.program.waitForNoWorker()
+        server.program.signal(SIGTERM)
+        #expect(try server.program.wait() == .exited(0))
+        #expect(server.worker == nil)
+    }
+
     /// Ten times in one push, each time when some of it had arrived.
     @Test func aPushOutlivesTenOfThem() throws {
         let source = try TemporaryDirectory()
@@ -118,7 +155,8 @@ import TransferTestSupport
         let server = try RunningServer(["--listen", address])
         try server.program.waitForError("listening on \(address)")
         kill(try server.waitForWorker(), SIGKILL)
-        #expect(try Finished(["push", photo, "--plaintext", "--to", address]).end == .exited(0))
+        let push = try Finished(["push", photo, "--plaintext", "--to", address])
+        #expect(push.end == .exited(0), "\(push.errors)\n\(server.program.errorText)")
         server.program.signal(SIGTERM)
         #expect(try server.program.wait() == .exited(0))
         #expect(names(in: home.path) == [], "it goes with the server")
@@ -135,6 +173,10 @@ import TransferTestSupport
         #expect(try manager.next() == ready)
         kill(try server.waitForWorker(), SIGKILL)
         #expect(try manager.next() == ["STATUS=Starting again after SIGKILL"])
+        #expect(try manager.next() == ready)
+        // One that somebody else has asked to end says that it is stopping, and the service is not.
+        kill(try server.waitForWorker(), SIGTERM)
+        #expect(try manager.next() == ["STATUS=Starting again after SIGTERM"])
         #expect(try manager.next() == ready)
         server.program.signal(SIGHUP)
         #expect(try manager.wait(for: "RELOADING=1").count == 2)
