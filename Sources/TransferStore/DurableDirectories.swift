@@ -5,7 +5,7 @@ import TransferSystem
 /// That a directory exists says nothing: whoever made it may have failed, or been killed, or not yet have come to make
 /// its name durable.
 ///
-/// A directory that somebody else removes and makes again while the server runs is taken for the old one.
+/// A directory that somebody else removes and makes again between two uploads is taken for the old one.
 final class DurableDirectories: Sendable {
     private struct State {
         var durable: Set<RelativePath> = []
@@ -51,7 +51,7 @@ final class DurableDirectories: Sendable {
             state.doubtsAll = state.doubtsAll || state.doubtful.count + new.count > Self.most
             if !state.doubtsAll { state.doubtful.formUnion(new) }
             state.durable.subtract(new)
-            if !new.isEmpty { list?.write(state.doubtsAll ? nil : state.doubtful) }
+            if !new.isEmpty { list?.write(state.doubtsAll ? nil : state.doubtful, added: new) }
         }
     }
 
@@ -64,7 +64,7 @@ final class DurableDirectories: Sendable {
             // Somebody else has removed the one that had the name.
             if state.durable.contains(path) { state.forget(path) }
             guard state.doubtful.remove(path) != nil, !state.doubtsAll else { return }
-            list?.write(state.doubtful)
+            list?.write(state.doubtful, removed: path)
         }
     }
 

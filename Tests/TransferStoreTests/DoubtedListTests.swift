@@ -55,6 +55,62 @@ import Testing
         #expect(Files.names(temporary.path).isEmpty)
     }
 
+    // MARK: Shared by several processes
+
+    private func shared(_ boot: String = "now") throws -> DoubtedList {
+        let parent = try DirectoryHandle(path: temporary.path, on: Disk())
+        return try DoubtedList(in: DoubtFolder("parts", in: parent), boot: boot)
+    }
+
+    /// Two fetches into one directory, each of which knows nothing of what the other one could not sync.
+    @Test func nobodyForgetsWhatOthersDoubt() throws {
+        let fetches = [DurableDirectories(try shared()), DurableDirectories(try shared())]
+        let (a, b, c) = (try RelativePath("a"), try RelativePath("b"), try RelativePath("c"))
+        fetches[0].doubt([a])
+        fetches[1].doubt([b, c])
+        #expect(Set(try #require(try shared().read())) == [a, b, c])
+        // Made anew by the one that doubted it, which has the others' still.
+        fetches[0].trust(a)
+        #expect(Set(try #require(try shared().read())) == [b, c])
+        fetches[1].trust(c)
+        let next = DurableDirectories(try shared())
+        #expect(throws: StoreError.self) { try next.checkTrust(in: b) }
+        for path in [a, c] { try next.checkTrust(in: path) }
+        fetches[1].trust(b)
+        #expect(try shared().read() == [] && Files.names(temporary.path("parts")).isEmpty)
+    }
+
+    /// Whoever doubts all doubts it for everybody, also when others have less to say later.
+    @Test func whoDoubtsAllDoubtsItForOthers() throws {
+        let (first, second) = (try shared(), try shared())
+        second.write([try RelativePath("b")], added: [try RelativePath("b")])
+        first.write(nil)
+        second.write([try RelativePath("c")], added: [try RelativePath("c")], removed: try RelativePath("b"))
+        #expect(try shared().read() == nil)
+    }
+
+    /// Each may know few, and all together too many.
+    @Test func tooManyOfSeveralAreAll() throws {
+        let half = DurableDirectories.most / 2 + 1
+        for name in ["a", "b"] {
+            DurableDirectories(try shared()).doubt(try (0..<half).map { try RelativePath("\(name)\($0)") })
+        }
+        #expect(try shared().read() == nil)
+    }
+
+    @Test func manyAtOnce() async throws {
+        let lists = try (0..<4).map { _ in DurableDirectories(try shared()) }
+        let paths = try (0..<4).map { list in try (0..<20).map { try RelativePath("\(list)-\($0)") } }
+        await withTaskGroup(of: Void.self) { group in
+            for (list, paths) in zip(lists, paths) {
+                group.addTask { for path in paths { list.doubt([path]) } }
+            }
+        }
+        #expect(Set(try #require(try shared().read())) == Set(paths.joined()))
+    }
+
+    // MARK: Of a server
+
     /// What could not be synced is refused also after a restart, and made anew after it was removed.
     @Test func aRestartedServerRefusesTheDirectory() throws {
         let script = ScriptedDisk()

@@ -14,7 +14,7 @@ struct DoubtedList: Sendable {
     private let name: String
 
     /// - Parameters:
-    ///   - folder: where processes share it, what was written last counts.
+    ///   - folder: where processes share it, they have one list together.
     ///   - boot: as `BootID` has it; lists of others are removed.
     init(in folder: DoubtFolder, boot: String) throws(SystemError) {
         self.folder = folder
@@ -28,11 +28,23 @@ struct DoubtedList: Sendable {
     /// - Returns: nothing when there is a list and it cannot be read: then no directory is above doubt.
     func read() -> [RelativePath]? {
         do throws(SystemError) {
-            guard let folder = try folder.openIfThere(), try folder.status(name) != nil else { return [] }
-            return Self.parse(try content(in: folder))
+            guard let folder = try folder.openIfThere() else { return [] }
+            // Otherwise it could be read while another process writes it.
+            try lock(folder, LOCK_SH)
+            return try read(in: folder)
         } catch {
             return nil
         }
+    }
+
+    private func read(in folder: DirectoryHandle) throws(SystemError) -> [RelativePath]? {
+        try folder.status(name) == nil ? [] : Self.parse(try content(in: folder))
+    }
+
+    /// Waits for others that are at the list. Goes with the handle.
+    private func lock(_ handle: DirectoryHandle, _ operation: Int32) throws(SystemError) {
+        guard folder.isShared else { return }
+        try system("flock") { flock(handle.number, operation) }
     }
 
     private func content(in folder: DirectoryHandle) throws(SystemError) -> [UInt8] {
@@ -66,10 +78,17 @@ struct DoubtedList: Sendable {
     /// Puts down what is doubted now, as far as the disk lets us: it has just failed. A list that is cut short says that
     /// all is doubted.
     ///
-    /// - Parameter paths: nothing when they are too many to remember.
-    func write(_ paths: Set<RelativePath>?) {
+    /// - Parameters:
+    ///   - paths: all that this process doubts; nothing when they are too many to remember.
+    ///   - added: what it did not doubt before. Of what others doubt, in a folder that they share, it knows nothing:
+    ///     there only this is added to the list, and only what is `removed` is taken from it.
+    func write(_ paths: Set<RelativePath>?, added: [RelativePath] = [], removed: RelativePath? = nil) {
         do throws(SystemError) {
             let folder = try folder.openOrMake()
+            try lock(folder, LOCK_EX)
+            defer { withExtendedLifetime(folder) {} }
+            var paths = paths
+            if self.folder.isShared, paths != nil { paths = try merged(added, removed, in: folder) }
             if let paths, paths.isEmpty { return try folder.unlink(name) }
             let file = try folder.openFile(name, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
             guard let paths else { return }
@@ -77,6 +96,16 @@ struct DoubtedList: Sendable {
         } catch {
             return
         }
+    }
+
+    /// - Returns: what processes doubt together; nothing when that is all, or too much to remember.
+    private func merged(
+        _ added: [RelativePath], _ removed: RelativePath?, in folder: DirectoryHandle
+    ) throws(SystemError) -> Set<RelativePath>? {
+        guard var paths = try read(in: folder).map({ Set($0) }) else { return nil }
+        if let removed { paths.remove(removed) }
+        paths.formUnion(added)
+        return paths.count > DurableDirectories.most ? nil : paths
     }
 
     private func write(
