@@ -64,7 +64,9 @@ package final class Landing: Sendable {
     package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
         let publisher = Publisher(tree: tree, umask: umask, committer: incoming.committer)
         return zip(batch, publisher.publish(batch)).map { publication, outcome in
-            outcome.mapError { error in
+            // What was skipped has no other name, and nobody will want it.
+            if case .success = outcome { publication.staged.discard() }
+            return outcome.mapError { error in
                 publication.staged.discardUnlessResumable()
                 return error.local
             }
