@@ -19,7 +19,8 @@ extension ServerContext {
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
             uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
             minimumFree: settings.space.minimumFree, figures: figures.present(),
-            restarts: configuration.supervision?.restarts, crashes: crashes, crashFolder: crashReports.path)
+            isInDoubt: store.isInDoubt, restarts: configuration.supervision?.restarts, crashes: crashes,
+            crashFolder: crashReports.path)
     }
 
     private func uploads(_ connections: [ConnectionProgress.State], at now: Int64) -> [ServerStatus.Upload] {

@@ -24,7 +24,7 @@ extension ServerStatus {
                 "list": Self.list(listedUploads, \.json),
                 "omitted": .integer(uploads.count - listedUploads.count),
             ]),
-            "space": .object(space), "restarts": restarts.map { .integer($0) } ?? .null,
+            "space": .object(space), "inDoubt": .bool(isInDoubt), "restarts": restarts.map { .integer($0) } ?? .null,
             "crashes": .object(crashReports),
             "catalog": figures.catalog.map { .object(Self.totals($0)) } ?? .null,
         ]

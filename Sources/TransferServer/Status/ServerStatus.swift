@@ -58,6 +58,8 @@ struct ServerStatus: Sendable {
     let quota: (used: UInt64, limit: UInt64)?
     let minimumFree: UInt64?
     let figures: StoreFigures.Figures
+    /// Whether a sync has failed, or was cut short, since the machine was started.
+    var isInDoubt = false
     /// Times that a server that is supervised was started again; nothing for one that isn't.
     var restarts: Int?
     var crashes: [CrashReports.Entry] = []

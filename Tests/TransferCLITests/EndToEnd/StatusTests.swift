@@ -80,6 +80,27 @@ import TransferTestSupport
         #expect(access("\(server.directory)/.transfer/control", F_OK) != 0, "it goes with the server")
     }
 
+    /// As after a server that was killed while it synced: with the mark that says so.
+    @Test func ofAStoreInDoubt() throws {
+        let home = try TemporaryDirectory()
+        let kernel = try String(decoding: readFile("/proc/sys/kernel/random/boot_id"), as: UTF8.self)
+        try makeDirectory(home.path("stored"))
+        try makeDirectory(home.path("stored/.transfer"))
+        chmod(home.path("stored/.transfer"), 0o700)
+        try writeFile(home.path("stored/.transfer/sync-running-\(kernel.prefix { $0 != "\n" })"), [])
+        for durability in ["commit", "none"] {
+            let server = try RunningServer(["--durability", durability], in: home)
+            // In memory nothing is synced, and so nothing doubted.
+            let isInDoubt = server.program.errorText.contains("until it is started again, a file that no ")
+            #expect(durability == "commit" || !isInDoubt)
+            #expect(try Self.document(server.directory)["inDoubt"] == .bool(isInDoubt))
+            let text = try Self.status(server.directory).output
+            #expect(text.contains("\ndoubt        a sync failed, or was cut short: ") == isInDoubt, "\(text)")
+            server.program.signal(SIGTERM)
+            _ = try server.program.wait()
+        }
+    }
+
     @Test func noServerIsThere() throws {
         let home = try TemporaryDirectory()
         for directory in [home.path, home.path("none")] {

@@ -32,6 +32,12 @@ import TransferTestSupport
         #expect(text.contains(#""reserved":60,"#) && text.hasSuffix(#""catalog":null}"#))
     }
 
+    @Test(arguments: [false, true]) func aStoreInDoubt(_ isInDoubt: Bool) {
+        var status = Self.status(connections: 0, uploads: 0)
+        status.isInDoubt = isInDoubt
+        #expect(status.json.text.contains(#","inDoubt":\#(isInDoubt),"#), "\(status.json.text)")
+    }
+
     /// Whatever there is, the document stays small, and says what it left out.
     @Test func thousandsAreLeftOut() {
         let path = String(repeating: "\u{1B}", count: Limits.path)

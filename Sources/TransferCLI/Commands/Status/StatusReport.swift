@@ -25,7 +25,7 @@ struct StatusReport {
             ["server", server], ["listening", answer.list("listening").map(\.shown).joined(separator: ", ")],
             ["connections", connections], ["uploads", uploads], ["space", space.joined(separator: "; ")],
             ["stored", stored],
-        ] + (crashes.map { [["crashes", $0]] } ?? [])
+        ] + (doubt.map { [["doubt", $0]] } ?? []) + (crashes.map { [["crashes", $0]] } ?? [])
     }
 
     private var server: String {
@@ -64,6 +64,13 @@ struct StatusReport {
                 count == 1 ? "1 unfinished upload takes \(bytes)" : "\(count) unfinished uploads take \(bytes)")
         }
         return parts
+    }
+
+    /// Nothing where there is none, and of a server that is too old to say so.
+    private var doubt: String? {
+        guard answer["inDoubt"] == .bool(true) else { return nil }
+        return "a sync failed, or was cut short: until the machine is started again, a file that no acknowledgement is "
+            + "known of is not taken for stored"
     }
 
     /// Nothing where there is nothing to say.
