@@ -66,6 +66,21 @@ import TransferTestSupport
         }
     }
 
+    /// The server's directory has the source itself under the name, by a mount: nothing would be left of it.
+    @Test func whatTheServerHadByAMount() async throws {
+        try await withServer { server in
+            try Files.write(path, "x")
+            let place = server.directory.path("store/a.bin")
+            try Files.write(place, "")
+            guard let mount = BoundFile(path, at: place) else { return }
+            defer { withExtendedLifetime(mount) {} }
+            let report = try await push(server)
+            #expect(report.result == .committed && report.storedPath == "a-1.bin")
+            try await client(server).removeSource(of: report)
+            #expect(Files.read(path) == nil && server.stored("a-1.bin") == Array("x".utf8))
+        }
+    }
+
     @Test func notThroughALink() async throws {
         try await withServer { server in
             try Files.write(directory.path("target"), "x")

@@ -1,5 +1,6 @@
 import Glibc
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 import Testing
 
@@ -65,6 +66,42 @@ import Testing
         #expect(Files.tree(disk.path).allSatisfy { $0.hasSuffix("/") })
         #expect(fixture.parts.isEmpty)
         #expect(try fixture.publish("a", .one) == .committed("a"))
+    }
+
+    /// A sync of all that is on the store's own file system says nothing of what is found on that one.
+    @Test func whatIsFoundOnAnotherFileSystemIsSyncedByItself() throws {
+        let syncs = RecordedSyncs()
+        let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), syncs: syncs)
+        guard let disk = SmallFileSystem(fixture.path("disk")) else { return }
+        defer { withExtendedLifetime(disk) {} }
+        let names = (0..<Committer.groupSize + 4).map { "disk/\($0)" }
+        for name in names { try Files.write(.one, to: fixture.path(name)) }
+        let device = Files.status(disk.path)?.st_dev
+        let synced = Locked(Set<ino_t>())
+        syncs.observe { call throws(SystemError) in
+            var status = stat()
+            guard case .file(let number) = call, fstat(number, &status) == 0, status.st_dev == device else { return }
+            synced.withLock { _ = $0.insert(status.st_ino) }
+        }
+        let outcomes = fixture.publish(try names.map { try fixture.publication($0, .one) })
+        #expect(try outcomes.map { try $0.get() } == names.map { try .alreadyStored($0) })
+        let found = Set(names.compactMap { Files.status(fixture.path($0))?.st_ino })
+        #expect(found.count == names.count && synced.withLock { $0.isSuperset(of: found) })
+    }
+
+    /// It goes with its mount, and may be the very file that the upload is read from.
+    @Test func aFileThatIsMountedIsNotTheContent() throws {
+        let fixture = try StoreFixture()
+        let source = fixture.temporary.path("source")
+        try Files.write(.one, to: source)
+        try Files.write([], to: fixture.path("a"))
+        guard let mount = BoundFile(source, at: fixture.path("a")) else { return }
+        defer { withExtendedLifetime(mount) {} }
+        #expect(Files.read(fixture.path("a")) == .one)
+        #expect(try fixture.failure("a", .one, .fail) == .pathConflict)
+        #expect(try fixture.publish("a", .one, .skip) == .skipped)
+        #expect(try fixture.publish("a", .one) == .committed("a-1"))
+        #expect(try fixture.publish("a", .one) == .alreadyStored("a-1"))
     }
 
     @Test func aReadOnlyDisk() throws {
