@@ -66,6 +66,33 @@ import Testing
         #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
     }
 
+    /// One that somebody else has removed and an upload has made again takes with it what was known of those below:
+    /// they are others by now, whoever made them.
+    @Test func whatWasBelowOneThatWasRemoved() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        try fixture.publish("a/b/c/1", .one)
+        TemporaryDirectory.remove(fixture.path("a/b"))
+        #expect(try synced(fixture) { try fixture.publish("a/b/2", .one) } == ["a", "a/b"])
+        try Files.makeDirectory(fixture.path("a/b/c"))
+        #expect(try synced(fixture) { try fixture.publish("a/b/c/3", .one) } == ["a/b", "a/b/c"])
+        #expect(try synced(fixture) { try fixture.publish("a/b/c/4", .one) } == ["a/b/c"])
+    }
+
+    /// The batch that made it hears of the failure, and another one that goes there syncs the same names without one.
+    @Test func oneThatAnotherBatchCouldNotSync() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let (tree, committer, path) = (fixture.store.tree, fixture.store.incoming.committer, try RelativePath("a"))
+        let (maker, other) = (BatchDirectories(tree, committer), BatchDirectories(tree, committer))
+        _ = try maker.open(path)
+        _ = try other.open(path)
+        syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
+        #expect(throws: StoreError.self) { try maker.commit(since: 0) }
+        syncs.observe { _ throws(SystemError) in }
+        let error = #expect(throws: StoreError.self) { try other.commit(since: 0) }
+        #expect(error?.code == .storageFailed)
+        #expect(!committer.directories.contains(path))
+    }
+
     /// A failure is told through each descriptor once, so no two batches share one.
     @Test func theTopHasADescriptorForEachBatch() throws {
         let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
