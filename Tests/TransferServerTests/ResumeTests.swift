@@ -1,8 +1,11 @@
 import Glibc
+import Synchronization
 import Testing
+import TransferIO
 import TransferProtocol
-import TransferServer
 import TransferTestSupport
+
+@testable import TransferServer
 
 extension ServerTests {
     /// What the server tells of uploads that were interrupted.
@@ -62,6 +65,46 @@ extension ServerTests {
                 #expect(server.content("big") == Self.content)
                 #expect(server.parts.isEmpty)
             }
+        }
+
+        /// Nobody reads on for a client that is about to be sent away.
+        @Test func theAnswerEndsWithTheServer() async throws {
+            let directory = try TemporaryDirectory()
+            let upload = PartedUpload("big", Self.content)
+            try await serving(in: directory) { server in
+                let client = try server.greetedClient()
+                #expect(try client.codes(to: upload.inOnePart) == [.staged])
+            }
+            try await serving(in: directory) { server in
+                let (client, pool) = (try server.greetedClient(), server.server.context.pool)
+                let (gate, hasStopped) = (Gate(), Flag())
+                defer { gate.open() }
+                for _ in 0..<server.server.context.configuration.blockingThreads { pool.submit { gate.pass() } }
+                try server.waitUntil("no thread is free") {
+                    gate.waiting == server.server.context.configuration.blockingThreads
+                }
+                client.send(upload.question)
+                try server.waitUntil("the question waits for one") { pool.isContended }
+                Task {
+                    await server.server.stopSessions()
+                    await server.server.visitLoops()
+                    hasStopped.set()
+                }
+                try server.waitUntil("the connection is told to end") { hasStopped.isSet }
+                gate.open()
+                while case .message(let message) = try client.next() {
+                    if case .have = message { Issue.record("the file was read") }
+                }
+                #expect(server.parts == ["\(upload.id).part"], "for the next server")
+            }
+        }
+
+        private final class Flag: Sendable {
+            private let value = Atomic(false)
+
+            var isSet: Bool { value.load(ordering: .acquiring) }
+
+            func set() { value.store(true, ordering: .releasing) }
         }
 
         /// A client that doesn't compare cannot make the server acknowledge what is damaged.
