@@ -49,6 +49,35 @@ import TransferTestSupport
         #expect(reports.all.count == 1)
     }
 
+    /// Whoever may write in the folder can leave any name there: what it says is not believed, and it ends nobody.
+    @Test func oddNamesHarmNobody() throws {
+        let directory = try Self.directory()
+        let reports = CrashReports(of: directory.path)
+        try reports.keep(Self.report(1))
+        let stamp = "2027-01-15T08-00-07Z"
+        let odd = [
+            // As many bytes as a time has, in fewer characters.
+            String(repeating: "\u{661}", count: 10), String(repeating: "\u{1D7D8}", count: 5),
+            String(repeating: "e\u{301}\u{327}", count: 4), "2027-01-15T08-00-\u{661}7",
+        ]
+        for time in odd {
+            #expect(time.utf8.count == 20)
+            #expect(TestServer.write([1], "\(reports.path)/\(time)_SIGILL_7.txt"))
+        }
+        #expect(reports.all.map(\.time) == ["2027-01-15T08:00:01Z"])
+        // Named like reports: the longest there can be, a directory, a pipe, a link to nothing.
+        let longest = stamp + "_" + String(repeating: "S", count: 255 - 20 - 1 - 6) + "_7.txt"
+        #expect(longest.utf8.count == 255 && TestServer.write([1], "\(reports.path)/\(longest)"))
+        #expect(mkdir("\(reports.path)/\(stamp)_DIRECTORY_7.txt", 0o700) == 0)
+        #expect(mkfifo("\(reports.path)/\(stamp)_PIPE_7.txt", 0o600) == 0)
+        #expect(symlink("nothing", "\(reports.path)/\(stamp)_LINK_7.txt") == 0)
+        #expect(reports.all.count == 5)
+        for number in 10..<10 + CrashReports.most { try reports.keep(Self.report(number)) }
+        // What cannot be removed stays, and the newest do all the same.
+        let kept = reports.all.map(\.signal)
+        #expect(kept == ["DIRECTORY"] + [String](repeating: "SIGILL", count: CrashReports.most))
+    }
+
     /// Nobody is led elsewhere by a link, and a server that never got so far has no folder for them.
     @Test func nothingIsWrittenElsewhere() throws {
         let (directory, other) = (try Self.directory(), try TemporaryDirectory())
