@@ -8,18 +8,23 @@ import Testing
 /// Where files of a server arrive.
 @Suite struct LandingTests {
     private let temporary: TemporaryDirectory
-    private let landing: Landing
 
     init() throws {
         temporary = try TemporaryDirectory()
-        landing = try Landing(path: temporary.path("in"))
+        try Files.makeDirectory(temporary.path("in"))
+    }
+
+    private func landing(_ durability: Durability = .commit) throws -> Landing {
+        try Landing(path: temporary.path("in"), durability: durability)
     }
 
     /// What is in the directory, parts included.
     private var tree: Set<String> { Files.tree(temporary.path("in")) }
 
     /// Brings a file as a long one is brought.
-    private func publish(_ content: [UInt8], _ conflict: ConflictPolicy) throws -> Result<Published, StoreError> {
+    private func publish(
+        _ content: [UInt8], _ conflict: ConflictPolicy, on landing: Landing
+    ) throws -> Result<Published, StoreError> {
         let id = UploadID.random()
         let staged = try #require(try landing.resume(id: id, size: UInt64(content.count)))
         try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
@@ -30,11 +35,13 @@ import Testing
         return try #require(landing.publish([publication]).first)
     }
 
-    /// Somebody has taken the name while the file was fetched, or has fetched it as well.
-    @Test(arguments: [([UInt8].two, ConflictPolicy.skip), (.one, .keepBoth)] as [([UInt8], ConflictPolicy)])
-    func nothingIsLeftOfWhatIsNotNeeded(_ content: [UInt8], _ conflict: ConflictPolicy) throws {
+    /// Somebody has taken the name while the file was fetched, or has fetched it as well. Where nothing is synced, as in
+    /// memory, the part has the name still under which it is gone on with.
+    @Test(arguments: [ConflictPolicy.skip, .keepBoth], [Durability.commit, .none])
+    func nothingIsLeftOfWhatIsNotNeeded(_ conflict: ConflictPolicy, _ durability: Durability) throws {
+        let landing = try landing(durability)
         try Files.write(.one, to: temporary.path("in/a"))
-        let outcome = try publish(content, conflict).get()
+        let outcome = try publish(conflict == .skip ? .two : .one, conflict, on: landing).get()
         #expect(outcome.withoutIdentity == (conflict == .skip ? .skipped : try .alreadyStored("a")))
         landing.tidy()
         #expect(tree == ["a"] && Files.read(temporary.path("in/a")) == .one)
@@ -43,13 +50,14 @@ import Testing
     /// What may be wanted again stays.
     @Test func whatTheNameWasRefusedToStays() throws {
         try Files.write(.one, to: temporary.path("in/a"))
-        let outcome = try publish(.two, .fail)
+        let outcome = try publish(.two, .fail, on: landing())
         #expect(throws: StoreError.self) { try outcome.get() }
         #expect(tree.contains { $0.hasPrefix(Landing.partsName) && $0.hasSuffix(".part") }, "\(tree)")
     }
 
     @Test func whatIsStoredIsWhole() throws {
-        #expect(try publish(.one, .keepBoth).get().withoutIdentity == .committed("a"))
+        let landing = try landing()
+        #expect(try publish(.one, .keepBoth, on: landing).get().withoutIdentity == .committed("a"))
         landing.tidy()
         #expect(tree == ["a"] && Files.read(temporary.path("in/a")) == .one)
     }
