@@ -50,7 +50,10 @@ struct Spawner {
                 posix_spawn_file_actions_addclose(&actions, number)
             }
         }
-        if let listener = surroundings.listener { posix_spawn_file_actions_adddup2(&actions, listener, 3) }
+        // Its own number may be one that another stream has by then.
+        let listener = surroundings.listener.map { fcntl($0, F_DUPFD_CLOEXEC, Self.lifeline + 1) }
+        defer { if let listener { close(listener) } }
+        if let listener { posix_spawn_file_actions_adddup2(&actions, listener, 3) }
         let process = try start(command(arguments), &actions)
         return Spawned(
             process: process, input: input.ours, output: try isJoined ? Channel.nothing() : output.toRead(),
