@@ -37,13 +37,16 @@ final class Assemblies: Sendable {
     func enter(
         _ id: UploadID, total: UInt64?, _ function: DigestFunction, owner: ClientAccounts.Owner
     ) throws(StoreError) -> Assembly {
+        var leaving: Leaving?
+        defer { leaving.map(finish) }
         let assembly = try state.withLock { (entries) throws(StoreError) in
-            guard entries[id] != nil || Self.makeRoom(in: &entries, limit) else { throw .tooManyAssemblies }
-            var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function), owner: owner)
-            if entry.holders == 0 {
-                guard Self.leavesEnough(owner, entries, limit) else { throw .tooManyOfOne }
-                entry.owner = owner
+            if entries[id]?.holders ?? 0 == 0, !Self.leavesEnough(owner, entries, limit) { throw .tooManyOfOne }
+            if entries[id] == nil, entries.count >= limit {
+                leaving = Self.longestDeserted(of: entries)
+                guard leaving != nil else { throw .tooManyAssemblies }
             }
+            var entry = entries[id] ?? Entry(assembly: Assembly(id: id, total: total, function: function), owner: owner)
+            if entry.holders == 0 { entry.owner = owner }
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
             guard !entry.assembly.isFinished else { throw .beingCompleted }
             entry.holders += 1
@@ -72,30 +75,49 @@ final class Assemblies: Sendable {
         return own == 0 || own < limit - held
     }
 
-    /// When there are as many as may be, the one that nobody has worked on for longest goes; its file stays.
-    private static func makeRoom(in entries: inout [UploadID: Entry], _ limit: Int) -> Bool {
-        guard entries.count >= limit else { return true }
-        let deserted = entries.values.filter { $0.holders == 0 && !$0.assembly.isFinished }
-        guard let oldest = deserted.min(by: { $0.deserted < $1.deserted }) else { return false }
-        oldest.assembly.letGo()
-        entries[oldest.assembly.id] = nil
-        return true
+    /// One that nobody enters any more. It has its place until `finish`: whoever came meanwhile would open a file that is
+    /// about to go.
+    private struct Leaving {
+        let assembly: Assembly
+        let file: StagedFile?
+        let keepsFile: Bool
+
+        /// - Parameter least: bytes of content for which the file stays.
+        init(_ assembly: Assembly, keepingFrom least: UInt64) {
+            self.assembly = assembly
+            keepsFile = assembly.verified >= least
+            file = assembly.end()
+        }
     }
+
+    /// Asks the disk, so without the lock that all wait for.
+    private func finish(_ leaving: Leaving) {
+        if !leaving.keepsFile, let file = leaving.file, file.isNew { file.discard() }
+        remove(leaving.assembly)
+    }
+
+    /// The one that nobody has worked on for longest.
+    private static func longestDeserted(of entries: [UploadID: Entry]) -> Leaving? {
+        let deserted = entries.values.filter { $0.holders == 0 && !$0.assembly.isFinished }
+        return deserted.min { $0.deserted < $1.deserted }.map { Leaving($0.assembly, keepingFrom: leastKept) }
+    }
+
+    /// Bytes of an upload that stay on the disk when it leaves memory: a place there, of which all clients together have
+    /// 16,384, costs whoever leaves one as much.
+    private static let leastKept = UInt64(Limits.blockSize)
 
     /// The caller has gone. If it was the last and left nothing, the file goes as well: otherwise whoever only asks could
     /// fill a disk with promises.
     func leave(_ assembly: Assembly, now: Int64) {
-        let useless = state.withLock { entries -> StagedFile?? in
+        let leaving = state.withLock { entries -> Leaving? in
             guard var entry = entries[assembly.id], entry.assembly === assembly else { return nil }
             entry.holders -= 1
             entry.deserted = now
             entries[assembly.id] = entry
-            // From here on nobody enters it.
-            return entry.holders == 0 && assembly.isEmpty && !assembly.isFinished ? .some(assembly.end()) : nil
+            guard entry.holders == 0, assembly.isEmpty, !assembly.isFinished else { return nil }
+            return Leaving(assembly, keepingFrom: 1)
         }
-        guard let useless else { return }
-        if let staged = useless, staged.isNew { staged.discard() }
-        remove(assembly)
+        leaving.map(finish)
     }
 
     /// Whether some that are neither complete nor given up were worked on last by a push.
@@ -110,14 +132,13 @@ final class Assemblies: Sendable {
         }
     }
 
-    /// Forgets those that were deserted by `moment`, in nanoseconds of the monotonic clock. Their files stay.
+    /// Forgets those that were deserted by `moment`, in nanoseconds of the monotonic clock. Files of those of which a block
+    /// has arrived stay.
     func letGo(desertedUpTo moment: Int64) {
-        state.withLock { entries in
-            for entry in entries.values
-            where entry.holders == 0 && entry.deserted <= moment && !entry.assembly.isFinished {
-                entry.assembly.letGo()
-                entries[entry.assembly.id] = nil
-            }
+        let leaving = state.withLock { entries in
+            entries.values.filter { $0.holders == 0 && $0.deserted <= moment && !$0.assembly.isFinished }
+                .map { Leaving($0.assembly, keepingFrom: Self.leastKept) }
         }
+        for one in leaving { finish(one) }
     }
 }

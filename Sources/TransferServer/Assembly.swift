@@ -136,9 +136,8 @@ final class Assembly: Sendable {
     /// The push that its newest connection is part of.
     var run: UInt64? { state.withLock { $0.newest?.run } }
 
-    /// Whether it holds nothing worth keeping: what takes no time to be sent again would cost whoever begins uploads to
-    /// leave them nothing.
-    var isEmpty: Bool { state.withLock { $0.parts.size < UInt64(Limits.blockSize) && $0.claims.isEmpty } }
+    /// Whether it holds nothing worth keeping in memory.
+    var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
 
     /// Bytes that are there and verified.
     var verified: UInt64 { state.withLock { $0.parts.size } }
@@ -276,11 +275,6 @@ final class Assembly: Sendable {
     private func close(_ state: inout State) -> StagedFile? {
         finished.store(true, ordering: .releasing)
         return state.finish()
-    }
-
-    /// Lets go of the file, which stays as it is.
-    func letGo() {
-        _ = end()
     }
 }
 

@@ -2,14 +2,19 @@ import Glibc
 
 /// What is in a directory, in no order, without the directory itself and the one above it; nothing where there is none.
 package func names(in directory: String) -> [String] {
+    nameBytes(in: Array(directory.utf8CString)).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// The same for names that need not be text.
+///
+/// - Parameter directory: its path, with a NUL at the end.
+func nameBytes(in directory: [CChar]) -> [[UInt8]] {
     guard let stream = opendir(directory) else { return [] }
     defer { closedir(stream) }
-    var names: [String] = []
+    var names: [[UInt8]] = []
     while let entry = readdir(stream) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-        }
-        if name != ".", name != ".." { names.append(name) }
+        let name = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+        if name != [UInt8](".".utf8), name != [UInt8]("..".utf8) { names.append(name) }
     }
     return names
 }

@@ -32,12 +32,17 @@ package final class TemporaryDirectory: Sendable {
     /// The path of `name` in the directory, whether there is such a thing or not.
     package func path(_ name: String) -> String { path + "/" + name }
 
-    /// Removes a file or a directory with all that is in it. Never follows a symbolic link. A directory that a test closed is
-    /// opened again first.
+    /// Removes a file or a directory with all that is in it, also what has a name that is no text. Never follows a symbolic
+    /// link. A directory that a test closed is opened again first.
     package static func remove(_ path: String) {
-        if unlink(path) == 0 { return }
-        chmod(path, 0o700)
-        for name in names(in: path) { remove(path + "/" + name) }
-        rmdir(path)
+        remove(Array(path.utf8))
+    }
+
+    private static func remove(_ path: [UInt8]) {
+        let name = (path + [0]).map { CChar(bitPattern: $0) }
+        if unlink(name) == 0 { return }
+        chmod(name, 0o700)
+        for below in nameBytes(in: name) { remove(path + [UInt8(ascii: "/")] + below) }
+        rmdir(name)
     }
 }
