@@ -98,19 +98,23 @@ let package = Package(
             name: "TransferTestSupport", dependencies: ["CLinux", "COpenSSL", "TransferIO"],
             path: "Tests/TransferTestSupport",
             swiftSettings: strict),
+        .target(
+            name: "TransferStoreTestSupport",
+            dependencies: ["TransferProtocol", "TransferStore", "TransferSystem", "TransferTestSupport"],
+            path: "Tests/TransferStoreTestSupport", swiftSettings: strict),
         tests("TransferProtocol"),
         tests("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash"]),
         tests("TransferKeys", uses: ["TransferProtocol"]),
         tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferAccess", uses: ["TransferProtocol", "TransferKeys", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
-        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec"]),
+        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferStoreTestSupport"]),
         tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
         tests(
             "TransferServer",
             uses: [
                 "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferIO",
-                "TransferStore", "TransferCatalog",
+                "TransferStore", "TransferCatalog", "TransferStoreTestSupport",
             ]),
         tests(
             "TransferClient",

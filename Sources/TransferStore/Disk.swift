@@ -3,12 +3,12 @@ import TransferSystem
 
 /// The funnel for the calls with which a store touches the file system. Tests look at each of them, make it fail, or
 /// make it in another way; otherwise it is the call itself, and whether there is somebody to ask costs one comparison.
-final class Disk: Sendable {
+package final class Disk: Sendable {
     /// Makes a call, or does not.
     ///
     /// - Parameter body: makes the call.
     /// - Returns: as `body` does: what the call returned, or the negative of what it left in errno.
-    typealias Interception = @Sendable (_ call: DiskCall, _ body: () -> Int) -> Int
+    package typealias Interception = @Sendable (_ call: DiskCall, _ body: () -> Int) -> Int
 
     private let interception: Interception?
     private let readDirtyBytes: @Sendable () -> UInt64?
@@ -16,7 +16,7 @@ final class Disk: Sendable {
     /// - Parameters:
     ///   - interception: is asked for every call; for tests.
     ///   - dirtyBytes: stands for what the kernel tells; for tests.
-    init(interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil) {
+    package init(interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil) {
         self.interception = interception
         if let dirtyBytes {
             readDirtyBytes = dirtyBytes

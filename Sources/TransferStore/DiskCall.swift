@@ -1,6 +1,6 @@
 /// A call with which the store touches the file system: what whoever intercepts it has to know of it. Directories and
 /// files are told by their descriptors, which are open during the call.
-enum DiskCall {
+package enum DiskCall {
     /// openat(2) or openat2(2); the result is a descriptor.
     case open(directory: Int32, name: String, flags: Int32)
     case makeDirectory(directory: Int32, name: String)

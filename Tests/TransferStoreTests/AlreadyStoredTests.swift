@@ -1,6 +1,7 @@
 import Glibc
 import TransferProtocol
 import TransferSystem
+import TransferStoreTestSupport
 import TransferTestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import TransferStoreTestSupport
 import TransferTestSupport
 import Testing
 

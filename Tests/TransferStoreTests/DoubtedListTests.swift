@@ -1,5 +1,6 @@
 import Glibc
 import TransferProtocol
+import TransferStoreTestSupport
 import TransferTestSupport
 import Testing
 

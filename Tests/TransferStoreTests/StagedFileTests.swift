@@ -3,6 +3,7 @@ import Synchronization
 import TransferCodec
 import TransferProtocol
 import TransferSystem
+import TransferStoreTestSupport
 import TransferTestSupport
 import Testing
 

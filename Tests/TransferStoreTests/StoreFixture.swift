@@ -1,6 +1,7 @@
 import Glibc
 import TransferCodec
 import TransferProtocol
+import TransferStoreTestSupport
 import TransferTestSupport
 
 @testable import TransferStore

@@ -1,5 +1,6 @@
 import TransferCodec
 import TransferProtocol
+import TransferStoreTestSupport
 import TransferTestSupport
 
 @testable import TransferStore

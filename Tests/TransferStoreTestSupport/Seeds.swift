@@ -1,10 +1,10 @@
 import Glibc
 
 /// Seeds for tests that try something else each time. What fails says its seed; `TRANSFER_SEED` takes that one again.
-enum Seeds {
+package enum Seeds {
     private static let given = getenv("TRANSFER_SEED").flatMap { UInt64(String(cString: $0)) }
 
-    static var one: UInt64 { given ?? .random(in: 0 ... .max) }
+    package static var one: UInt64 { given ?? .random(in: 0 ... .max) }
 
-    static func some(_ count: Int) -> [UInt64] { given.map { [$0] } ?? (0..<count).map { _ in one } }
+    package static func some(_ count: Int) -> [UInt64] { given.map { [$0] } ?? (0..<count).map { _ in one } }
 }

@@ -1,13 +1,12 @@
 import Glibc
+package import TransferStore
 import TransferSystem
-
-@testable import TransferStore
 
 extension DiskRecording {
     /// Writes down what a call did.
     ///
     /// - Parameter result: of the call, which has taken place.
-    mutating func add(_ call: DiskCall, _ result: Int) {
+    package mutating func add(_ call: DiskCall, _ result: Int) {
         // A sync that a signal interrupted has neither succeeded nor failed.
         if result == -Int(EINTR) { return }
         guard result >= 0 else {
@@ -28,7 +27,8 @@ extension DiskRecording {
             add(made, directory, name)
         case .write(let file, let bytes, let offset):
             guard let file = Self.object(file) else { return }
-            effects.append(.write(file, offset: Int(offset), bytes: Array(bytes.prefix(result))))
+            let written = Array(UnsafeRawBufferPointer(rebasing: bytes.prefix(result)))
+            effects.append(.write(file, offset: Int(offset), bytes: written))
         case .truncate(let file, let size):
             guard let file = Self.object(file) else { return }
             effects.append(.truncate(file, size: Int(size)))
@@ -50,15 +50,12 @@ extension DiskRecording {
 
     /// Nobody hears how the call has ended. Bytes that it was to sync are lost then, as if it had failed. Of names that is
     /// not assumed: a journal that could not be written is not written any more, and the next sync fails, too.
-    mutating func addDeath(in call: DiskCall) {
+    package mutating func addDeath(in call: DiskCall) {
         switch call {
         case .sync(let number):
             guard let object = Self.object(number), !directories.contains(object) else { return }
             effects.append(.failedSync(object))
-        case .syncAll:
-            var files: Set<Object> = []
-            for case .write(let file, _, _) in effects { files.insert(file) }
-            effects += files.sorted().map { .failedSync($0) }
+        case .syncAll: effects += Self.failedSyncs(of: effects)
         default: break
         }
     }

@@ -1,15 +1,14 @@
 import Glibc
+package import TransferStore
 import TransferSystem
-
-@testable import TransferStore
 
 /// Calls that are written down, and of which one or more fail. Nothing is synced: it is only said to be.
 ///
 /// Calls of several threads are made one after the other, so the recording has the order in which they took place.
-final class ScriptedDisk: Sendable {
+package final class ScriptedDisk: Sendable {
     /// What goes wrong.
-    struct Fault: Sendable, CustomStringConvertible {
-        enum Kind: Sendable, Equatable {
+    package struct Fault: Sendable, CustomStringConvertible {
+        package enum Kind: Sendable, Equatable {
             /// The call is not made.
             case error(Int32)
             /// The call and all that follow are not made, but for those that only look.
@@ -21,10 +20,14 @@ final class ScriptedDisk: Sendable {
         }
 
         /// Which call, from 0.
-        var call: Int
-        var kind: Kind
+        package var call: Int
+        package var kind: Kind
 
-        var description: String { "call \(call), \(kind)" }
+        package init(call: Int, kind: Kind) {
+            (self.call, self.kind) = (call, kind)
+        }
+
+        package var description: String { "call \(call), \(kind)" }
     }
 
     private struct State {
@@ -49,10 +52,12 @@ final class ScriptedDisk: Sendable {
         for number in state.withLock({ $0.held }) { close(number) }
     }
 
-    var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }, dirtyBytes: { 0 }) }
+    package init() {}
+
+    package var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }, dirtyBytes: { 0 }) }
 
     /// Begins to count, and to write down what happens below `path`.
-    func start(_ path: String? = nil, fault: Fault? = nil) {
+    package func start(_ path: String? = nil, fault: Fault? = nil) {
         state.withLock { state in
             state.recording = path.map { DiskRecording(of: $0) }
             state.isOn = true
@@ -60,8 +65,16 @@ final class ScriptedDisk: Sendable {
         }
     }
 
+    /// Begins to count, and goes on with what was written down before.
+    package func start(_ recording: DiskRecording) {
+        state.withLock { state in
+            state.recording = recording
+            state.isOn = true
+        }
+    }
+
     /// From now on nothing fails.
-    func mend() {
+    package func mend() {
         state.withLock { state in
             state.fault = nil
             state.failingSync = nil
@@ -69,21 +82,21 @@ final class ScriptedDisk: Sendable {
     }
 
     /// Makes a sync fail, the first that comes or one after it.
-    func fail(sync wait: Int, with code: Int32) {
+    package func fail(sync wait: Int, with code: Int32) {
         state.withLock { $0.failingSync = ("sync", wait, .error(code)) }
     }
 
     /// As above, for the question what was lost of a file.
-    func fail(check wait: Int, with code: Int32) {
+    package func fail(check wait: Int, with code: Int32) {
         state.withLock { $0.failingSync = ("syncCheck", wait, .error(code)) }
     }
 
     /// The process dies in a sync.
-    func die(inSync wait: Int) { state.withLock { $0.failingSync = ("sync", wait, .death) } }
+    package func die(inSync wait: Int) { state.withLock { $0.failingSync = ("sync", wait, .death) } }
 
     /// Somebody else moves what has a name at the top to another directory, and syncs that.
-    func move(_ name: String, from path: String, to newPath: String) throws {
-        try Files.check("rename", rename(path + "/" + name, newPath))
+    package func move(_ name: String, from path: String, to newPath: String) throws {
+        try system("rename") { rename(path + "/" + name, newPath) }
         state.withLock { state in
             guard let root = state.recording?.root else { return }
             let entry = DiskRecording.Entry(directory: root, name: name)
@@ -91,18 +104,28 @@ final class ScriptedDisk: Sendable {
         }
     }
 
-    func acknowledge(_ path: String, _ content: [UInt8]) {
+    package func acknowledge(_ path: String, _ content: [UInt8]) {
         state.withLock { $0.recording?.effects.append(.acknowledge(path: path, content: content)) }
     }
 
-    var count: Int { state.withLock { $0.count } }
+    /// Somebody was told that nothing has the path any more.
+    package func acknowledgeRemoval(_ path: String) {
+        state.withLock { $0.recording?.effects.append(.acknowledgeRemoval(path: path)) }
+    }
+
+    /// Something has happened that is not of the disk; what that is, the caller knows by its number.
+    package func note(_ number: Int) {
+        state.withLock { $0.recording?.effects.append(.note(number)) }
+    }
+
+    package var count: Int { state.withLock { $0.count } }
 
     /// Descriptors of the script itself.
-    var heldCount: Int { state.withLock { $0.held.count } }
+    package var heldCount: Int { state.withLock { $0.held.count } }
 
-    var failed: [String] { state.withLock { $0.failed } }
+    package var failed: [String] { state.withLock { $0.failed } }
 
-    var recording: DiskRecording? { state.withLock { $0.recording } }
+    package var recording: DiskRecording? { state.withLock { $0.recording } }
 
     private func perform(_ call: DiskCall, _ body: () -> Int) -> Int {
         state.withLock { state in
@@ -152,16 +175,16 @@ final class ScriptedDisk: Sendable {
 
 extension DiskCall {
     /// As its case is called; without the mark there is no sync.
-    var name: String {
+    package var name: String {
         switch self {
-        case .rename(_, _, _, let new, _) where new.hasPrefix(MarkFile.runningPrefix): "syncMark"
-        case .open(_, let name, let flags) where name.hasPrefix(MarkFile.idlePrefix) && flags & O_CREAT != 0: "syncMark"
+        case .rename(_, _, _, let new, _) where new.hasPrefix("sync-running-"): "syncMark"
+        case .open(_, let name, let flags) where name.hasPrefix("sync-idle") && flags & O_CREAT != 0: "syncMark"
         case .checkWritten: "syncCheck"
         default: String("\(self)".prefix { $0 != "(" })
         }
     }
 
-    var isSync: Bool {
+    package var isSync: Bool {
         switch self {
         case .sync, .syncAll: true
         default: false

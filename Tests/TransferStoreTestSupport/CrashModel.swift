@@ -1,4 +1,4 @@
-import TransferTestSupport
+package import TransferTestSupport
 
 /// What may be on a disk after a power cut, with no more promised than POSIX does:
 ///
@@ -9,23 +9,25 @@ import TransferTestSupport
 /// - Each name of a directory is by itself what it was at the last sync that covers it, or anything it became since,
 ///   whatever other names and contents are. A name switches from one file to another in one step.
 /// - What a failed sync should have covered is lost for all later ones: only what is written again can become durable.
-struct CrashModel {
-    typealias Object = DiskRecording.Object
-    typealias Entry = DiskRecording.Entry
+package struct CrashModel {
+    package typealias Object = DiskRecording.Object
+    package typealias Entry = DiskRecording.Entry
 
     /// The meanings that a name may have; the first is the oldest, nothing stands for none.
-    struct Name {
-        let entry: Entry
-        let meanings: [Object?]
+    package struct Name {
+        package let entry: Entry
+        package let meanings: [Object?]
     }
 
     /// What is certain of a file, and what may have been written besides.
-    struct Content {
-        var certain: [UInt8]
-        var pending: [(offset: Int, bytes: [UInt8])]
+    package struct Content {
+        package var certain: [UInt8]
+        package var pending: [(offset: Int, bytes: [UInt8])]
     }
 
-    let recording: DiskRecording
+    package let recording: DiskRecording
+
+    package init(recording: DiskRecording) { self.recording = recording }
 
     /// Whether the first sync after the effect that covers the object was successful, before `end`.
     private func isDurable(_ object: Object, from index: Int, to end: Int) -> Bool {
@@ -42,7 +44,7 @@ struct CrashModel {
     /// Every name that was ever given, but for those in directories that are `hidden`.
     ///
     /// - Parameter end: effects that have taken place.
-    func names(at end: Int, hidden: Set<Object>) -> [Name] {
+    package func names(at end: Int, hidden: Set<Object>) -> [Name] {
         var meanings: [Entry: [Object?]] = [:]
         for (entry, object) in recording.entries { meanings[entry] = [object] }
         for (index, effect) in recording.effects[..<end].enumerated() {
@@ -59,7 +61,7 @@ struct CrashModel {
             .sorted { $0.entry < $1.entry }
     }
 
-    func content(of file: Object, at end: Int) -> Content {
+    package func content(of file: Object, at end: Int) -> Content {
         var content = Content(certain: recording.contents[file] ?? [], pending: [])
         for (index, effect) in recording.effects[..<end].enumerated() {
             switch (effect, isDurable(file, from: index, to: end)) {
@@ -77,7 +79,7 @@ extension CrashModel.Content {
     private static let pageSize = 4096
 
     /// Contents that may be found, the one with least of it first and the one with most second.
-    func variants(_ random: inout SplitMix64) -> [[UInt8]] {
+    package func variants(_ random: inout SplitMix64) -> [[UInt8]] {
         guard !pending.isEmpty else { return [certain] }
         var all = certain
         for write in pending { all.put(write.bytes, at: write.offset) }
