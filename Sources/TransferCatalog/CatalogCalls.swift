@@ -4,6 +4,9 @@ struct CatalogCalls: Sendable {
     /// made. Nothing asks nobody.
     var failure: (@Sendable (Call) -> Int32)?
 
+    /// Told of each transaction of the writing connection that was committed, and whether it was synced.
+    var committed: (@Sendable (_ isSynced: Bool) -> Void)?
+
     /// What is about to be called.
     enum Call: Sendable {
         case open

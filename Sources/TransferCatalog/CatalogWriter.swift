@@ -126,6 +126,7 @@ final class CatalogWriter: @unchecked Sendable {
         do throws(CatalogError) {
             try body()
             try commit.run()
+            database.calls.committed?(syncs)
         } catch {
             // Some failures have rolled back already. When this one fails too, the connection has to go.
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }

@@ -29,16 +29,20 @@ package actor Server {
     ///
     /// - Throws: `ServerError` with a sentence that says what to do.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerError) {
+        try self.init(configuration, log: log, on: ServerFoundations())
+    }
+
+    init(_ configuration: ServerConfiguration, log: Log, on foundations: ServerFoundations) throws(ServerError) {
         let store: FileStore
         do throws(StoreError) {
-            store = try FileStore(
-                path: configuration.directory, durability: configuration.durability, limits: configuration.space)
+            store = try foundations.openStore(configuration)
         } catch {
             throw ServerError(error.message)
         }
         let identity = try Identity(configuration)
         self.identity = identity.events
-        context = ServerContext(configuration: configuration, store: store, log: log, identity: identity)
+        context = ServerContext(
+            configuration: configuration, store: store, log: log, identity: identity, on: foundations)
         context.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
         do throws(SystemError) {

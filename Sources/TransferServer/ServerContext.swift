@@ -93,13 +93,16 @@ final class ServerContext: Sendable {
     /// Chunks whose memory is kept when they have left; with 516 KiB each, 4 MiB. Others take memory of their own.
     private static let chunkCount = 8
 
-    init(configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity) {
+    init(
+        configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity,
+        on foundations: ServerFoundations = ServerFoundations()
+    ) {
         self.configuration = configuration
         crashReports = CrashReports(of: configuration.directory)
         crashes = crashReports.all
         self.store = store
         self.log = log
-        let known = KnownUploads(Self.openCatalog(configuration, store, log), log: log)
+        let known = KnownUploads(Self.openCatalog(configuration, store, log, on: foundations), log: log)
         self.known = known
         issuer = identity.signer.map { signer in
             let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
@@ -133,10 +136,10 @@ final class ServerContext: Sendable {
 
     /// A catalog that cannot be used is no reason not to start.
     private static func openCatalog(
-        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log
+        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, on foundations: ServerFoundations
     ) -> Catalog {
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(Catalog.fileName)"
-        return Catalog(path: path, isDurable: store.durability == .commit) { damage in
+        return foundations.openCatalog(path, store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
     }

@@ -10,9 +10,11 @@ import TransferTestSupport
 func serving(
     _ change: (inout ServerConfiguration) -> Void = { _ in }, listen: [Endpoint] = [TestServer.anyPort],
     log: Log = TestServer.noLog, in directory: TemporaryDirectory? = nil,
+    on foundations: ServerFoundations = ServerFoundations(),
     _ body: @escaping @Sendable (TestServer) throws -> Void
 ) async throws {
-    let server = try await TestServer(change, listen: listen, log: log, in: try directory ?? TemporaryDirectory())
+    let server = try await TestServer(
+        change, listen: listen, log: log, in: try directory ?? TemporaryDirectory(), on: foundations)
     let outcome = await Result { try await TestThread.run { try body(server) } }
     await server.end()
     try outcome.get()
@@ -37,7 +39,8 @@ final class TestServer: Sendable {
     private let ending = Locked<Task<Void, Never>?>(nil)
 
     init(
-        _ change: (inout ServerConfiguration) -> Void, listen: [Endpoint], log: Log, in directory: TemporaryDirectory
+        _ change: (inout ServerConfiguration) -> Void, listen: [Endpoint], log: Log, in directory: TemporaryDirectory,
+        on foundations: ServerFoundations = ServerFoundations()
     ) async throws {
         self.directory = directory
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
@@ -45,7 +48,7 @@ final class TestServer: Sendable {
         configuration.blockingThreads = 2
         change(&configuration)
         try await Self.waitUntilReleased(directory.path("store/.transfer/lock"))
-        server = try Server(configuration, log: log)
+        server = try Server(configuration, log: log, on: foundations)
         guard let endpoint = try await server.start().first else {
             throw RawClient.Failure(description: "the server listens nowhere")
         }

@@ -1,0 +1,15 @@
+import TransferCatalog
+import TransferStore
+
+/// Opens what a server stands on. Tests put others in their place.
+struct ServerFoundations: Sendable {
+    var openStore: @Sendable (ServerConfiguration) throws(StoreError) -> FileStore = {
+        (configuration) throws(StoreError) in
+        try FileStore(path: configuration.directory, durability: configuration.durability, limits: configuration.space)
+    }
+
+    /// Is given the path of the database, whether it has to survive a crash of the machine, and who is told of damage.
+    var openCatalog: @Sendable (String, Bool, @escaping @Sendable (Catalog.Damage) -> Void) -> Catalog = {
+        path, isDurable, report in Catalog(path: path, isDurable: isDurable, report: report)
+    }
+}
