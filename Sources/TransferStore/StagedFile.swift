@@ -320,13 +320,20 @@ extension StagedFile {
 
     /// The part that has arrived of an upload before. There is one of each upload at most.
     ///
+    /// One that has another name, too, is what was published: a file system without a journal may keep both names of a
+    /// rename when the power is cut. Nobody writes to that again, and its name here goes.
+    ///
     /// - Returns: nothing when there is none.
     static func resumable(id: UploadID, in incoming: Incoming) throws(SystemError) -> StagedFile? {
         let name = resumableName(id)
         do throws(SystemError) {
-            return StagedFile(
-                try incoming.directory.openFile(name, flags: O_RDWR), place: .resumable(name), in: incoming,
-                isNew: false)
+            let file = try incoming.directory.openFile(name, flags: O_RDWR)
+            guard try incoming.directory.disk.status(file.number).st_nlink <= 1 else {
+                try incoming.directory.unlink(name)
+                incoming.parts.wrappingSubtract(1, ordering: .relaxed)
+                return nil
+            }
+            return StagedFile(file, place: .resumable(name), in: incoming, isNew: false)
         } catch {
             guard error.errno == ENOENT else { throw error }
             return nil

@@ -54,6 +54,19 @@ import Testing
         #expect(fixture.parts.isEmpty)
     }
 
+    /// As a power cut may leave a rename that was not synced, where both names are by themselves.
+    @Test func whatHasANameIsNoPartAnyMore() throws {
+        let fixture = try StoreFixture()
+        let publication = try fixture.publication("a", .one, asPart: true)
+        let part = fixture.path(".transfer/incoming/\(publication.id).part")
+        #expect(link(part, fixture.path("published")) == 0)
+        let staged = try fixture.store.resume(id: publication.id, size: nil)
+        #expect(staged.isNew)
+        try [UInt8].two.withUnsafeBytes { try staged.write($0, at: 0) }
+        #expect(Files.read(fixture.path("published")) == .one)
+        #expect(Files.read(part) == .two)
+    }
+
     @Test func smallOnesHaveNoNameUntilPublished() throws {
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one)

@@ -7,6 +7,9 @@ package enum AttackScale {
 
     package static var isFull: Bool { name == "full" }
 
+    /// Whether a sanitizer watches.
+    package static var isLight: Bool { name == "light" }
+
     package static func count(_ small: Int, full: Int) -> Int {
         switch name {
         case "full": full

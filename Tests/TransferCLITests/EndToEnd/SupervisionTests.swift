@@ -92,11 +92,13 @@ import TransferTestSupport
         for number in 0..<200 { try writeFile(source.path("small-\(number)"), Array("\(number)".utf8)) }
         let server = try RunningServer()
         let push = try server.startPush([source.path, "--bandwidth", "4M", "--json"])
+        // The thread sanitizer does not survive that a process which crashes starts the one that writes its backtrace.
+        let signals = AttackScale.isLight ? [SIGKILL] : [SIGKILL, SIGILL, SIGABRT]
         var last: pid_t?
         for number in 0..<10 {
             let worker = try server.waitForWorker(after: last)
             try waitUntilItHasReceived(worker, 512 << 10)
-            kill(worker, [SIGKILL, SIGILL, SIGABRT][number % 3])
+            kill(worker, signals[number % signals.count])
             last = worker
         }
         let finished = try Finished(push)
