@@ -155,9 +155,10 @@ actor ServerSession {
     /// Who has sent all parts but the last one has nothing open, and still is in the middle of an upload. An answer that
     /// waits for the client is none yet.
     func endIfDrained() {
-        guard isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty, outbound.isEmpty else {
-            return
-        }
+        // One that ends already has a thread in the lane, which leaves what it has entered.
+        guard ending == nil, isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty,
+            outbound.isEmpty
+        else { return }
         // Nobody is in the lane now.
         if !lane.hasUnfinished { end(.shutdown) }
     }
