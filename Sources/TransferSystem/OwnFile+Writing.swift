@@ -31,13 +31,16 @@ extension OwnFile {
                 try system("link") { link(draft, path) }
             } catch {
                 guard error.isExisting else { throw error }
+                // Whoever made it may have been killed before it was durable.
+                try sync(folder(of: path))
                 return false
             }
         }
         do throws(SystemError) {
             try sync(folder(of: path))
         } catch {
-            if !replaces { unlink(path) }
+            // Not one that somebody else has put in its place.
+            if !replaces, identity(of: path)?.inode == identity(of: draft)?.inode { unlink(path) }
             throw error
         }
         return true
@@ -59,16 +62,14 @@ extension OwnFile {
 
     /// - Returns: false when the folder that it would be in is missing.
     private static func makeOneFolder(_ path: String, _ sync: FolderSync) throws(SystemError) -> Bool {
-        guard mkdir(path, 0o700) == 0 else {
-            guard errno != EEXIST else { return true }
-            let code = errno
-            guard code == ENOENT else { throw SystemError(errno: code, call: "mkdir") }
-            return false
-        }
+        let code = mkdir(path, 0o700) == 0 ? 0 : errno
+        guard code != ENOENT else { return false }
+        guard code == 0 || code == EEXIST else { throw SystemError(errno: code, call: "mkdir") }
         do throws(SystemError) {
+            // Also of one that was there: whoever made it may have been killed before it was durable.
             try sync(folder(of: path))
         } catch {
-            rmdir(path)
+            if code == 0 { rmdir(path) }
             throw error
         }
         return true

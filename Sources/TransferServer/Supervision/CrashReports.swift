@@ -83,6 +83,7 @@ package struct CrashReports: Sendable {
         var rest = report.text[...]
         while !rest.isEmpty {
             let count = try system("write") { rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) } }
+            guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
             rest = rest.dropFirst(count)
         }
     }

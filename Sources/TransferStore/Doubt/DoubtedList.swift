@@ -119,6 +119,7 @@ struct DoubtedList: Sendable {
             var rest = bytes
             while !rest.isEmpty {
                 let count = try disk.write(number, rest, at: UInt64(bytes.count - rest.count))
+                guard count > 0 else { throw SystemError(errno: EIO, call: "pwrite") }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             }
         }
