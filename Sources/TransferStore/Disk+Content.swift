@@ -46,6 +46,15 @@ extension Disk {
         }
     }
 
+    /// Gives back what is reserved of a range that holds nothing.
+    func release(_ file: Int32, _ range: Range<UInt64>) throws(SystemError) {
+        try run("fallocate", .release(file)) {
+            clinux_fallocate(
+                file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(clamping: range.lowerBound),
+                off_t(clamping: range.count))
+        }
+    }
+
     func room(_ file: Int32) throws(SystemError) -> statvfs {
         var status = statvfs()
         try run("fstatvfs", .examine(file)) { fstatvfs(file, &status) }

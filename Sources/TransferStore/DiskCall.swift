@@ -17,6 +17,8 @@ package enum DiskCall {
     /// fallocate(2).
     case reserve(Int32, size: UInt64)
     /// ftruncate(2).
+    /// fallocate(2) with FALLOC_FL_PUNCH_HOLE, of what holds nothing.
+    case release(Int32)
     case truncate(Int32, size: UInt64)
     case setTimes(Int32)
     case setPermissions(Int32)

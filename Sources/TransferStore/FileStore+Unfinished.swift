@@ -39,7 +39,8 @@ extension FileStore {
         do throws(StoreError) {
             try reserve(size, for: staged)
         } catch {
-            if let present = try? staged.present, present == 0, space != nil { staged.discard() }
+            // Whoever asks for more than there is must leave nothing: neither a name nor room.
+            if staged.isNew { staged.discard() }
             throw error
         }
     }

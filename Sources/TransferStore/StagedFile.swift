@@ -128,8 +128,12 @@ package final class StagedFile: @unchecked Sendable {
         guard size > 0 else { return }
         do throws(SystemError) {
             guard size <= UInt64(off_t.max) else { throw SystemError(errno: EFBIG, call: "fallocate") }
-            try incoming.fileSystem.isMemory ? checkRoom(size) : allocate(size)
-            isReserved = !incoming.fileSystem.isMemory
+            // Otherwise a disk is filled before it says that it is full.
+            try checkRoom(size)
+            // In memory it would clear every page first: 0.25 s for a GiB.
+            guard !incoming.fileSystem.isMemory else { return }
+            try allocate(size)
+            isReserved = true
         } catch {
             throw StoreError(error, doing: "reserve \(size) bytes")
         }
@@ -139,11 +143,32 @@ package final class StagedFile: @unchecked Sendable {
         do throws(SystemError) {
             try disk.reserve(number, size: off_t(size))
         } catch {
-            guard error.errno == EOPNOTSUPP || error.errno == ENOSYS else { throw error }
+            guard error.errno == EOPNOTSUPP || error.errno == ENOSYS else {
+                // What it got before it failed stays its own.
+                giveBackRoom()
+                throw error
+            }
         }
     }
 
-    /// For file systems in memory, where reserving would clear every page first: 0.25 s for a GiB.
+    /// Gives back the room that is reserved and holds nothing, as far as the disk lets us. Nobody may be writing.
+    package func giveBackRoom() {
+        do throws(SystemError) {
+            let size = UInt64(clamping: try disk.status(number).st_size)
+            var position: UInt64 = 0
+            while position < size, let hole = try seek(position, clinux_seek_hole), hole < size {
+                let data = min(try seek(hole, clinux_seek_data) ?? size, size)
+                try disk.release(number, hole..<data)
+                position = data
+            }
+            // Takes what lies behind the end, too.
+            try disk.truncate(number, to: size)
+            isReserved = false
+        } catch {
+            // It stays reserved until the file goes.
+        }
+    }
+
     private func checkRoom(_ size: UInt64) throws(SystemError) {
         let present = try space
         let status = try disk.room(number)

@@ -70,6 +70,18 @@ extension ServerTests {
             #expect(entry.state == .committed && entry.id == upload.id && entry.digest == Frames.digest(Self.content))
         }
 
+        /// Otherwise a question of some sixty bytes would take a place, or all the room that there is.
+        @Test func whatThereIsNoRoomForLeavesNothing() async throws {
+            try await serving(in: directory) { server in
+                let client = try server.greetedClient()
+                for size in [1 << 61, .max >> 1] as [UInt64] {
+                    let begin = Begin(id: .random(), path: "huge", size: size, digest: .xxh128, scope: .assembly)
+                    #expect(try client.codes(to: Frames.encoded(.resume(begin))) == [.insufficientStorage])
+                    #expect(server.parts.isEmpty)
+                }
+            }
+        }
+
         /// Refused at its end, so its part is gone.
         @Test func whatIsRefusedLeavesTheCatalog() async throws {
             try await serving(in: directory) { [self] server in

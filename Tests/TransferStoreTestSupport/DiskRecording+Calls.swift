@@ -42,7 +42,7 @@ extension DiskRecording {
         case .unlink(let directory, let name), .removeDirectory(let directory, let name): remove(directory, name)
         case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
         case .syncAll: effects.append(.syncAll)
-        case .status, .examine, .read, .seek, .reserve, .setTimes, .setPermissions, .startWriting,
+        case .status, .examine, .read, .seek, .reserve, .release, .setTimes, .setPermissions, .startWriting,
             .checkWritten:
             break
         }

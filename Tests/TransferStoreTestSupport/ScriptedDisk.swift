@@ -86,6 +86,11 @@ package final class ScriptedDisk: Sendable {
         state.withLock { $0.failingSync = ("sync", wait, .error(code)) }
     }
 
+    /// Makes the next call of that name fail, as its case is called.
+    package func fail(_ name: String, with code: Int32) {
+        state.withLock { $0.failingSync = (name, 0, .error(code)) }
+    }
+
     /// As above, for the question what was lost of a file.
     package func fail(check wait: Int, with code: Int32) {
         state.withLock { $0.failingSync = ("syncCheck", wait, .error(code)) }

@@ -54,6 +54,39 @@ import Testing
         #expect(fixture.parts.isEmpty)
     }
 
+    /// Otherwise a question about an upload that is too large would fill the disk, or take a place, for a week.
+    @Test(arguments: ["reserve", "examine"]) func aPartWithoutRoomLeavesNothing(call: String) throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), script: script)
+        script.fail(call, with: ENOSPC)
+        script.start()
+        #expect(throws: StoreError.self) { try fixture.store.resume(id: .random(), size: 9 << 20) }
+        #expect(script.failed == [call])
+        #expect(fixture.parts.isEmpty && fixture.store.incoming.parts.load(ordering: .relaxed) == 0)
+    }
+
+    /// Where the file system takes no room beforehand there is none to give back.
+    @Test func whatIsReservedIsGivenBack() throws {
+        let fixture = try StoreFixture()
+        let (id, size) = (UploadID.random(), UInt64(64 << 20))
+        let staged = try fixture.store.resume(id: id, size: size)
+        try [UInt8](repeating: 7, count: 4096).withUnsafeBytes { try staged.write($0, at: size / 2) }
+        try [UInt8](repeating: 8, count: 4096).withUnsafeBytes { try staged.write($0, at: size - 4096) }
+        staged.giveBackRoom()
+        #expect(try staged.present < 1 << 20)
+        let content = try #require(Files.read(fixture.path(".transfer/incoming/\(id).part")))
+        #expect(content.count == size && content[Int(size / 2)] == 7 && content.last == 8 && content[0] == 0)
+        try staged.reserve(size)
+    }
+
+    /// More than there is: it is refused before it takes what there is.
+    @Test func moreThanThereIsTakesNothing() throws {
+        let fixture = try StoreFixture()
+        let error = #expect(throws: StoreError.self) { try fixture.store.resume(id: .random(), size: 1 << 61) }
+        #expect(error?.code == .insufficientStorage && fixture.parts.isEmpty)
+    }
+
     /// As a power cut may leave a rename that was not synced, where both names are by themselves.
     @Test func whatHasANameIsNoPartAnyMore() throws {
         let fixture = try StoreFixture()

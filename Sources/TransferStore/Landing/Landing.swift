@@ -100,7 +100,12 @@ extension Landing {
                 return try StagedFile.newResumable(id: id, in: directory)
             }
             guard flock(staged.number, LOCK_EX | LOCK_NB) == 0 else { return nil }
-            try staged.reserve(size)
+            do throws(StoreError) {
+                try staged.reserve(size)
+            } catch {
+                if staged.isNew { staged.discard() }
+                throw error
+            }
             return staged
         }
     }
