@@ -58,7 +58,8 @@ final class Assemblies: Sendable {
             try assembly.check(total: total, function)
             return assembly
         } catch {
-            state.withLock { $0[id]?.holders -= 1 }
+            // Meanwhile it may have ended, and another one begun.
+            state.withLock { if $0[id]?.assembly === assembly { $0[id]?.holders -= 1 } }
             throw error
         }
     }
@@ -83,23 +84,28 @@ final class Assemblies: Sendable {
         let keepsFile: Bool
 
         /// - Parameter least: bytes of content for which the file stays.
-        init(_ assembly: Assembly, keepingFrom least: UInt64) {
+        /// - Returns: nothing for one that somebody else has just ended.
+        init?(_ assembly: Assembly, keepingFrom least: UInt64) {
+            guard let ended = assembly.end() else { return nil }
             self.assembly = assembly
-            keepsFile = assembly.verified >= least
-            file = assembly.end()
+            keepsFile = ended.verified >= least
+            file = ended.file
         }
     }
 
     /// Asks the disk, so without the lock that all wait for.
     private func finish(_ leaving: Leaving) {
-        if !leaving.keepsFile, let file = leaving.file, file.isNew { file.discard() }
+        if let file = leaving.file {
+            // What was reserved for the rest is for others until somebody goes on.
+            if leaving.keepsFile || !file.isNew { file.giveBackRoom() } else { file.discard() }
+        }
         remove(leaving.assembly)
     }
 
     /// The one that nobody has worked on for longest.
     private static func longestDeserted(of entries: [UploadID: Entry]) -> Leaving? {
         let deserted = entries.values.filter { $0.holders == 0 && !$0.assembly.isFinished }
-        return deserted.min { $0.deserted < $1.deserted }.map { Leaving($0.assembly, keepingFrom: leastKept) }
+        return deserted.min { $0.deserted < $1.deserted }.flatMap { Leaving($0.assembly, keepingFrom: leastKept) }
     }
 
     /// Bytes of an upload that stay on the disk when it leaves memory: a place there, of which all clients together have
@@ -137,7 +143,7 @@ final class Assemblies: Sendable {
     func letGo(desertedUpTo moment: Int64) {
         let leaving = state.withLock { entries in
             entries.values.filter { $0.holders == 0 && $0.deserted <= moment && !$0.assembly.isFinished }
-                .map { Leaving($0.assembly, keepingFrom: Self.leastKept) }
+                .compactMap { Leaving($0.assembly, keepingFrom: Self.leastKept) }
         }
         for one in leaving { finish(one) }
     }

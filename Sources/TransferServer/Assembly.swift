@@ -268,8 +268,11 @@ final class Assembly: Sendable {
 
     /// Ends the assembly, and asks nothing of the disk.
     ///
-    /// - Returns: the file, the caller's from now on.
-    func end() -> StagedFile? { state.withLock { close(&$0) } }
+    /// - Returns: how many bytes were there and verified, and the file, the caller's from now on; nothing when somebody
+    ///   else has ended it, who has the file.
+    func end() -> (verified: UInt64, file: StagedFile?)? {
+        state.withLock { state in state.isFinished ? nil : (state.parts.size, close(&state)) }
+    }
 
     /// With the lock held.
     private func close(_ state: inout State) -> StagedFile? {

@@ -91,6 +91,18 @@ import TransferTestSupport
         #expect(assemblies.isEmpty && store.parts.isEmpty)
     }
 
+    /// Others need the room until somebody goes on.
+    @Test func whatIsKeptTakesNoMoreThanItHolds() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let size = UInt64(64 << 20)
+        let assembly = try assemblies.enter(.random(), total: size, .xxh128, owner: .thisMachine)
+        try store.claim(of: assembly, total: size).complete(digests: [UInt8](repeating: 0, count: 16))
+        assemblies.leave(assembly, now: 1)
+        assemblies.letGo(desertedUpTo: 1)
+        let left = try #require(store.store.size(ofPart: assembly.id))
+        #expect(store.parts.count == 1 && left < 1 << 20)
+    }
+
     /// What an earlier server took may be read again, whatever came of it here.
     @Test func whatWasThereStays() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
@@ -117,9 +129,9 @@ private struct StoredParts {
 
     var parts: [String] { names(in: directory.path("store/.transfer/incoming")) }
 
-    func claim(of assembly: Assembly, bytes: Int = Limits.blockSize) throws -> PartClaim {
+    func claim(of assembly: Assembly, bytes: Int = Limits.blockSize, total: UInt64? = nil) throws -> PartClaim {
         try assembly.claim(0..<UInt64(bytes), connection: 1, run: nil) { [store] () throws(StoreError) in
-            try store.resume(id: assembly.id, size: nil)
+            try store.resume(id: assembly.id, size: total)
         }
     }
 
