@@ -27,7 +27,8 @@ func tests(_ name: String, uses dependencies: [Target.Dependency] = []) -> Targe
 let isFuzzing = Context.environment["TRANSFER_FUZZ"] == "1"
 
 let commandLine: [Target.Dependency] = [
-    "TransferServer", "TransferClient", "TransferAccess", "TransferProtocol", "TransferCodec", "TransferKeys",
+    "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferCodec",
+    "TransferKeys",
     "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
 ]
 
@@ -47,28 +48,36 @@ let package = Package(
         .systemLibrary(name: "CIPSecMB"),
         .systemLibrary(name: "CSQLite"),
 
-        library("TransferProtocol"),
         library("TransferSystem", uses: ["CLinux"]),
+        library("TransferModel", uses: ["TransferSystem"]),
+        library("TransferProtocol", uses: ["TransferModel"]),
         library(
-            "TransferCodec", uses: ["TransferProtocol", "TransferSystem", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
-        library("TransferKeys", uses: ["TransferProtocol", "TransferSystem", "COpenSSL"]),
-        library("TransferReceipts", uses: ["TransferProtocol", "TransferKeys", "COpenSSL"]),
+            "TransferCodec",
+            uses: ["TransferModel", "TransferSystem", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
+        library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
+        library("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferKeys", "COpenSSL"]),
         library(
             "TransferAccess",
-            uses: ["TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL", "CLinux", "CQREncode"]),
+            uses: [
+                "TransferModel", "TransferKeys", "TransferSystem", "COpenSSL", "CLinux",
+                "CQREncode",
+            ]),
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
-        library("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
-        library("TransferCatalog", uses: ["TransferProtocol", "TransferSystem", "CSQLite"]),
+        library(
+            "TransferStore", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
+        library("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "TransferSystem", "CSQLite"]),
         library(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
+                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess",
+                "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
             ]),
         library(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferSystem", "TransferIO",
+                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
+                "TransferSystem", "TransferIO",
                 "TransferStore", "CLinux",
             ]),
         isFuzzing
@@ -80,7 +89,8 @@ let package = Package(
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: [
-                "TransferClient", "TransferServer", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferClient", "TransferServer", "TransferModel", "TransferProtocol", "TransferCodec",
+                "TransferKeys",
                 "TransferReceipts", "TransferIO", "TransferSystem", "TransferTestSupport", "CAllocations",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
@@ -88,7 +98,8 @@ let package = Package(
         .target(
             name: "TransferFuzzing",
             dependencies: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferAccess",
+                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
+                "TransferAccess",
                 "TransferStore", "TransferIO", "TransferClient", "TransferCLI", "TransferTestSupport",
             ],
             path: "Fuzz/TransferFuzzing", swiftSettings: strict),
@@ -100,32 +111,39 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "TransferStoreTestSupport",
-            dependencies: ["TransferProtocol", "TransferStore", "TransferSystem", "TransferTestSupport"],
+            dependencies: [
+                "TransferModel", "TransferProtocol", "TransferStore", "TransferSystem", "TransferTestSupport",
+            ],
             path: "Tests/TransferStoreTestSupport", swiftSettings: strict),
-        tests("TransferProtocol"),
-        tests("TransferCodec", uses: ["TransferProtocol", "CZlib", "CISAL", "CXXHash"]),
-        tests("TransferKeys", uses: ["TransferProtocol"]),
-        tests("TransferReceipts", uses: ["TransferProtocol", "TransferCodec", "TransferKeys"]),
-        tests("TransferAccess", uses: ["TransferProtocol", "TransferKeys", "CLinux", "CQREncode"]),
+        tests("TransferModel"),
+        tests("TransferProtocol", uses: ["TransferModel"]),
+        tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CXXHash"]),
+        tests("TransferKeys", uses: ["TransferModel"]),
+        tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
+        tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
-        tests("TransferStore", uses: ["TransferProtocol", "TransferCodec", "TransferStoreTestSupport"]),
-        tests("TransferCatalog", uses: ["TransferProtocol", "CSQLite"]),
+        tests(
+            "TransferStore", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport"]),
+        tests("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferServer",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferIO",
+                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess",
+                "TransferReceipts", "TransferIO",
                 "TransferStore", "TransferCatalog", "TransferStoreTestSupport",
             ]),
         tests(
             "TransferClient",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO", "TransferServer",
+                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO",
+                "TransferServer",
                 "TransferStore",
             ]),
         tests(
             "TransferCLI",
             uses: [
-                "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess", "TransferKeys",
+                "TransferModel", "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess",
+                "TransferKeys",
                 "TransferReceipts",
                 "TransferIO",
                 "TransferStore",

@@ -1,5 +1,5 @@
 import TransferCodec
-import TransferProtocol
+import TransferModel
 
 /// Both digest functions, on a small upload and on a block.
 struct DigestBenchmark {

@@ -1,5 +1,6 @@
 import CAllocations
 import TransferCodec
+import TransferModel
 import TransferProtocol
 
 /// Frames in memory: what the parser and the encoder cost for each message and each upload.
@@ -31,7 +32,7 @@ struct FrameBenchmark {
         let id = UploadID.random()
         let begin = Begin(
             id: id, path: "holiday/day-1/picture-0001.jpg", size: UInt64(contentSize), kind: .picture,
-            modified: Begin.Timestamp(seconds: 1_767_225_600, nanoseconds: 500_000_000), permissions: 0o644)
+            modified: Timestamp(seconds: 1_767_225_600, nanoseconds: 500_000_000), permissions: 0o644)
         let end = End(size: UInt64(contentSize), digest: digest)
         let result = UploadResult(
             id: id, code: .committed, isDurable: true, size: UInt64(contentSize), digest: digest)

@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferReceipts
 
 /// Giving receipts for a batch of small uploads, and what the client does with them.

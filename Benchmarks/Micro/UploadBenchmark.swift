@@ -1,7 +1,7 @@
 import CAllocations
 import Glibc
 import TransferClient
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 /// Counts what an upload of 4 KiB costs each side. Client and server are a process each, so that nothing of one is

@@ -1,5 +1,5 @@
 import TransferAccess
-import TransferProtocol
+import TransferModel
 
 /// What must be so of every list of who may come in, whatever is in its file.
 struct AccessListCheck<Entry: AccessEntry> {

@@ -1,5 +1,5 @@
 import TransferAccess
-import TransferProtocol
+import TransferModel
 
 /// Input: what to do (1 byte), the rest: a list of who may come in, or texts with a NUL after each.
 enum AccessTarget {

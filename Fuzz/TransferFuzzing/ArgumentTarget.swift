@@ -1,7 +1,7 @@
 import TransferAccess
 import TransferCLI
 import TransferClient
-import TransferProtocol
+import TransferModel
 
 /// Input: what to do (1 byte), texts with a NUL after each.
 enum ArgumentTarget {

@@ -1,6 +1,6 @@
 import TransferCLI
 import TransferClient
-import TransferProtocol
+import TransferModel
 
 /// Input: what to do (1 byte), then texts with a NUL after each, a JSON text, or the front of a picture.
 enum BatchTarget {

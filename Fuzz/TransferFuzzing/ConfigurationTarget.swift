@@ -1,6 +1,6 @@
 import TransferCLI
 import TransferClient
-import TransferProtocol
+import TransferModel
 
 /// Input: a configuration file.
 enum ConfigurationTarget {

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// What a parser makes of a stream that arrives in pieces, with the pieces of each body joined again.

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// One frame of a conversation, as a state machine is told of it.

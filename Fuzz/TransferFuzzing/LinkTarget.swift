@@ -1,5 +1,5 @@
 import TransferAccess
-import TransferProtocol
+import TransferModel
 
 /// Input: links with a NUL after each.
 enum LinkTarget {

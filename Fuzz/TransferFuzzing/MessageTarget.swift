@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// Input: a function code (1 byte, by its place in the table), a body, with or without its check.

@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferReceipts
 
 /// Input: what to do (1 byte), the rest.

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// A server's state machine beside a plain account of what has happened, from which follows what may happen next.

@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+package import TransferModel
 
 extension AccessFolder {
     /// How long a pairing code is good for: ten minutes, enough to walk to the other machine.

@@ -1,5 +1,5 @@
 package import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Which key the server shows: with a certificate it is not that of its identity, and links have to have the right one.

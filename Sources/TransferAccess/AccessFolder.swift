@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The server's own folder, as far as it says who may come in: `authorized_keys`, `tokens` and the lock for changing

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// One line of a list of who may come in, taken apart: `[OPTIONS] KIND FIELD... NAME`, separated by spaces or tabs.
 package struct AccessLine: Sendable {

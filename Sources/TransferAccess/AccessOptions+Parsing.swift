@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 extension AccessOptions {
     /// Reads the options of a line. One that is not known, comes twice or has a value that is wrong makes all of them

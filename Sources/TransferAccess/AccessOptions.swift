@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 
 /// What bounds the access of one client: the first word of its line, such as `folder="camera",quota=20G,write-only`.
 package struct AccessOptions: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// A secret that lets a client in, as the server keeps it: `[OPTIONS] token ID HASH NAME`, or `pairing` for one that
 /// enrols the key of a client once.

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// Slows down whoever tries to get in and fails. It never asks for the time.

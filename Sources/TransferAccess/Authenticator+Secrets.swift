@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 extension Authenticator {

@@ -1,5 +1,5 @@
 package import TransferKeys
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Decides who may come in, and whether those who are in may still be. Synchronous: it looks at files and may compute

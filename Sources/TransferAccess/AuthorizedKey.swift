@@ -1,5 +1,5 @@
 package import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// A client that is let in by its key: `[OPTIONS] ed25519 KEY NAME`, with the 32 bytes of the key in base64.
 package struct AuthorizedKey: AccessEntry {

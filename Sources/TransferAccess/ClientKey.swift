@@ -1,6 +1,6 @@
 import Glibc
 package import TransferKeys
-import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// The key pair that this user's clients show to servers, in a file of the user's configuration.

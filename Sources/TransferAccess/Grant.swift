@@ -1,5 +1,5 @@
 package import TransferKeys
-package import TransferProtocol
+package import TransferModel
 
 /// What a client may do: the outcome of its authentication, checked again at each upload.
 package struct Grant: Hashable, Sendable {

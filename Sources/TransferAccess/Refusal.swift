@@ -1,5 +1,5 @@
 import TransferKeys
-package import TransferProtocol
+package import TransferModel
 
 /// Why a client is not let in, or not any more.
 package struct Refusal: Error, Equatable, Sendable {

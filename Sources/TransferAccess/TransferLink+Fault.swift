@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 extension TransferLink.Fault: CustomStringConvertible {
     /// A phrase that completes "the link".

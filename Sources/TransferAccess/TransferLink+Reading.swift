@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 extension TransferLink {
     /// Why a text is no link.

@@ -1,5 +1,5 @@
 package import TransferKeys
-package import TransferProtocol
+package import TransferModel
 
 /// All that a client needs to push to a server for the first time, in one word:
 /// `transfer://HOST[:PORT][/FOLDER][#code=pair_ID_SECRET,key=FINGERPRINT]`.

@@ -1,6 +1,6 @@
 internal import COpenSSL
 package import TransferKeys
-package import TransferProtocol
+package import TransferModel
 
 /// Keeps the uploads of clients apart: the id that a client gives an upload is translated, where frames come in, to one
 /// that no other client can name, and back where frames leave. Everything between (parts to resume, known uploads, the

@@ -1,3 +1,4 @@
+internal import TransferModel
 internal import TransferProtocol
 internal import TransferSystem
 

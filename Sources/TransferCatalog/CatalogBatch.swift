@@ -1,3 +1,4 @@
+internal import TransferModel
 internal import TransferProtocol
 
 /// Entries that somebody waits for, while others do for theirs.

@@ -1,5 +1,5 @@
 import Glibc
-internal import TransferProtocol
+internal import TransferModel
 import TransferSystem
 
 /// Which upload a stored path belongs to: of all that claim it, the one that was acknowledged last. Looked at beside a

@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 internal import TransferSystem
 
 /// How an entry stands in the table: the one place that knows the order of the columns.

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// What the catalog knows of one upload.

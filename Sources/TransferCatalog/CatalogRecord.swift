@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 internal import TransferSystem
 
 /// How entries stand in a blob of the table of arrivals: one behind the other, without gaps.

@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 
 /// The connection that writes, with its prepared statements.
 ///

@@ -1,3 +1,4 @@
+package import TransferModel
 package import TransferProtocol
 
 /// Receipts that were signed together, as the catalog keeps them: what they have in common, and whose they are. With the

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// A stored file that the disk has lost: nobody has changed it, and its content is not what was acknowledged.

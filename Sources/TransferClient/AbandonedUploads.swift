@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// Uploads in parts that came to nothing and that nobody can go on with. The server is asked to throw away what it has of
 /// one as soon as nothing of it is under way any more: a part that arrived later would make it begin anew.

@@ -1,6 +1,6 @@
 import Glibc
 package import TransferKeys
-public import TransferProtocol
+public import TransferModel
 
 /// What a program that pushes can choose.
 public struct ClientConfiguration: Sendable {

@@ -1,5 +1,6 @@
 import Synchronization
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// What the server has of uploads that were interrupted, and what is made of its answers.

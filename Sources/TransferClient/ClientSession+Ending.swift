@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// Time-outs, and the end of the connection.

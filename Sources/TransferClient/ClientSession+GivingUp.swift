@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// What comes to nothing, and must not stay on the server for that.
 extension ClientSession {

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// What the server knows of uploads that it was asked about before they are sent.

@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import TransferIO
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferSystem

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// Decides chunk by chunk whether compressing pays, from what it sees of the link, the codec and the content. Knows no
 /// clock; the time is an argument.

@@ -1,4 +1,4 @@
-public import TransferProtocol
+public import TransferModel
 
 extension ContentKind {
     /// Bytes from the front of the content that recognition looks at.

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// Reads the content of one upload from wherever it is.
 final class ContentReader {
@@ -53,7 +53,7 @@ final class ContentReader {
     }
 
     /// Modification time and permissions, where there are any.
-    var attributes: (modified: Begin.Timestamp?, permissions: UInt16?) {
+    var attributes: (modified: Timestamp?, permissions: UInt16?) {
         guard case .file(let file) = origin else { return (nil, nil) }
         return (file.modified, file.permissions)
     }

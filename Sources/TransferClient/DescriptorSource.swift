@@ -1,5 +1,5 @@
-import TransferSystem
 import Glibc
+import TransferSystem
 
 /// Reads from a file descriptor that stays the caller's, such as standard input.
 public struct DescriptorSource: ByteSource {

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Walks a directory tree from the top down, each directory in the order of its names, and holds only the names of the

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// Uploads that were begun and have no result yet, or not its receipt, in the order of their beginning.

@@ -1,6 +1,6 @@
 import Glibc
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 extension KnownServers {

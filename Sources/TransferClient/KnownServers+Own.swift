@@ -1,5 +1,5 @@
 package import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// What this user's own servers write, so that their user can push to them without being asked.
 extension KnownServers {

@@ -1,6 +1,6 @@
 import Glibc
 public import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The list of servers whose keys are known: a file with a line for each, the address and the fingerprint. Behind those

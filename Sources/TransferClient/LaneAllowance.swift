@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// How many connections a push may have, as it goes on.
 struct LaneAllowance: Equatable {

@@ -1,5 +1,5 @@
 import TransferIO
-import TransferProtocol
+import TransferModel
 
 /// The connections of one push beside the first one: how many there may be, and when one is wanted. They only ever help:
 /// one that is lost gives its uploads back and is not missed.

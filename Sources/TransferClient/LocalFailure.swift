@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Why a source could not be sent: its result code and a sentence.

@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferModel
 import TransferProtocol
 
 /// An upload that takes more than one data frame: read, digested and framed piece by piece.

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// Whole frames on their way to the socket, and what the session has to know of them.

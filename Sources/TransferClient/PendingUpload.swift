@@ -1,5 +1,5 @@
 import Synchronization
-import TransferProtocol
+import TransferModel
 
 /// One upload from the moment it is found to the moment it has its report. Tried again, it keeps its id, unless its source
 /// has changed.

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// The format and the size of a picture, as its header says.
 public struct Picture: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import TransferProtocol
+public import TransferModel
 
 /// What happens during a push, in order.
 public enum PushEvent: Sendable {

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferSystem
 
@@ -58,8 +59,4 @@ extension ClientConfiguration {
         timeouts.idle = Interval(nanoseconds: .max)
         return timeouts
     }
-}
-
-extension MonotonicTime {
-    static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
 }

@@ -1,5 +1,5 @@
 import TransferIO
-import TransferProtocol
+import TransferModel
 
 /// What waits for the socket: chunks of content, and frames of control that go between them.
 struct SendQueue {

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// What every connection begins with: TLS with the server, before anything is said.

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A file that is being pushed. It is read once from the front; afterwards it must still be the same file with the same
@@ -19,7 +19,7 @@ final class SourceFile {
         let device: dev_t
         let inode: ino_t
         let size: UInt64
-        let modified: Begin.Timestamp
+        let modified: Timestamp
 
         init(_ status: stat) {
             device = status.st_dev
@@ -27,7 +27,7 @@ final class SourceFile {
             size = UInt64(max(0, status.st_size))
             // Clamped, because what a file system in user space says is anybody's guess.
             let nanoseconds = min(max(0, status.st_mtim.tv_nsec), 999_999_999)
-            modified = Begin.Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(nanoseconds))
+            modified = Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(nanoseconds))
         }
     }
 
@@ -65,7 +65,7 @@ final class SourceFile {
 
     var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
 
-    var modified: Begin.Timestamp { identity.modified }
+    var modified: Timestamp { identity.modified }
 
     /// Reads on.
     ///

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferCodec
-import TransferProtocol
+import TransferModel
 
 /// Derives the ids of uploads from what they are: the same file of this user on this machine, unchanged, on its way to the
 /// same place has the same id in every push. So the server knows it again, and what has arrived of it.

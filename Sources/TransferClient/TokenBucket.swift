@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// Holds a rate: as many bytes may go as have dripped in, and what nobody takes within a moment is lost.
 struct TokenBucket: Sendable {

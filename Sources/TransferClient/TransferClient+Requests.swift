@@ -1,5 +1,5 @@
-import TransferProtocol
 import TransferIO
+import TransferModel
 import TransferStore
 import TransferSystem
 

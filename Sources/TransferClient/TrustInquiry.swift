@@ -1,5 +1,5 @@
 import TransferIO
-import TransferProtocol
+import TransferModel
 
 /// Asks somebody, who may take his time, whether an unknown server is to be trusted.
 actor TrustInquiry {

@@ -1,4 +1,4 @@
-public import TransferProtocol
+public import TransferModel
 
 /// Something to push.
 public struct Upload: Sendable {

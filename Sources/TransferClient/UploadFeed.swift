@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Hands out what is to be pushed, one upload after the other: first those that have to be sent again, then the next of

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// Content on its way in parts, which any lane may take; afterwards one of them ends it.

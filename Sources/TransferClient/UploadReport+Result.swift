@@ -1,4 +1,5 @@
 import Synchronization
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferSystem

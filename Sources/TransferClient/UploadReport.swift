@@ -1,4 +1,4 @@
-public import TransferProtocol
+public import TransferModel
 public import TransferReceipts
 
 /// How one upload ended.

@@ -1,6 +1,6 @@
 internal import COpenSSL
 internal import CXXHash
-package import TransferProtocol
+package import TransferModel
 
 /// A hash over bytes that arrive piece by piece, reusable for one block after another.
 ///

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 
 /// The digest of content whose blocks were digested apart from each other.
 package enum BlockTree {

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 
 extension ContentDigester {
     /// The digest of content that is in memory as a whole: plain up to one block, the tree digest beyond.

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 
 /// The digest of content of any size that arrives piece by piece, and of its 4 MiB blocks on the way.
 ///

@@ -1,6 +1,6 @@
 internal import COpenSSL
 internal import CXXHash
-internal import TransferProtocol
+internal import TransferModel
 
 /// The C library's state of one streaming hash; whoever made it must `free` it.
 enum HashState {

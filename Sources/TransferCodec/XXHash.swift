@@ -1,5 +1,5 @@
 internal import CXXHash
-internal import TransferProtocol
+internal import TransferModel
 internal import TransferSystem
 
 /// The functions of xxHash for digests over pieces: those of the shared library where it is installed and knows this CPU,

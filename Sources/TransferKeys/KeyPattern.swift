@@ -1,3 +1,5 @@
+import TransferModel
+
 /// A public key as people give it: a fingerprint, or the key itself in one of several forms.
 package enum KeyPattern: Equatable, Sendable {
     case fingerprint(String)

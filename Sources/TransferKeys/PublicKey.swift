@@ -1,5 +1,5 @@
 internal import COpenSSL
-import TransferProtocol
+import TransferModel
 
 /// A public Ed25519 key (RFC 8032): what a server or a client is known by.
 public struct PublicKey: Hashable, Sendable {

@@ -1,3 +1,5 @@
+package import TransferModel
+
 extension Begin {
     /// Where the content of a part belongs in its upload. It starts at the start of a block and ends at the end of one, or
     /// with the upload, so that its block digests are those of the upload.

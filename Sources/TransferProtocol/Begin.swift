@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Opens an upload on its lane; the `data` frames that follow belong to it.
 package struct Begin: Equatable, Sendable {
     package var id: UploadID
@@ -30,18 +32,6 @@ package struct Begin: Equatable, Sendable {
         case part(Part)
         /// Its end: the content is what its parts brought.
         case assembly
-    }
-
-    /// A moment in UTC as seconds and nanoseconds since 1970 (POSIX `struct timespec`).
-    package struct Timestamp: Equatable, Sendable {
-        package var seconds: Int64
-        /// 0 to 999,999,999.
-        package var nanoseconds: UInt32
-
-        package init(seconds: Int64, nanoseconds: UInt32) {
-            self.seconds = seconds
-            self.nanoseconds = nanoseconds
-        }
     }
 
     package init(
@@ -116,18 +106,5 @@ extension Begin {
         if let permissions { bytes.append(bigEndian: permissions) }
         bytes.append(path: path)
         scope.encode(into: &bytes)
-    }
-}
-
-extension Begin.Timestamp {
-    init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        seconds = try reader.integer(Int64.self)
-        nanoseconds = try reader.integer(UInt32.self)
-        guard nanoseconds < 1_000_000_000 else { throw .malformed("A time has more than a second of nanoseconds.") }
-    }
-
-    func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: seconds)
-        bytes.append(bigEndian: nanoseconds)
     }
 }

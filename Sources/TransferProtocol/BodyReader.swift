@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Reads the fields of a message body in order; every read is checked against what is left. Lives only inside the
 /// `withUnsafeBytes` that lends it the body.
 package struct BodyReader {

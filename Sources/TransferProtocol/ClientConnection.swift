@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// The client's side of one connection: what each frame of the server means now. Sans-IO.
 ///
 /// ```

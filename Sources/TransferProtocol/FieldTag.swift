@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Names an optional field at the end of a message: one byte of tag, two of length, the value. A receiver skips tags
 /// that it doesn't know, except those from 128 on, without which the message would be misunderstood.
 struct FieldTag: RawRepresentable, Hashable {

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// The check over the body of a message: CRC-32C (Castagnoli; RFC 3720, appendix B.4). Content has its digest, but a
 /// damaged bit in a path or in an acknowledgement would only give another path, and TCP's own check misses some.
 enum FrameCheck {

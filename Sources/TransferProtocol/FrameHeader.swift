@@ -1,3 +1,5 @@
+import TransferModel
+
 /// What the body of a frame is.
 package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case hello = 1

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Blocks of an upload that the server has already, as it finds them now. The client compares and sends what differs.
 package struct Have: Equatable, Sendable {
     package var id: UploadID

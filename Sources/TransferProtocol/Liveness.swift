@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Decides from the times of what was sent and received when to send a ping and when to give a peer up. Used by both
 /// sides; the time is an argument of every call.
 package struct Liveness: Sendable {

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Asks about many uploads at once, before anything of them is sent: whoever pushes the same files again need not send
 /// what the server has acknowledged and still holds unchanged.
 package struct Lookup: Equatable, Sendable {

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// The client's first frame.
 package struct Hello: Equatable, Sendable {
     /// Bits for what the sender wants beyond the basics; those that aren't known are kept.

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// What the sender says a block's digest is, right after the block's last byte. Only for content of more than one
 /// block; the receiver knows a bad block at once.
 package struct BlockDigest: Equatable, Sendable {

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// A decoded body of any frame but `data`.
 package enum Message: Equatable, Sendable {
     case hello(Hello)

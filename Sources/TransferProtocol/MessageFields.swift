@@ -1,3 +1,5 @@
+import TransferModel
+
 /// The optional fields of a message. Messages have one or two: going through a list is faster than hashing their tags.
 struct MessageFields {
     private var fields: [(tag: FieldTag, value: [UInt8])] = []

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// What a peer did that the protocol does not allow. The connection ends with it.
 package struct ProtocolFault: Error, Equatable, Sendable {
     /// Says which rule was broken; sent to the peer before the connection closes.

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// The receipts of uploads that were acknowledged together, as far as the client doesn't know them from their results: the
 /// server has signed them all at once, and whoever has the results can make each of them again.
 package struct Receipts: Equatable, Sendable {

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// The server's side of one connection: which frames are legal now, and what each asks for. Sans-IO.
 ///
 /// ```

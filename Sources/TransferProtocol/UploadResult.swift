@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// The acknowledgement: how an upload ended. With the id zero it is about the connection and ends it.
 package struct UploadResult: Equatable, Sendable {
     package var id: UploadID

@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// What the receipts of one batch have in common.
 struct BatchTerms {

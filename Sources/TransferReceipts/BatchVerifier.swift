@@ -1,4 +1,5 @@
 import TransferKeys
+import TransferModel
 package import TransferProtocol
 
 /// Makes the receipts that a server has signed together, from what the client knows of the uploads, and verifies them: with

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// Writes into memory that is allocated once: a server writes tens of thousands of receipts a second, and appending to an
 /// array byte by byte takes several times as long.

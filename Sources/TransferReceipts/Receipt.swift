@@ -1,5 +1,5 @@
 public import TransferKeys
-public import TransferProtocol
+public import TransferModel
 
 /// What a server says of one acknowledged upload: that this content was on stable storage under this path at this time.
 /// By itself a claim; `SignedReceipt` has the proof.

@@ -1,3 +1,4 @@
+import TransferModel
 package import TransferProtocol
 
 /// Receipts with one signature for all of them.

@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// How the texts of receipts end. Those of one batch end alike, so that it is written once for all of them.
 struct ReceiptEnding {

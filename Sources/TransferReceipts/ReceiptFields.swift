@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// The parts of a signed receipt as they were read, before anybody has looked whether they make sense. What is nothing
 /// could not be understood.

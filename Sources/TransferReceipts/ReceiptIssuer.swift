@@ -1,4 +1,5 @@
 import TransferKeys
+package import TransferModel
 package import TransferProtocol
 
 /// Gives receipts: all of a batch with one signature. Safe to call from any thread.

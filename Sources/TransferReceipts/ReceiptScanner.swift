@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// Takes the line of a receipt apart. It goes along a line that has exactly the expected form and stops at anything else.
 struct ReceiptScanner {

@@ -1,5 +1,5 @@
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 extension SignedReceipt {
     /// One JSON object on one line, without an end of line. The receipt's text stands in it as it was signed.

@@ -1,5 +1,6 @@
 import Synchronization
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// Makes `have` frames of blocks that come in order.

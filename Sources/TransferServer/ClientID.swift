@@ -1,7 +1,7 @@
 import TransferAccess
 import TransferCodec
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 /// What tells one client from all others in the catalog: names may be the same, and change.
 enum ClientID {

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Frames that a lane has for its client while it is still at work on something long.

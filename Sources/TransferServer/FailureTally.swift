@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// The failures of one connection: the first of each kind is worth a line, thousands more are worth a number.
 struct FailureTally {

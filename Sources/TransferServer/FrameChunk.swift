@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// Frames on their way to a client, in memory of their own: content is read into its place and not copied on the way to the

@@ -1,6 +1,6 @@
 import TransferIO
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferReceipts
 import TransferStore
 

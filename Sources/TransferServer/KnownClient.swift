@@ -1,6 +1,6 @@
 import TransferAccess
 import TransferCatalog
-import TransferProtocol
+import TransferModel
 
 /// A client, to find what it has sent.
 struct KnownClient: Sendable {

@@ -1,5 +1,5 @@
 import TransferCatalog
-import TransferProtocol
+import TransferModel
 import TransferStore
 import TransferSystem
 

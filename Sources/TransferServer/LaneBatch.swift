@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// One receive buffer on its way to the pool, with what was found in it, in order.

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
+package import TransferModel
 import TransferSystem
-package import TransferProtocol
 
 /// Writes events as lines to a descriptor, those given together as few writes. Safe to call from any thread.
 package final class Log: Sendable {

@@ -1,5 +1,5 @@
 import TransferCatalog
-import TransferProtocol
+import TransferModel
 
 extension LogEvent {
     static func catalogOpened(uploads: Int) -> LogEvent {

@@ -1,6 +1,7 @@
 import TransferAccess
 import TransferIO
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferStore

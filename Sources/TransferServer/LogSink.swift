@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Where lines go. Somebody who keeps a pipe or a terminal open and reads nothing must not stop a server: when there is

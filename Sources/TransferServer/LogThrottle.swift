@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 /// Bounds what clients can make a server write about their faults, however many connections they open, and counts what
 /// was left out. The time is an argument of every call.

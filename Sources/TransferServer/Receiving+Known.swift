@@ -1,4 +1,5 @@
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 import TransferStore
 

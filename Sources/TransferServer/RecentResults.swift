@@ -1,5 +1,6 @@
 import Synchronization
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 import TransferSystem
 

@@ -1,5 +1,5 @@
-package import TransferKeys
 import TransferIO
+package import TransferKeys
 import TransferStore
 import TransferSystem
 

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem

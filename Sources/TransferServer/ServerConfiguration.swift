@@ -1,5 +1,6 @@
 package import TransferIO
 package import TransferKeys
+package import TransferModel
 package import TransferProtocol
 package import TransferStore
 package import TransferSystem

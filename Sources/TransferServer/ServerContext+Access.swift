@@ -1,5 +1,5 @@
 import TransferAccess
-import TransferProtocol
+import TransferModel
 import TransferStore
 
 extension ServerConfiguration {

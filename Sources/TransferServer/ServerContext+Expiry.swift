@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferStore
 
 /// Unfinished uploads don't stay for ever.

@@ -3,7 +3,7 @@ import TransferAccess
 import TransferCatalog
 import TransferIO
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferReceipts
 import TransferStore
 import TransferSystem

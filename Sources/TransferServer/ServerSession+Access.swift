@@ -1,6 +1,7 @@
 import TransferAccess
 import TransferIO
 import TransferKeys
+import TransferModel
 import TransferProtocol
 
 /// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// The last words of a session.

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// How both sides talk: with TLS, or without where that is wanted.

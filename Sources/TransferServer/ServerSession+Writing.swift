@@ -1,5 +1,6 @@
 import Synchronization
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// What leaves a session: results, answers and signs of life, as fast as the client takes them.

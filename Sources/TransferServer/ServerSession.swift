@@ -1,6 +1,7 @@
 import Synchronization
 import TransferAccess
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem
@@ -498,10 +499,6 @@ extension ServerSession {
         await linger()
         close()
     }
-}
-
-extension MonotonicTime {
-    static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
 }
 
 extension Interval {

@@ -1,3 +1,4 @@
+package import TransferModel
 package import TransferProtocol
 package import TransferStore
 

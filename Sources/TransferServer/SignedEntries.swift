@@ -1,4 +1,5 @@
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 
 /// Uploads whose receipts have one signature, as they were acknowledged.

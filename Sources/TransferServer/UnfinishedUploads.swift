@@ -1,5 +1,5 @@
 import TransferCatalog
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The uploads in parts that the catalog says are unfinished, or will say when somebody has the time: nobody waits for

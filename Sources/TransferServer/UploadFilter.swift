@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Tells ids that were surely never recorded from those that may have been, in little memory: a Bloom filter. Most ids are

@@ -1,4 +1,5 @@
 import TransferAccess
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem

@@ -1,6 +1,7 @@
 import Synchronization
 import TransferCodec
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem

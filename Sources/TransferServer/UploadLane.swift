@@ -3,6 +3,7 @@ import TransferAccess
 import TransferCatalog
 import TransferCodec
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferStore

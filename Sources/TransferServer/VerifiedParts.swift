@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// The parts of an upload that are there and verified: in order, none overlapping another, found by binary search,

@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The directories that a batch of uploads goes to, and which of them have to be made durable.

@@ -1,5 +1,5 @@
 internal import CLinux
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn

@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Compares what was staged with files that have the names it wants: byte by byte, and only as far as they are the same.

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The one resolver of client paths: opens directories below a pinned root and never above it or through a symbolic

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// What is known of directories' own names: which of them are on disk, up to the top, and which could not be written.

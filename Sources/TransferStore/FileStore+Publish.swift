@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 extension FileStore {

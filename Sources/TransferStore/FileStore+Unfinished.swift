@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import Synchronization
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Parts of uploads that are not complete. They lie in the incoming directory under the uploads' ids until the upload is

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The server's own folder, and that no name at the top but its own leads into it: on file systems that ignore case or give

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// Who sent an upload.
@@ -25,7 +25,7 @@ package struct Publication {
     /// Of the bytes that were written.
     package var digest: Digest
     package var conflict: ConflictPolicy
-    package var modified: Begin.Timestamp?
+    package var modified: Timestamp?
     package var permissions: UInt16?
 
     /// Where that is known.
@@ -33,7 +33,7 @@ package struct Publication {
 
     package init(
         staged: StagedFile, id: UploadID, path: RelativePath, size: UInt64, digest: Digest,
-        conflict: ConflictPolicy = .keepBoth, modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
+        conflict: ConflictPolicy = .keepBoth, modified: Timestamp? = nil, permissions: UInt16? = nil
     ) {
         self.staged = staged
         self.id = id

@@ -1,5 +1,5 @@
 internal import CLinux
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Publishes a batch of uploads: makes their bytes durable, gives them their names, and makes the names durable, each

@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Counts what is stored and what is on its way against a limit, and refuses what would be too much.

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 extension RelativePath {
     /// The path with a number before the extension, as in `photo-1.png`; a stem that would become too long loses its

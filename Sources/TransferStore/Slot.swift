@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A name in a directory that an upload wants, and whatever has it now.

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// What one incoming file takes of the space that there is for everybody and for its client, given back when it goes.

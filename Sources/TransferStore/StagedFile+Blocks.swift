@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferCodec
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// What a part has of its upload already. Nothing is known of it but its bytes, and these only as they are read now.

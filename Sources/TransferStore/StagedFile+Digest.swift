@@ -1,5 +1,5 @@
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 extension StagedFile {

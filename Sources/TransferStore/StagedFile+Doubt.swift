@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import Synchronization
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A sync that fails leaves bytes in memory that the disk does not have, and nobody who compares can tell. So a part is

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 import Synchronization
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The incoming part of one upload: bytes on disk that nobody sees yet.
@@ -193,7 +193,7 @@ package final class StagedFile: @unchecked Sendable {
     }
 
     /// Sets what the client told of its file.
-    func setAttributes(modified: Begin.Timestamp?, permissions: mode_t) throws(SystemError) {
+    func setAttributes(modified: Timestamp?, permissions: mode_t) throws(SystemError) {
         if let modified {
             let access = timespec(tv_sec: 0, tv_nsec: clinux_utime_omit)
             let change = timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds))

@@ -1,6 +1,6 @@
-package import TransferProtocol
-import TransferSystem
 import Glibc
+package import TransferModel
+import TransferSystem
 
 /// Why the store could not do what it was asked: the result that the client gets, in typed form and as a sentence.
 package struct StoreError: Error, Equatable, Sendable {

@@ -1,6 +1,6 @@
 import Glibc
 import TransferCodec
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// A stored file, open to be read.

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// What lies below a server's directory, to be read and never changed. Needs no server that stands still: whatever is

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Goes through all directories but Transfer's own, one after the other. Holds the names of one directory, and the paths

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferSystem
 import TransferTestSupport
 

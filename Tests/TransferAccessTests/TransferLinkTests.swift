@@ -1,6 +1,6 @@
 import Testing
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferAccess

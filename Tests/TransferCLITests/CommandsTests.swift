@@ -1,5 +1,5 @@
 import Testing
-import TransferProtocol
+import TransferModel
 import TransferStore
 
 @testable import TransferCLI

@@ -1,5 +1,5 @@
 import Testing
-import TransferProtocol
+import TransferModel
 
 @testable import TransferCLI
 @testable import TransferClient

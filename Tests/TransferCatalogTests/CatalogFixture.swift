@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TransferModel
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport

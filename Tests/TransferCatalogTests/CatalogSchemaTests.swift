@@ -1,6 +1,6 @@
 import CSQLite
 import Testing
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 @testable import TransferCatalog

@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 import Testing
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferCatalog

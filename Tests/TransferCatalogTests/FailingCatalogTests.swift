@@ -1,6 +1,6 @@
 import CSQLite
 import Testing
-import TransferProtocol
+import TransferModel
 
 @testable import TransferCatalog
 

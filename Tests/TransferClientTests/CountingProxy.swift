@@ -1,4 +1,5 @@
 import TransferClient
+import TransferModel
 import TransferProtocol
 import TransferSystem
 

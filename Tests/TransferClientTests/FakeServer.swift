@@ -1,7 +1,8 @@
 import Synchronization
-import TransferSystem
 import TransferClient
+import TransferModel
 import TransferProtocol
+import TransferSystem
 
 /// A server that does what the test says, one connection after the other.
 final class FakeServer: Sendable {

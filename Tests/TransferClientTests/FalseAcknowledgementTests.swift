@@ -1,5 +1,6 @@
 import Testing
 import TransferClient
+import TransferModel
 import TransferProtocol
 
 /// An acknowledgement counts only when it is one of what was sent.

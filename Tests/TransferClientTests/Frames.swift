@@ -1,6 +1,7 @@
 import Testing
 import TransferCodec
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 @testable import TransferClient

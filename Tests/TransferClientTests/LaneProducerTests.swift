@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferCodec
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferClient
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

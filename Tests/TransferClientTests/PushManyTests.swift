@@ -1,5 +1,6 @@
 import Testing
 import TransferClient
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

@@ -1,7 +1,7 @@
 import Testing
 import TransferClient
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 /// Sizes around every boundary, byte for byte.

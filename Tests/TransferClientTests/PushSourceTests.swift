@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 import TransferClient
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 /// Sources that are not plain files.

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TransferClient
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferServer
 import TransferSystem
 import TransferTestSupport

@@ -2,6 +2,7 @@ import Testing
 import TransferClient
 import TransferCodec
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferTestSupport

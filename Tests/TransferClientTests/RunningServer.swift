@@ -1,5 +1,6 @@
 import TransferClient
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferServer
 import TransferTestSupport

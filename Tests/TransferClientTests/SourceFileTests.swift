@@ -1,6 +1,6 @@
 import Glibc
 import Testing
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferClient
@@ -62,7 +62,7 @@ import TransferTestSupport
         let file = try SourceFile(path: path, followsLinks: true)
         #expect(file.size == 7)
         #expect(file.permissions == 0o644)
-        #expect(file.modified == Begin.Timestamp(seconds: 1_000_000, nanoseconds: 0))
+        #expect(file.modified == Timestamp(seconds: 1_000_000, nanoseconds: 0))
         var buffer = [UInt8](repeating: 0, count: 5)
         #expect(buffer.withUnsafeMutableBytes { file.peek(into: $0) } == 5)
         #expect(try buffer.withUnsafeMutableBytes { try file.read(into: $0) } == 5)

@@ -1,5 +1,5 @@
-import TransferSystem
 import TransferClient
+import TransferSystem
 
 /// A stream that gives what it holds in pieces, and then ends or throws.
 final class PieceSource: ByteSource {

@@ -1,5 +1,6 @@
 import Testing
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

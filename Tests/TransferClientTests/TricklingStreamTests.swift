@@ -1,6 +1,7 @@
 import Testing
 import TransferClient
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport

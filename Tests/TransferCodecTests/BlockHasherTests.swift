@@ -1,6 +1,6 @@
 import Testing
 import TransferCodec
-import TransferProtocol
+import TransferModel
 
 @Suite struct BlockHasherTests {
     @Test(arguments: DigestVector.blocks, DigestFunction.allCases)

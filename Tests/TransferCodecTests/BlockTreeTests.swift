@@ -1,6 +1,6 @@
 import Testing
 import TransferCodec
-import TransferProtocol
+import TransferModel
 
 @Suite struct BlockTreeTests {
     /// Content without a byte has no block, and one block has the digest of its bytes.

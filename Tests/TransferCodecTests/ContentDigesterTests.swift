@@ -1,6 +1,6 @@
 import Testing
 import TransferCodec
-import TransferProtocol
+import TransferModel
 
 @Suite struct ContentDigesterTests {
     private static let block = Limits.blockSize

@@ -1,5 +1,5 @@
 import Testing
-import TransferProtocol
+import TransferModel
 
 /// A text or the first bytes of `Sample.pattern`, and what `xxhsum -H2` and `sha256sum` print for it.
 struct DigestVector: Sendable, CustomTestStringConvertible {

@@ -1,5 +1,5 @@
-import TransferSystem
 import Testing
+import TransferSystem
 
 @testable import TransferIO
 

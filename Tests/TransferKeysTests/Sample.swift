@@ -1,3 +1,5 @@
+import TransferModel
+
 @testable import TransferKeys
 
 /// Keys that many tests start from.

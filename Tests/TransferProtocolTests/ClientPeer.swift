@@ -1,3 +1,6 @@
+import TransferModel
+import TransferTestSupport
+
 @testable import TransferProtocol
 
 /// A client that pushes what it was given, one frame each time it may act.

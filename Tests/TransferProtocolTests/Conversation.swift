@@ -1,3 +1,6 @@
+import TransferModel
+import TransferTestSupport
+
 @testable import TransferProtocol
 
 /// A byte stream and what is in it.

@@ -1,3 +1,5 @@
+import TransferModel
+
 @testable import TransferProtocol
 
 /// One direction of a connection: bytes that were sent, arrive when the test says so, and are parsed as they come.

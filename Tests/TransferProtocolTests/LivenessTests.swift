@@ -1,4 +1,5 @@
 import Testing
+import TransferModel
 import TransferProtocol
 
 /// In virtual time: seconds since the connection.

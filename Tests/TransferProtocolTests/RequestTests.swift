@@ -1,4 +1,5 @@
 import Testing
+import TransferModel
 
 @testable import TransferProtocol
 
@@ -247,7 +248,7 @@ import Testing
         var body: [UInt8] = [0, 0, 0, 1, 0, 0, 1, 0xFF]
         body.appendCheck(from: 0)
         let message = try Message.decode(.list, body: body)
-        guard case .list(let list) = message else { throw RelativePath.Fault(message: "no list") }
+        guard case .list(let list) = message else { throw ProtocolFault(.malformedFrame, "no list") }
         #expect(throws: RelativePath.Fault.self) { try RelativePath(list.path) }
     }
 

@@ -1,3 +1,5 @@
+import TransferModel
+
 @testable import TransferProtocol
 
 /// Values that many tests start from.

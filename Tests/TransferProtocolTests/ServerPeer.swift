@@ -1,3 +1,6 @@
+import TransferModel
+import TransferTestSupport
+
 @testable import TransferProtocol
 
 /// A server that decides each upload's fate by its id and lets results wait until the test settles them, as a pool of

@@ -1,3 +1,5 @@
+import TransferModel
+
 @testable import TransferProtocol
 
 /// What the examples of `docs/PROTOCOL.md` show, in their order.

@@ -1,4 +1,5 @@
 import Testing
+import TransferModel
 
 @testable import TransferProtocol
 

@@ -1,5 +1,6 @@
 import Testing
 import TransferKeys
+import TransferModel
 import TransferProtocol
 
 @testable import TransferReceipts

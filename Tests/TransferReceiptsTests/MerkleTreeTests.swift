@@ -1,7 +1,7 @@
 import Testing
 import TransferCodec
 import TransferKeys
-import TransferProtocol
+import TransferModel
 
 @testable import TransferReceipts
 

@@ -1,4 +1,5 @@
 import TransferKeys
+import TransferModel
 import TransferProtocol
 
 @testable import TransferReceipts

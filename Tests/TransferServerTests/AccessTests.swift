@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferAccess
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferTestSupport

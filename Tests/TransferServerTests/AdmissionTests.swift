@@ -1,9 +1,9 @@
 import Testing
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferIO
 @testable import TransferServer
-import TransferSystem
 
 /// Who may come in, by counts alone.
 @Suite struct AdmissionTests {

@@ -1,6 +1,6 @@
 import Testing
 import TransferAccess
-import TransferProtocol
+import TransferModel
 import TransferStore
 import TransferTestSupport
 

@@ -1,9 +1,10 @@
 import Testing
+import TransferModel
 import TransferProtocol
 import TransferServer
+import TransferSystem
 
 @testable import TransferIO
-import TransferSystem
 
 extension ServerTests {
     /// More connections than there may be.

@@ -1,5 +1,5 @@
 import Testing
-import TransferProtocol
+import TransferModel
 
 /// Frames with something wrong in them, and the code that names it.
 struct FaultyFrames: CustomTestStringConvertible, Sendable {

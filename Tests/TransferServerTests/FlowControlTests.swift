@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

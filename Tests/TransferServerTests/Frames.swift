@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferModel
 import TransferProtocol
 
 /// Frames as a well-behaved client would send them, for tests to bend.

@@ -3,7 +3,7 @@ import Testing
 import TransferAccess
 import TransferCatalog
 import TransferKeys
-import TransferProtocol
+import TransferModel
 import TransferSystem
 import TransferTestSupport
 

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// Frames of one upload in parts.

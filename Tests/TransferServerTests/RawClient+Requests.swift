@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferModel
 import TransferProtocol
 
 /// Requests, and what they are answered with.

@@ -1,5 +1,6 @@
 import Glibc
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport

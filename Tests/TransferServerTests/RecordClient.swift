@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 /// A client that writes its records of TLS itself.

@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferCatalog
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferTestSupport

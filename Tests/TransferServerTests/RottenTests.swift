@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport

@@ -1,5 +1,6 @@
 import Testing
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

@@ -3,6 +3,7 @@ import Testing
 import TransferAccess
 import TransferIO
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

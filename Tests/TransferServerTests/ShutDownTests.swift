@@ -1,8 +1,9 @@
 import Glibc
 import Testing
+import TransferModel
 import TransferProtocol
-import TransferTestSupport
 import TransferServer
+import TransferTestSupport
 
 extension ServerTests {
     /// How the server goes.

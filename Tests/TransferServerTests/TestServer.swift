@@ -1,7 +1,8 @@
 import Glibc
-import TransferSystem
 import TransferIO
+import TransferModel
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferServer

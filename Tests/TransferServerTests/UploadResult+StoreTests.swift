@@ -1,5 +1,6 @@
 import Testing
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 
 @testable import TransferServer

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferModel
 import TransferProtocol
 import TransferServer
 import TransferStore
@@ -166,7 +167,7 @@ extension ServerTests {
         @Test func attributesAreKept() async throws {
             try await serving { server in
                 let client = try server.greetedClient()
-                let modified = Begin.Timestamp(seconds: 1_000_000_000, nanoseconds: 500_000_000)
+                let modified = Timestamp(seconds: 1_000_000_000, nanoseconds: 500_000_000)
                 let begin = Begin(
                     id: .random(), path: "script", size: 1, modified: modified, permissions: 0o7755)
                 client.send(Frames.encoded(.begin(begin)) + Frames.data([1]) + Frames.end([1]))

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 /// Goes through what a power cut may leave and looks for broken promises.

@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// What is on a disk at one moment, by the inodes of a recording.

@@ -1,9 +1,9 @@
 import Glibc
-import TransferProtocol
-import TransferSystem
-import TransferStoreTestSupport
-import TransferTestSupport
 import Testing
+import TransferModel
+import TransferStoreTestSupport
+import TransferSystem
+import TransferTestSupport
 
 @testable import TransferStore
 

@@ -1,8 +1,8 @@
 import Glibc
-import TransferProtocol
+import Testing
+import TransferModel
 import TransferSystem
 import TransferTestSupport
-import Testing
 
 @testable import TransferStore
 
@@ -56,7 +56,7 @@ import Testing
         ] as [(Int64, UInt32)], [false, true])
     func modificationTime(_ time: (seconds: Int64, nanoseconds: UInt32), asPart: Bool) throws {
         let fixture = try StoreFixture()
-        let modified = Begin.Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds)
+        let modified = Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds)
         try fixture.publish("a", .one, asPart: asPart, modified: modified, permissions: 0o400)
         let status = try #require(Files.status(fixture.path("a")))
         #expect(status.st_mtim.tv_sec == Int(time.seconds))
@@ -66,7 +66,7 @@ import Testing
     /// File systems cut what they cannot keep; the upload is stored all the same.
     @Test(arguments: [Int64.min, -1 << 40, 1 << 40, .max]) func timesBeyondTheFileSystem(seconds: Int64) throws {
         let fixture = try StoreFixture()
-        let modified = Begin.Timestamp(seconds: seconds, nanoseconds: 999_999_999)
+        let modified = Timestamp(seconds: seconds, nanoseconds: 999_999_999)
         #expect(try fixture.publish("a", .one, modified: modified) == .committed("a"))
         #expect(try fixture.publish("b", .one, asPart: true, modified: modified) == .committed("b"))
     }

@@ -1,7 +1,7 @@
 import Glibc
-import TransferProtocol
-import TransferTestSupport
 import Testing
+import TransferModel
+import TransferTestSupport
 
 @testable import TransferStore
 

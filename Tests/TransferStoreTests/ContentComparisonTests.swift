@@ -1,7 +1,7 @@
 import Synchronization
-import TransferProtocol
-import TransferTestSupport
 import Testing
+import TransferModel
+import TransferTestSupport
 
 @testable import TransferStore
 

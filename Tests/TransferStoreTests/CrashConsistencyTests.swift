@@ -1,6 +1,6 @@
+import Testing
 import TransferStoreTestSupport
 import TransferTestSupport
-import Testing
 
 @testable import TransferStore
 

@@ -1,6 +1,6 @@
 import Synchronization
-import TransferSystem
 import Testing
+import TransferSystem
 
 @testable import TransferStore
 

@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
-import TransferProtocol
-import TransferTestSupport
-import TransferSystem
 import Testing
+import TransferModel
+import TransferSystem
+import TransferTestSupport
 
 @testable import TransferStore
 

@@ -1,7 +1,7 @@
 import Glibc
+import Testing
 import TransferSystem
 import TransferTestSupport
-import Testing
 
 @testable import TransferStore
 

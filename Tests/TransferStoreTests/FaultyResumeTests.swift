@@ -1,9 +1,9 @@
 import Glibc
+import Testing
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferStoreTestSupport
 import TransferTestSupport
-import Testing
 
 @testable import TransferStore
 

@@ -1,8 +1,9 @@
 import Glibc
+import Testing
+import TransferModel
 import TransferProtocol
 import TransferStoreTestSupport
 import TransferTestSupport
-import Testing
 
 @testable import TransferStore
 

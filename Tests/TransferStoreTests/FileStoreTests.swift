@@ -1,8 +1,8 @@
 import Glibc
-import TransferProtocol
+import Testing
+import TransferModel
 import TransferSystem
 import TransferTestSupport
-import Testing
 
 @testable import TransferStore
 

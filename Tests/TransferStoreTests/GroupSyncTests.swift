@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
-import TransferSystem
 import Testing
+import TransferSystem
 
 @testable import TransferStore
 

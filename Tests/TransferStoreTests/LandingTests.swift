@@ -1,7 +1,7 @@
-import TransferCodec
-import TransferProtocol
-import TransferTestSupport
 import Testing
+import TransferCodec
+import TransferModel
+import TransferTestSupport
 
 @testable import TransferStore
 

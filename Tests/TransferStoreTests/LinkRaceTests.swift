@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferSystem
 import TransferTestSupport
 

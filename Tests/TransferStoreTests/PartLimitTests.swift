@@ -1,6 +1,6 @@
 import Synchronization
 import Testing
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferStore

@@ -1,5 +1,5 @@
-import TransferProtocol
 import Testing
+import TransferModel
 
 @testable import TransferStore
 

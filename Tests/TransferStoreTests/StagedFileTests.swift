@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
-import TransferCodec
-import TransferProtocol
-import TransferSystem
-import TransferStoreTestSupport
-import TransferTestSupport
 import Testing
+import TransferCodec
+import TransferModel
+import TransferStoreTestSupport
+import TransferSystem
+import TransferTestSupport
 
 @testable import TransferStore
 

@@ -1,7 +1,7 @@
 import Glibc
-import TransferProtocol
-import TransferSystem
 import Testing
+import TransferModel
+import TransferSystem
 
 @testable import TransferStore
 

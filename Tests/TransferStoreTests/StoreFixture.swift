@@ -1,6 +1,6 @@
 import Glibc
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferStoreTestSupport
 import TransferTestSupport
 
@@ -76,7 +76,7 @@ struct StoreFixture {
     /// - Parameter asPart: as what can be resumed.
     func publication(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
-        digest: DigestFunction = .xxh128, modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
+        digest: DigestFunction = .xxh128, modified: Timestamp? = nil, permissions: UInt16? = nil
     ) throws -> Publication {
         let id = UploadID.random()
         let size = UInt64(content.count)
@@ -99,7 +99,7 @@ struct StoreFixture {
     @discardableResult
     func publish(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
-        modified: Begin.Timestamp? = nil, permissions: UInt16? = nil
+        modified: Timestamp? = nil, permissions: UInt16? = nil
     ) throws -> Published {
         try publish([
             publication(path, content, conflict, asPart: asPart, modified: modified, permissions: permissions)

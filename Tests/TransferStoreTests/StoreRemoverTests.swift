@@ -1,6 +1,6 @@
 import Glibc
 import Testing
-import TransferProtocol
+import TransferModel
 import TransferSystem
 import TransferTestSupport
 

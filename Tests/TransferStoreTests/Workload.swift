@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferStoreTestSupport
 import TransferTestSupport
@@ -124,7 +125,7 @@ extension StoreFixture {
         return Publication(
             staged: staged, id: id, path: path, size: size,
             digest: upload.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }, conflict: upload.policy,
-            modified: Begin.Timestamp(seconds: 1_000_000_000, nanoseconds: 7), permissions: 0o640)
+            modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 7), permissions: 0o640)
     }
 }
 

@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 extension PushFailure.Reason {
     /// What a command exits with that could not do its work for this reason.

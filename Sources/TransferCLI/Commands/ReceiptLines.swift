@@ -1,6 +1,6 @@
 private import CLinux
 private import Glibc
-private import TransferProtocol
+private import TransferModel
 internal import TransferReceipts
 internal import TransferSystem
 

@@ -1,7 +1,7 @@
 private import CLinux
 private import Glibc
 private import TransferCodec
-private import TransferProtocol
+private import TransferModel
 internal import TransferReceipts
 internal import TransferSystem
 

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferServer
 
 extension ScrubFinding {

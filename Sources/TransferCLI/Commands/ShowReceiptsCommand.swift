@@ -1,5 +1,5 @@
 private import TransferKeys
-private import TransferProtocol
+private import TransferModel
 private import TransferReceipts
 private import TransferSystem
 

@@ -1,6 +1,7 @@
 private import TransferClient
-private import TransferProtocol
 private import TransferKeys
+private import TransferModel
+private import TransferProtocol
 
 /// `transfer trust`: the list of servers whose keys are known.
 struct TrustCommand {

@@ -1,5 +1,5 @@
 import TransferClient
-import TransferProtocol
+import TransferModel
 
 extension UploadReport {
     /// One line for people.

@@ -1,6 +1,6 @@
 private import Glibc
 private import TransferIO
-private import TransferProtocol
+private import TransferModel
 private import TransferServer
 private import TransferSystem
 

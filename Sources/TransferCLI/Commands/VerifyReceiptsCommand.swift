@@ -1,6 +1,7 @@
 private import CLinux
 private import Glibc
 private import TransferKeys
+private import TransferModel
 private import TransferProtocol
 private import TransferReceipts
 private import TransferSystem

@@ -1,5 +1,5 @@
 private import Glibc
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// Changes the user's configuration file. What a change is not about stays as it is, byte for byte.

@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// What is wrong with a configuration file.
 package struct ConfigurationFault: Error, Equatable, Sendable {

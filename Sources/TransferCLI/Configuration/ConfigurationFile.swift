@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// What a configuration file says, checked by the tables of commands and flags.

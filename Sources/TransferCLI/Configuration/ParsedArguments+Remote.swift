@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 extension ParsedArguments {
     /// The server that a text names, if it is a remote's.

@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// Turns the tables of one configuration file into settings of flags.

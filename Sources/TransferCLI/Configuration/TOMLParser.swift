@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// Reads the lines of a document: headers, keys and values.
 struct TOMLParser {

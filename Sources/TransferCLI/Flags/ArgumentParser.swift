@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// Reads the arguments of a command by its table of flags, as `getopt_long` would: flags and operands mixed, `--`
 /// ends the flags, a lone `-` is an operand, and short switches may be joined. `--no-FLAG` takes back what the environment

@@ -1,4 +1,5 @@
 private import TransferClient
+private import TransferModel
 private import TransferProtocol
 
 /// Commands for what is stored already.

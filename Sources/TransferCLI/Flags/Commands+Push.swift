@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 extension Commands {
     static let push = Command(

@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// The table of commands.
 enum Commands {

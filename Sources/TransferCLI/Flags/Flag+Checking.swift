@@ -1,5 +1,5 @@
 internal import TransferAccess
-private import TransferProtocol
+private import TransferModel
 
 extension Flag {
     /// What is wrong with a value, as far as that can be said without running the command.

@@ -1,5 +1,5 @@
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 internal import TransferStore
 
 /// A type whose cases are the choices of a flag.

@@ -1,5 +1,5 @@
 private import TransferAccess
-private import TransferProtocol
+private import TransferModel
 
 /// What the command line says, with what the environment, the configuration and the table's defaults add.
 ///

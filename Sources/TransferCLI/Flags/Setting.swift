@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// What a flag was set to, and where.
 struct Setting: Equatable, Sendable {

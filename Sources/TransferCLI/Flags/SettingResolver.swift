@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// Finds out what the flags of a command are set to that its arguments don't give. Earlier ones win: the command line, the
 /// environment, the remote, the file of `--config`, the user's file.

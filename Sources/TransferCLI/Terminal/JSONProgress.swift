@@ -1,5 +1,5 @@
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 
 /// JSON objects on standard error, for programs that draw by themselves: one for each thing that happens, and how far the
 /// push is at most ten times a second. What becomes of uploads is on standard output.

@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// The lines at the bottom of a terminal that show how far a push is. Drawn at most ten times a second, and each time as
 /// wide as the terminal is then.

@@ -1,5 +1,5 @@
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 
 /// A line now and then, for logs: at once when something else is being done, otherwise seldom.
 struct PlainProgress: PushProgress {

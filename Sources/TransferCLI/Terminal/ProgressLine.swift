@@ -1,3 +1,4 @@
+private import TransferModel
 private import TransferProtocol
 
 /// The one line that shows how far a push is, such as

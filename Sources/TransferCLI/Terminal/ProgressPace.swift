@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 
 /// Says when it is time for another line: at once, and then every so often.
 struct ProgressPace {

@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// The lines that show how far a push is: one for each file under way and one for all, or a single one for a single file.
 struct ProgressScreen {

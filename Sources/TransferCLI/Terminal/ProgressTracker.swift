@@ -1,5 +1,5 @@
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 private import TransferSystem
 
 /// Makes of the events of a push how far it is at any moment.

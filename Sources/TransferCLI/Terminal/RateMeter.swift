@@ -1,5 +1,5 @@
 internal import Glibc
-internal import TransferProtocol
+internal import TransferModel
 
 /// How fast something goes, smoothed so that people can read it: an average in which what lies `timeConstant` seconds
 /// back counts about a third of what is new.

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 extension PullEvent {
     /// The event of a push that says the same of how far things are, for whoever draws both.

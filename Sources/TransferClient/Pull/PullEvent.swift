@@ -1,4 +1,4 @@
-public import TransferProtocol
+public import TransferModel
 
 /// What happens during a pull, in order.
 public enum PullEvent: Sendable {

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 import TransferSystem
 

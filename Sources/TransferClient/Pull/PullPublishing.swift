@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferStore
 
 /// Is told what came of the publication of a file.

@@ -1,6 +1,6 @@
 import Glibc
 import TransferCodec
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A source that may go when the server has said what it sees of the witness beside it.

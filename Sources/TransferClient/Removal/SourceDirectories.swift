@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The directories of a batch of sources, each opened once.

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A directory that sources are to be removed from, held open: what is looked at, marked and removed in it is all in one

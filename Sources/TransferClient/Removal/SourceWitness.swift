@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A second name beside a source, for a moment. If the server doesn't see it beside the stored file, then the two are in

@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// Directories in which no witness of others is left, for all batches of a client: to look takes as long as there are names.

@@ -1,5 +1,5 @@
 import TransferIO
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// A source was left where it is; nothing was removed.

@@ -1,4 +1,5 @@
 import TransferCodec
+import TransferModel
 import TransferProtocol
 
 /// Content that comes in answer to a `fetch`, compared with what the server says of it. Belongs to one task at a time.

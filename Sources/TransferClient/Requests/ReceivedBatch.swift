@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// One receive buffer on its way to the pool, with the answers that were found in it, in order.

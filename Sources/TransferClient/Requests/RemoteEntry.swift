@@ -1,4 +1,5 @@
-public import TransferProtocol
+public import TransferModel
+package import TransferProtocol
 
 /// A file or folder on a server.
 public struct RemoteEntry: Sendable, Equatable {

@@ -1,4 +1,5 @@
-public import TransferProtocol
+public import TransferModel
+import TransferProtocol
 import TransferSystem
 
 /// How a removal ended.

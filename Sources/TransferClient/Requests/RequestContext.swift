@@ -1,5 +1,5 @@
 import TransferIO
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// What the connections of one list, pull, read or removal share.

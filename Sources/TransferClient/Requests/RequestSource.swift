@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// One request on its way, and who takes its answer.

@@ -1,4 +1,5 @@
-public import TransferProtocol
+public import TransferModel
+import TransferProtocol
 import TransferSystem
 
 /// What there is under a path.

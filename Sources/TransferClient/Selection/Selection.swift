@@ -1,5 +1,5 @@
 internal import Glibc
-private import TransferProtocol
+private import TransferModel
 
 /// Which files are sent of those that are named or found. What is no file, such as a stream, always is.
 public struct Selection: Sendable {

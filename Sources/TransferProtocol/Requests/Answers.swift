@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Requests that a client has sent, in their order, and what of the first one's answer has come. Sans-IO.
 ///
 /// ```

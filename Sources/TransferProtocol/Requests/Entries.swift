@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Some of what a list has; any number of these frames answer it, and an `outcome` ends them.
 package struct Entries: Equatable, Sendable {
     /// Of the request.

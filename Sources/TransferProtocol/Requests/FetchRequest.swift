@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Asks for the content of a file.
 package struct FetchRequest: Equatable, Sendable {
     package var id: UInt32

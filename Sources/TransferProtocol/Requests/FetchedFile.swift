@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// Opens the answer to a `fetch`: what the content is of that follows.
 package struct FetchedFile: Equatable, Sendable {
     /// Of the request.
@@ -9,7 +11,7 @@ package struct FetchedFile: Equatable, Sendable {
     /// Bytes of the whole content.
     package var size: UInt64
 
-    package var modified: Begin.Timestamp
+    package var modified: Timestamp
 
     package var version: FileVersion
 
@@ -17,7 +19,7 @@ package struct FetchedFile: Equatable, Sendable {
     package var offset: UInt64
 
     package init(
-        id: UInt32, permissions: UInt16, size: UInt64, modified: Begin.Timestamp, version: FileVersion,
+        id: UInt32, permissions: UInt16, size: UInt64, modified: Timestamp, version: FileVersion,
         offset: UInt64 = 0
     ) {
         self.id = id
@@ -32,7 +34,7 @@ package struct FetchedFile: Equatable, Sendable {
         id = try reader.integer(UInt32.self)
         permissions = try reader.integer(UInt16.self)
         size = try reader.integer(UInt64.self)
-        modified = try Begin.Timestamp(&reader)
+        modified = try Timestamp(&reader)
         version = try FileVersion(&reader)
         offset = try reader.integer(UInt64.self)
         guard size <= Limits.uploadSize, offset <= size else {

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Tells what a stored file was from what it is: 16 bytes that change whenever its content may have. Opaque to clients,
 /// which compare it and give it back.
 package struct FileVersion: Hashable, Sendable {

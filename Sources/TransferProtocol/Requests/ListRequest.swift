@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Asks what there is in a directory, or what a path stands for.
 package struct ListRequest: Equatable, Sendable {
     package var id: UInt32

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// What a list says of one file or directory.
 package struct ListedEntry: Equatable, Sendable {
     /// What has the name.
@@ -16,7 +18,7 @@ package struct ListedEntry: Equatable, Sendable {
     /// Bytes of content; 0 for a directory.
     package var size: UInt64
 
-    package var modified: Begin.Timestamp
+    package var modified: Timestamp
 
     /// Permission bits, 0 to 0o777.
     package var permissions: UInt16
@@ -34,7 +36,7 @@ package struct ListedEntry: Equatable, Sendable {
     package var stored: Int64?
 
     package init(
-        _ form: Form, name: String, size: UInt64, modified: Begin.Timestamp, permissions: UInt16,
+        _ form: Form, name: String, size: UInt64, modified: Timestamp, permissions: UInt16,
         version: FileVersion = .none, kind: ContentKind = .file, digest: Digest? = nil, stored: Int64? = nil
     ) {
         self.form = form
@@ -74,7 +76,7 @@ extension ListedEntry {
         permissions = try reader.integer(UInt16.self)
         size = try reader.integer(UInt64.self)
         guard size <= Limits.uploadSize else { throw .malformed("An entry of \(size) bytes is larger than any file.") }
-        modified = try Begin.Timestamp(&reader)
+        modified = try Timestamp(&reader)
         version = try FileVersion(&reader)
         digest = presence.contains(.digest) ? try reader.digest() : nil
         stored = presence.contains(.stored) ? try reader.integer(Int64.self) : nil

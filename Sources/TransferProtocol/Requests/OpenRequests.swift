@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Requests without an answer on one connection, as the server counts them.
 struct OpenRequests: Equatable, Sendable {
     private var costs: [UInt32: Int] = [:]

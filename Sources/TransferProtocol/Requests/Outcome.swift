@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// How a request ended: every `list` and `remove`, and a `fetch` whose content cannot be sent, or not to its end.
 package struct Outcome: Equatable, Sendable {
     /// Of the request.

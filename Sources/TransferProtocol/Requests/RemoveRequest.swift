@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Asks for a file, or a directory with all that is in it, to be removed.
 package struct RemoveRequest: Equatable, Sendable {
     package var id: UInt32

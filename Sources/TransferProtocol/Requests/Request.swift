@@ -1,3 +1,5 @@
+import TransferModel
+
 /// What a client asks of the files on the server. Requests are answered one after the other, in their order.
 package enum Request: Equatable, Sendable {
     case list(ListRequest)

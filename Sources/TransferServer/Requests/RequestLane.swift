@@ -1,6 +1,7 @@
 import TransferAccess
 import TransferCatalog
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem

@@ -1,4 +1,5 @@
 import TransferIO
+import TransferModel
 import TransferProtocol
 
 /// Requests that wait for the pool.

@@ -1,5 +1,6 @@
 import Glibc
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 import TransferSystem
 

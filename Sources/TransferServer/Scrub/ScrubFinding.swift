@@ -1,4 +1,4 @@
-package import TransferProtocol
+package import TransferModel
 
 /// A stored file that is not as the catalog says, or a path where none is.
 package struct ScrubFinding: Sendable {

@@ -1,3 +1,4 @@
+import TransferModel
 import TransferProtocol
 
 /// Counts what a lane does and publishes it, once for each batch.

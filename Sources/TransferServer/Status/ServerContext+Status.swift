@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 import TransferAccess
-import TransferProtocol
+import TransferModel
 import TransferStore
 import TransferSystem
 

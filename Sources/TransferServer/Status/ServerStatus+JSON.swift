@@ -1,6 +1,6 @@
 import TransferAccess
 import TransferCatalog
-import TransferProtocol
+import TransferModel
 import TransferStore
 import TransferSystem
 

@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferCatalog
+import TransferModel
 import TransferProtocol
 import TransferStore
 import TransferSystem

@@ -1,5 +1,5 @@
 import TransferIO
-import TransferProtocol
+import TransferModel
 package import TransferSystem
 
 /// Where a server tells the programs of its user on this machine how it is: a socket in its own folder.

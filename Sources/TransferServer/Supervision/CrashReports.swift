@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferProtocol
+import TransferModel
 package import TransferSystem
 
 /// The reports about workers that a signal ended: files in the server's own folder, of which the newest stay. What a list

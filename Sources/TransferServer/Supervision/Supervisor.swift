@@ -1,5 +1,6 @@
 import Glibc
 package import TransferIO
+import TransferModel
 import TransferProtocol
 package import TransferSystem
 

@@ -1,5 +1,5 @@
 package import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// What a supervisor tells its worker: an environment variable with numbers. Descriptors keep theirs.

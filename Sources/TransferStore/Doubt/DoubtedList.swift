@@ -1,5 +1,5 @@
 import Glibc
-import TransferProtocol
+import TransferModel
 import TransferSystem
 
 /// The directories that were made and could not be synced, in a file that a restarted server reads. It need not survive

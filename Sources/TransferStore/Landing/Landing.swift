@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Where files of a server arrive: a directory of this machine's user, in which no server stores. Its files are made as a

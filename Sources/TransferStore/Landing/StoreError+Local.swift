@@ -1,4 +1,4 @@
-import TransferProtocol
+import TransferModel
 
 extension StoreError {
     /// The same for whoever stores on this machine: what a server would say of its disk, is said of this one.

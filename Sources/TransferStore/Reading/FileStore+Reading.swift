@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// What is stored, for clients that may see it. Every path goes through the same resolver as those of uploads.

@@ -1,5 +1,5 @@
 import Glibc
-package import TransferProtocol
+package import TransferModel
 package import TransferSystem
 
 /// Removes one file, or a directory with all that is in it, a bounded number of names at a time. Symbolic links are removed

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Looks at and opens files, many of them often in one directory: remembers the last one. Keep it for a moment only: the

@@ -1,5 +1,5 @@
 import Glibc
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// Removes what clients ask to be removed. What is gone is durably gone when `commit` has returned. Belongs to one task at

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferCodec
+package import TransferModel
 package import TransferProtocol
 package import TransferSystem
 
@@ -11,7 +12,7 @@ package struct StoredAttributes: Equatable, Sendable {
     /// Bytes; 0 for a directory.
     package let size: UInt64
 
-    package let modified: Begin.Timestamp
+    package let modified: Timestamp
 
     /// 0 to 0o777.
     package let permissions: UInt16
@@ -24,7 +25,7 @@ package struct StoredAttributes: Equatable, Sendable {
         isDirectory = status.isDirectory
         identity = FileIdentity(status)
         size = isDirectory ? 0 : identity.size
-        modified = Begin.Timestamp(
+        modified = Timestamp(
             seconds: Int64(status.st_mtim.tv_sec),
             nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999)))
         permissions = UInt16(truncatingIfNeeded: status.st_mode & 0o777)

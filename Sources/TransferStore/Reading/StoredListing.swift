@@ -1,5 +1,5 @@
 import Glibc
-package import TransferProtocol
+package import TransferModel
 import TransferSystem
 
 /// What is in one directory of a store, page by page, in the order of the file system. Holds no more than a page, and two

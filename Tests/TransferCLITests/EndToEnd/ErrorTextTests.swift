@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 

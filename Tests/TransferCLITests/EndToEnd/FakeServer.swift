@@ -1,4 +1,5 @@
 import Glibc
+import TransferModel
 import TransferProtocol
 import TransferSystem
 

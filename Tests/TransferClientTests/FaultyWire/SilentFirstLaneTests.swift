@@ -1,6 +1,6 @@
 import Testing
 import TransferClient
-import TransferProtocol
+import TransferModel
 import TransferTestSupport
 
 @Suite struct SilentFirstLaneTests {

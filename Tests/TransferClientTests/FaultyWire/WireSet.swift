@@ -1,6 +1,7 @@
 import Glibc
 import TransferClient
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferReceipts
 import TransferTestSupport

@@ -1,6 +1,6 @@
 import Glibc
 import TransferCatalog
-import TransferProtocol
+import TransferModel
 import TransferStoreTestSupport
 import TransferSystem
 import TransferTestSupport

@@ -1,6 +1,6 @@
 private import TransferAccess
 private import TransferKeys
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer access add`: lets a client in by its key.
 struct AccessAddCommand {

@@ -1,5 +1,6 @@
 private import TransferAccess
 private import TransferKeys
+private import TransferModel
 
 /// `transfer access list`: prints the keys that are let in.
 struct AccessListCommand {

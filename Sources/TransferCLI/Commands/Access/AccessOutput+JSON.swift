@@ -1,5 +1,5 @@
 internal import TransferAccess
-internal import TransferProtocol
+internal import TransferModel
 
 extension AccessOutput {
     /// Writes an object a line.

@@ -1,5 +1,5 @@
 internal import TransferAccess
-private import TransferProtocol
+internal import TransferModel
 
 /// How the commands about access print and end.
 enum AccessOutput {

@@ -1,6 +1,6 @@
 private import TransferAccess
 private import TransferKeys
-private import TransferProtocol
+private import TransferModel
 private import TransferReceipts
 
 /// `transfer access pair`: prints a line that lets one more client in.

@@ -1,6 +1,6 @@
 private import TransferAccess
 private import TransferKeys
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer access remove`: takes a key out.
 struct AccessRemoveCommand {

@@ -1,6 +1,6 @@
 internal import TransferAccess
 internal import TransferIO
-private import TransferProtocol
+private import TransferModel
 
 /// The address under which clients reach a server, as far as its operator says.
 struct AdvertisedAddress: Sendable {

@@ -2,7 +2,7 @@ private import CLinux
 private import Glibc
 internal import TransferAccess
 internal import TransferKeys
-internal import TransferProtocol
+internal import TransferModel
 
 /// A pairing code and the line to be run on the other machine.
 struct Invitation: Sendable {

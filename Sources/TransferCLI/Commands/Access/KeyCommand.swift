@@ -1,6 +1,6 @@
 private import TransferAccess
 private import TransferKeys
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// `transfer key`: shows this user's key, or makes another.

@@ -1,5 +1,5 @@
 internal import TransferAccess
-private import TransferProtocol
+internal import TransferModel
 
 extension ParsedArguments {
     /// The folder of the server that the command is about.

@@ -1,5 +1,5 @@
 private import TransferAccess
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// `transfer access token create`: makes a token and prints it, once.

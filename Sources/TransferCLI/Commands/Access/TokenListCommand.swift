@@ -1,4 +1,5 @@
 private import TransferAccess
+private import TransferModel
 
 /// `transfer access token list`: prints tokens and pairing codes, without their secrets.
 struct TokenListCommand {

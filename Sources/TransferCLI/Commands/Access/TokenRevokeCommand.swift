@@ -1,5 +1,5 @@
 private import TransferAccess
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer access token revoke`: takes a token back.
 struct TokenRevokeCommand {

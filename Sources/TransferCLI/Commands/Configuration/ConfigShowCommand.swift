@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer config show`: prints what flags are set to, and where.
 struct ConfigShowCommand {

@@ -1,7 +1,7 @@
 internal import TransferAccess
 internal import TransferClient
 internal import TransferKeys
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// Has this user's key let in by a server, once, by the code of a link; the server is known from then on.

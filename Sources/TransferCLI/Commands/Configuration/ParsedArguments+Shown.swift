@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 
 extension Flag {
     /// Values as JSON has them.

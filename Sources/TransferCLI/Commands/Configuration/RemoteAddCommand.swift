@@ -2,7 +2,7 @@ private import Glibc
 private import TransferAccess
 private import TransferClient
 private import TransferKeys
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// `transfer remote add`: keeps a server by a name, and comes in by a link.

@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer remote list`: prints the servers that have names.
 struct RemoteListCommand {

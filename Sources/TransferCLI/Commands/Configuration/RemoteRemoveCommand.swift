@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer remote remove`: takes the name of a server away.
 struct RemoteRemoveCommand {

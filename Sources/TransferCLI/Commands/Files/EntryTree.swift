@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// Draws entries as a tree.
 struct EntryTree {

@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// How commands for stored files come to their server.
 struct FilesAccess {

@@ -1,4 +1,5 @@
 private import TransferClient
+private import TransferModel
 private import TransferProtocol
 
 /// `transfer list`: prints what is in a folder on the server.

@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer pull`: fetches files and folders from the server.
 struct PullCommand {

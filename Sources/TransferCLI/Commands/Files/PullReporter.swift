@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// Turns the events of a pull into what people and scripts read: results on standard output, talk on standard error.

@@ -1,6 +1,6 @@
 private import TransferAccess
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 
 extension RemoteEntry {
     /// What it is, in a word.

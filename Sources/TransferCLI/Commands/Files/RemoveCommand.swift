@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer remove`: removes files and folders on the server.
 struct RemoveCommand {

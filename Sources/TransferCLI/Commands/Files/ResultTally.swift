@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 
 /// How many of the things that a command was to do were done.
 struct ResultTally {

@@ -1,5 +1,5 @@
 private import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// `transfer stat`: prints all that the server knows of files and folders.
 struct StatCommand {

@@ -2,7 +2,7 @@ internal import TransferAccess
 internal import TransferClient
 private import TransferIO
 internal import TransferKeys
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// How a push is protected, and what it shows to be let in.

@@ -1,6 +1,7 @@
 private import Glibc
 private import TransferClient
 private import TransferIO
+private import TransferModel
 private import TransferProtocol
 private import TransferReceipts
 private import TransferSystem

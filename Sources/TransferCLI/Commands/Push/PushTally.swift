@@ -1,5 +1,5 @@
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 private import TransferSystem
 
 /// Counts what came of a push, and says it at the end.

@@ -2,7 +2,7 @@ internal import TransferAccess
 internal import TransferClient
 private import TransferIO
 internal import TransferKeys
-private import TransferProtocol
+private import TransferModel
 
 /// Where a push goes, as `--to` says: an address, or a link that has more to say.
 struct PushTarget {

@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 
 /// What became of the source of an upload that `--delete-source` asks to remove.
 enum SourceRemoval: Equatable {

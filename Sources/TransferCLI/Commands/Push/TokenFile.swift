@@ -1,6 +1,6 @@
 private import Glibc
 internal import TransferAccess
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// A file that has a token in it, and nothing else.

@@ -1,7 +1,7 @@
 private import Glibc
 internal import TransferClient
 private import TransferIO
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// Asks whoever sits at the terminal whether an unknown server is the right one.

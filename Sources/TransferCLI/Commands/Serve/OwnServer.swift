@@ -2,7 +2,7 @@ private import Glibc
 private import TransferClient
 internal import TransferIO
 internal import TransferKeys
-private import TransferProtocol
+private import TransferModel
 internal import TransferServer
 private import TransferSystem
 

@@ -1,7 +1,7 @@
 private import TransferAccess
 internal import TransferIO
 internal import TransferKeys
-private import TransferProtocol
+private import TransferModel
 internal import TransferServer
 private import TransferSystem
 

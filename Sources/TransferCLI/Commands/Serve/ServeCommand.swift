@@ -1,6 +1,7 @@
 private import Glibc
 internal import TransferIO
-private import TransferProtocol
+private import TransferModel
+import TransferProtocol
 internal import TransferServer
 private import TransferStore
 private import TransferSystem

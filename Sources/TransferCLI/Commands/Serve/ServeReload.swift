@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 internal import TransferServer
 private import TransferSystem
 

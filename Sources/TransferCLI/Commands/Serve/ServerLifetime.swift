@@ -1,5 +1,5 @@
 internal import TransferIO
-private import TransferProtocol
+private import TransferModel
 internal import TransferServer
 private import TransferSystem
 

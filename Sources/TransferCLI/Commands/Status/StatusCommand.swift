@@ -1,5 +1,5 @@
 private import Glibc
-private import TransferProtocol
+private import TransferModel
 private import TransferServer
 private import TransferSystem
 

@@ -1,4 +1,4 @@
-private import TransferProtocol
+private import TransferModel
 private import TransferServer
 
 /// The answer of a server as text.

@@ -1,5 +1,6 @@
 import Glibc
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferSystem
 

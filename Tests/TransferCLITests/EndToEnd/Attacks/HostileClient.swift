@@ -2,6 +2,7 @@ import Glibc
 import TransferCodec
 import TransferIO
 import TransferKeys
+import TransferModel
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport

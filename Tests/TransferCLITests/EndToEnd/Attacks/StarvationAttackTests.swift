@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferAccess
 import TransferCodec
+import TransferModel
 import TransferProtocol
 import TransferSystem
 import TransferTestSupport

@@ -1,6 +1,6 @@
 private import CLinux
 private import Glibc
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// A list of uploads, read from a file or from standard input before anything is sent.

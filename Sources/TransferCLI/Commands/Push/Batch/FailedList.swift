@@ -1,6 +1,7 @@
 private import CLinux
 private import Glibc
 internal import TransferClient
+internal import TransferModel
 internal import TransferProtocol
 internal import TransferSystem
 

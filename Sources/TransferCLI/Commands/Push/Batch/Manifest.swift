@@ -1,4 +1,4 @@
-internal import TransferProtocol
+internal import TransferModel
 
 /// The uploads that a manifest describes, one JSON object on each line.
 struct Manifest {

@@ -1,5 +1,5 @@
 internal import TransferClient
-private import TransferProtocol
+private import TransferModel
 private import TransferSystem
 
 /// `transfer push --dry-run`: prints what would be sent.

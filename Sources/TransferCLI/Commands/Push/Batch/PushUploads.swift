@@ -1,5 +1,5 @@
 internal import TransferClient
-internal import TransferProtocol
+internal import TransferModel
 
 /// All that a push sends: what the arguments name, then what a manifest describes, then what a list has.
 struct PushUploads: Sequence, Sendable {

@@ -1,13 +1,15 @@
 import Testing
 
-@testable import TransferProtocol
+@testable import TransferModel
 
 @Suite struct UploadIDTests {
+    private static let id = UploadID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
+
     @Test(
         arguments: [
-            (Sample.id, "0102030405060708090a0b0c0d0e0f10"), (.none, String(repeating: "0", count: 32)),
+            (Self.id, "0102030405060708090a0b0c0d0e0f10"), (.none, String(repeating: "0", count: 32)),
             (UploadID(high: .max, low: .max), String(repeating: "f", count: 32)),
-            (Sample.otherID, String(repeating: "0", count: 31) + "1"),
+            (UploadID(high: 0, low: 1), String(repeating: "0", count: 31) + "1"),
         ]) func description(_ id: UploadID, text: String)
     {
         #expect(id.description == text)
@@ -31,7 +33,7 @@ import Testing
 
     @Test func wireOrder() {
         var bytes: [UInt8] = []
-        Sample.id.encode(into: &bytes)
+        Self.id.encode(into: &bytes)
         #expect(bytes == Array(1...16))
         #expect(bytes.count == UploadID.size)
     }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferProtocol
+@testable import TransferModel
 
 @Suite struct BytesBigEndianTests {
     @Test func appendsTheHighestByteFirst() {

@@ -1,5 +1,6 @@
 import Testing
-import TransferProtocol
+import TransferModel
+import TransferTestSupport
 
 @Suite struct BackoffTests {
     @Test(arguments: 0..<20 as Range<UInt64>) func doublesUpToTheLongest(_ seed: UInt64) {

@@ -1,6 +1,5 @@
 import Testing
-
-import TransferProtocol
+import TransferModel
 
 @Suite struct JSONLineTests {
     @Test(arguments: [

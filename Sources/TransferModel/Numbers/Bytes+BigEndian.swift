@@ -1,17 +1,17 @@
 extension RawSpan {
     /// The integer at `offset` in network byte order. The caller has checked that it is inside.
-    func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
+    @inlinable package func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
 }
 
 extension [UInt8] {
-    package mutating func append<T: FixedWidthInteger>(bigEndian value: T) {
+    @inlinable package mutating func append<T: FixedWidthInteger>(bigEndian value: T) {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
     /// Overwrites the integer at `offset`, which must be inside.
-    mutating func replace<T: FixedWidthInteger>(bigEndian value: T, at offset: Int) {
+    @inlinable package mutating func replace<T: FixedWidthInteger>(bigEndian value: T, at offset: Int) {
         Swift.withUnsafeBytes(of: value.bigEndian) { bytes in
             for (index, byte) in bytes.enumerated() { self[offset + index] = byte }
         }

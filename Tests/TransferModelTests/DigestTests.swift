@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferProtocol
+@testable import TransferModel
 
 @Suite struct DigestTests {
     @Test(
@@ -37,7 +37,7 @@ import Testing
         let digest = Digest(.xxh128, [0x00, 0x0F, 0xA0] + [UInt8](repeating: 0x10, count: 12) + [0xFF])
         #expect(digest.hexadecimal == "000fa0" + String(repeating: "10", count: 12) + "ff")
         #expect(digest.description == "xxh128:" + digest.hexadecimal)
-        #expect(Digest(.sha256Tree, Sample.sha256.bytes).description.hasPrefix("sha256-tree-4m:202122"))
+        #expect(Digest(.sha256Tree, Array(0x20..<0x40)).description.hasPrefix("sha256-tree-4m:202122"))
     }
 
     @Test func wrongSizeTraps() async {

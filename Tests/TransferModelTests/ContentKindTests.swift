@@ -1,5 +1,5 @@
 import Testing
-import TransferProtocol
+import TransferModel
 
 @Suite struct ContentKindTests {
     @Test(

@@ -36,7 +36,8 @@ public struct UploadID: Hashable, Sendable {
         self.init(high: high == 0 ? 1 : high, low: low)
     }
 
-    init(_ bytes: RawSpan, at offset: Int) {
+    /// From the 16 bytes at `offset`. The caller has checked that they are inside.
+    package init(_ bytes: RawSpan, at offset: Int) {
         high = bytes.bigEndian(at: offset, as: UInt64.self)
         low = bytes.bigEndian(at: offset + 8, as: UInt64.self)
     }

@@ -1,3 +1,5 @@
+import TransferSystem
+
 /// A moment on a clock that never goes back, in nanoseconds since some fixed start. State machines get it as an
 /// argument and never ask for it.
 package struct MonotonicTime: Comparable, Hashable, Sendable {
@@ -6,6 +8,9 @@ package struct MonotonicTime: Comparable, Hashable, Sendable {
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
+
+    /// The present one.
+    package static var now: MonotonicTime { MonotonicTime(nanoseconds: monotonicNanoseconds()) }
 
     package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
