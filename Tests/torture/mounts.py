@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import socket
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 from .program import PATIENCE, Broken
@@ -15,6 +18,12 @@ MAKERS = {
     "ext4": ["mkfs.ext4", "-q", "-J", "size=4"],
     "xfs": ["mkfs.xfs", "-q"],
 }
+
+# What the kernel says of its devices (NETLINK_KOBJECT_UEVENT in linux/netlink.h), to group 1; a loop device that lets go of its
+# file says so. Bytes of one (UEVENT_BUFFER_SIZE in linux/kobject.h) and of its head.
+_UEVENTS = 15
+_KERNEL = 1
+_LONGEST_EVENT = 4096
 
 _PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 ENVIRONMENT = {**os.environ, "PATH": _PATH, "LC_ALL": "C"}
@@ -60,32 +69,44 @@ class Mounts:
 
     def remove(self, place: Path) -> None:
         """Raises Broken while somebody has a file open there."""
-        # The kernel closes files of a process that was killed a moment after it has ended.
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                run("umount", str(place))
-                break
-            except OSError as error:
-                if "busy" not in str(error) or time.monotonic() > deadline:
-                    raise Broken(f"the disk cannot be unmounted: {error}") from None
-            time.sleep(0.05)
+        # The kernel closes files of a process that was killed a moment after it has ended: then the place goes at once, and
+        # the disk with the last of them.
+        image = _image(place)
+        try:
+            run("umount", str(place))
+        except OSError as error:
+            if "busy" not in str(error):
+                raise Broken(f"the disk cannot be unmounted: {error}") from None
+            run("umount", "-l", str(place))
+            if image is not None:
+                self.release(image)
         self._places.remove(place)
 
     def release(self, image: Path) -> None:
         """Waits until an image that was unmounted is free: another mount of it would show what is in memory. Raises Broken
         while somebody holds it, such as a process with mounts of its own that was started meanwhile."""
         deadline = time.monotonic() + PATIENCE
-        while _is_held(image):
-            if time.monotonic() > deadline:
-                raise Broken("the disk cannot be mounted anew: another process holds its mount")
-            time.sleep(0.01)
+        with closing(socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _UEVENTS)) as events:
+            events.bind((0, _KERNEL))
+            while _is_held(image):
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise Broken("the disk cannot be mounted anew: another process holds its mount")
+                if select.select([events], [], [], left)[0]:
+                    events.recv(_LONGEST_EVENT)
 
     def abandon(self) -> None:
         """Lets go of everything."""
         for place in reversed(self._places):
             subprocess.run(["umount", "-l", str(place)], check=False, capture_output=True, env=ENVIRONMENT)
         self._places = []
+
+
+def _image(place: Path) -> Path | None:
+    """What the loop device has whose file system is mounted there; nothing where there is none."""
+    device = Path(run("findmnt", "-n", "-o", "SOURCE", str(place)).strip()).name
+    held = Path("/sys/block") / device / "loop" / "backing_file"
+    return Path(held.read_text().rstrip("\n")) if held.exists() else None
 
 
 def _is_held(image: Path) -> bool:
