@@ -115,6 +115,9 @@ final class Assembly: Sendable {
     /// Of the state, for whoever must not wait for its lock: a disk may be at work while somebody has it.
     private let finished = Atomic(false)
 
+    /// The same.
+    private let newestRun = Locked<UInt64?>(nil)
+
     /// - Parameter total: bytes of the upload, if they are known.
     init(id: UploadID, total: UInt64?, function: DigestFunction) {
         self.id = id
@@ -131,11 +134,16 @@ final class Assembly: Sendable {
         guard isSame, self.function == function else { throw .declaredOtherwise }
     }
 
+    private func note(_ connection: Int, _ run: UInt64?, in state: inout State) {
+        state.note(connection, run)
+        newestRun.withLock { $0 = state.newest?.run }
+    }
+
     /// Whether its content is complete or was given up; nothing can be added any more.
     var isFinished: Bool { finished.load(ordering: .acquiring) }
 
-    /// The push that its newest connection is part of.
-    var run: UInt64? { state.withLock { $0.newest?.run } }
+    /// The push that its newest connection is part of. Loops ask for it.
+    var run: UInt64? { newestRun.withLock { $0 } }
 
     /// Whether it holds nothing worth keeping in memory.
     var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
@@ -158,7 +166,7 @@ final class Assembly: Sendable {
         try state.withLock { (state) throws(StoreError) in
             guard !state.isFinished else { throw .beingCompleted }
             guard state.claims.allSatisfy({ $0.connection <= connection }) else { throw .takenOver }
-            state.note(connection, run)
+            note(connection, run, in: &state)
             state.revoke(0..<UInt64.max)
             guard state.staged == nil else { return .known(state.parts) }
             state.overwritten = []
@@ -195,7 +203,7 @@ final class Assembly: Sendable {
             guard state.contains(range) else { throw .declaredOtherwise }
             guard state.allows(range, connection) else { throw .takenOver }
             let staged = try state.place(stage)
-            state.note(connection, run)
+            note(connection, run, in: &state)
             state.revoke(range)
             state.parts.remove(in: range)
             state.overwrite(range)
