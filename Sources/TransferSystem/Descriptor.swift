@@ -21,3 +21,18 @@ package struct Descriptor: ~Copyable, Sendable {
         close(number)
     }
 }
+
+/// Writes all of it (write(2)), in as many calls as it takes.
+package func writeAll(_ bytes: UnsafeRawBufferPointer, to number: Int32) throws(SystemError) {
+    var rest = bytes
+    while !rest.isEmpty {
+        let count = try system("write") { write(number, rest.baseAddress, rest.count) }
+        // No file system should, and nobody may wait for one that does.
+        guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+}
+
+package func writeAll(_ bytes: [UInt8], to number: Int32) throws(SystemError) {
+    try bytes.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in try writeAll(bytes, to: number) }
+}

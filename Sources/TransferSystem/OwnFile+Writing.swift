@@ -79,16 +79,7 @@ extension OwnFile {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
         let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o600) })
         let number = file.number
-        var written = 0
-        while written < content.count {
-            let count = try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                return try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
-            }
-            // No file system should, and nobody may wait for one that does.
-            guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
-            written += count
-        }
+        try writeAll(content, to: number)
         try system("fsync") { fsync(number) }
     }
 

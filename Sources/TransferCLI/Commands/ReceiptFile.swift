@@ -58,13 +58,8 @@ final class ReceiptFile: @unchecked Sendable {
 
     private func write(_ lines: UnsafeRawBufferPointer) {
         guard failure == nil else { return }
-        let number = descriptor.number
         do throws(SystemError) {
-            var rest = lines
-            while !rest.isEmpty {
-                let count = try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            }
+            try writeAll(lines, to: descriptor.number)
         } catch {
             failure = error
         }

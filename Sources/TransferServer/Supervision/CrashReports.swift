@@ -79,13 +79,7 @@ package struct CrashReports: Sendable {
             try system("openat") {
                 clinux_openat(place, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow, 0o600)
             })
-        let number = file.number
-        var rest = report.text[...]
-        while !rest.isEmpty {
-            let count = try system("write") { rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) } }
-            guard count > 0 else { throw SystemError(errno: EIO, call: "write") }
-            rest = rest.dropFirst(count)
-        }
+        try writeAll(report.text, to: file.number)
     }
 
     private static func open(_ path: String, follows: Bool) throws(SystemError) -> Descriptor {

@@ -92,14 +92,7 @@ final class FailedList: @unchecked Sendable {
         let number = descriptor.number
         // What is no file, such as a pipe, has nothing to cut off.
         if ftruncate(number, 0) != 0, errno != EINVAL { throw SystemError(errno: errno, call: "ftruncate") }
-        let content = content
-        var written = 0
-        while written < content.count {
-            written += try content.span.bytes.withUnsafeBytes { (bytes) throws(SystemError) in
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                return try system("write") { Glibc.write(number, rest.baseAddress, rest.count) }
-            }
-        }
+        try writeAll(content, to: number)
     }
 
     /// How a path is listed so that it is stored in the same place again. Where links or `..` hide that the path ends so, the
