@@ -54,8 +54,11 @@ final class UploadFilter: Sendable {
 
     /// - Parameter size: a power of two.
     private static func bits(of id: UploadID, in size: Int) -> some Sequence<Int> {
-        // Text: an id of numbers, and a filter may take one for another.
-        let hash = UInt(bitPattern: id.hashValue)
+        // Under a key of this process: clients choose ids.
+        var hasher = Hasher()
+        hasher.combine(id.high)
+        hasher.combine(id.low)
+        let hash = UInt(bitPattern: hasher.finalize())
         // The two halves make as many hashes as are wanted (Kirsch and Mitzenmacher, 2006).
         let (start, step) = (hash & UInt(UInt32.max), hash >> 32 | 1)
         return (0..<UInt(probes)).lazy.map { Int((start &+ $0 &* step) & UInt(size - 1)) }

@@ -3,6 +3,7 @@ import TransferIO
 import TransferKeys
 import TransferModel
 import TransferProtocol
+import TransferSystem
 
 /// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.
 extension ServerSession {
@@ -30,6 +31,26 @@ extension ServerSession {
         case .failure(let refusal):
             await refuse(refusal, since: began)
         }
+    }
+
+    private func welcome(_ hello: Hello) {
+        // Before the first upload, so that no thread is in the lane yet.
+        lane.run = hello.run
+        progress.established(client: lane.client.grant.source == .everyone ? nil : lane.client.sender)
+        context.admission.withLock { $0.establish(number) }
+        liveness.established(now: .now)
+        // From here other deadlines count, and they may come before that of the handshake.
+        armTimer()
+        if hello.features.contains(.receipts) { lane.giveReceipts() }
+        let timeouts = settings.timeouts
+        send(
+            .welcome(
+                Welcome(
+                    uploadSize: lane.client.maximumUpload(of: settings.maximumUpload),
+                    heartbeat: timeouts.heartbeat.wireMilliseconds,
+                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
+                    keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
+                    serverKey: context.serverKey, features: .files)))
     }
 
     /// Work on the pool is the client's from now on.
@@ -70,4 +91,9 @@ extension UploadResult {
             id: .none, code: refusal.code, message: refusal.message,
             retryAfter: refusal.retryAfter.map { UInt32(clamping: $0.nanoseconds / 1_000_000) })
     }
+}
+
+extension Interval {
+    /// As the protocol carries it; zero would tell a client to wait for ever.
+    fileprivate var wireMilliseconds: UInt32 { max(1, UInt32(clamping: nanoseconds / 1_000_000)) }
 }

@@ -34,7 +34,7 @@ actor ServerSession {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let context: ServerContext
-    private let number: Int
+    let number: Int
     let origin: PeerOrigin
     let lane: UploadLane
     let requestLane: RequestLane
@@ -53,7 +53,7 @@ actor ServerSession {
     var machine = ServerConnection()
     private var parser = FrameParser()
     /// As they were when it began; clients are told of them.
-    private let settings: ServerSettings
+    let settings: ServerSettings
     var liveness: Liveness
     private var timer: EventLoop.Timer?
     var outbound = Outbound()
@@ -342,26 +342,6 @@ extension ServerSession {
         if !machine.isReceiving { liveness.expectRate(false, now: .now) }
     }
 
-    func welcome(_ hello: Hello) {
-        // Before the first upload, so that no thread is in the lane yet.
-        lane.run = hello.run
-        progress.established(client: lane.client.grant.source == .everyone ? nil : lane.client.sender)
-        context.admission.withLock { $0.establish(number) }
-        liveness.established(now: .now)
-        // From here other deadlines count, and they may come before that of the handshake.
-        armTimer()
-        if hello.features.contains(.receipts) { lane.giveReceipts() }
-        let timeouts = settings.timeouts
-        send(
-            .welcome(
-                Welcome(
-                    uploadSize: lane.client.maximumUpload(of: settings.maximumUpload),
-                    heartbeat: timeouts.heartbeat.wireMilliseconds,
-                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
-                    keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: context.serverKey, features: .files)))
-    }
-
     /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
     private var isStopping: Bool { isDraining || context.isStopping.load(ordering: .relaxed) }
 
@@ -463,7 +443,7 @@ extension ServerSession {
 // MARK: Time
 
 extension ServerSession {
-    private func armTimer() {
+    func armTimer() {
         if let timer { loop.cancel(timer) }
         timer = loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.timerFired() }
@@ -499,9 +479,4 @@ extension ServerSession {
         await linger()
         close()
     }
-}
-
-extension Interval {
-    /// As the protocol carries it; zero would tell a client to wait for ever.
-    fileprivate var wireMilliseconds: UInt32 { max(1, UInt32(clamping: nanoseconds / 1_000_000)) }
 }
