@@ -1,7 +1,9 @@
+import Glibc
 import Testing
 import TransferAccess
 import TransferModel
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferServer
@@ -101,6 +103,27 @@ import TransferTestSupport
         assemblies.letGo(desertedUpTo: 1)
         let left = try #require(store.store.size(ofPart: assembly.id))
         #expect(store.parts.count == 1 && left < 1 << 20)
+    }
+
+    /// A loop asks, and the disk may be slow to make room for a part.
+    @Test func whetherSomethingIsUnfinishedWaitsForNoDisk() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let assembly = try assemblies.enter(.random(), total: nil, .xxh128, owner: .thisMachine)
+        let answer = Locked<Bool?>(nil)
+        let asking = Locked<TestThread?>(nil)
+        let claim = try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1, run: 7) {
+            () throws(StoreError) in
+            asking.withLock { thread in
+                thread = TestThread { answer.withLock { $0 = assemblies.areUnfinished(of: 7) } }
+            }
+            let end = time(nil) + 20
+            while answer.withLock({ $0 }) == nil, time(nil) < end { sched_yield() }
+            #expect(answer.withLock { $0 } != nil)
+            return try store.store.resume(id: assembly.id, size: nil)
+        }
+        asking.withLock { $0 }?.join()
+        #expect(assemblies.areUnfinished(of: 7) && !assemblies.areUnfinished(of: 8))
+        claim.withdraw(digests: [])
     }
 
     /// What an earlier server took may be read again, whatever came of it here.
