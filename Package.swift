@@ -63,9 +63,8 @@ let package = Package(
                 "CQREncode",
             ]),
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
-        library(
-            "TransferStore", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferSystem", "CLinux"]),
-        library("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "TransferSystem", "CSQLite"]),
+        library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
+        library("TransferCatalog", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
         library(
             "TransferServer",
             uses: [

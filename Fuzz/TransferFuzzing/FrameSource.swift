@@ -73,10 +73,10 @@ enum FrameSource {
     }
 
     /// Of one to sixteen acknowledgements.
-    private static func receipts(_ argument: UInt8) -> Receipts {
-        Receipts(
+    private static func receipts(_ argument: UInt8) -> BatchSeal {
+        BatchSeal(
             number: UInt64(argument), time: 0, count: Int(argument % 16) + 1,
-            signature: [UInt8](repeating: argument, count: Receipts.signatureSize), sender: "")
+            signature: [UInt8](repeating: argument, count: BatchSeal.signatureSize), sender: "")
     }
 
     /// Every eighth has a limit of zero, and some have the largest.

@@ -1,5 +1,4 @@
 internal import TransferModel
-internal import TransferProtocol
 internal import TransferSystem
 
 /// What the table of arrivals holds, for those who look an upload up: on disk it cannot be found by id.

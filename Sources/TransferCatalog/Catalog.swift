@@ -1,5 +1,4 @@
 package import TransferModel
-package import TransferProtocol
 import TransferSystem
 
 /// What the server remembers of uploads across its restarts: a database beside the stored files, which never depend on
@@ -57,7 +56,7 @@ package final class Catalog: Sendable {
     /// is.
     ///
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    package func record(_ entries: [CatalogEntry], with receipts: Receipts? = nil) throws(CatalogError) {
+    package func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) throws(CatalogError) {
         guard !entries.isEmpty else { return }
         let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }

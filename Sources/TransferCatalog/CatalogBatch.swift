@@ -1,5 +1,4 @@
 internal import TransferModel
-internal import TransferProtocol
 
 /// Entries that somebody waits for, while others do for theirs.
 final class CatalogBatch: Sendable {
@@ -11,10 +10,10 @@ final class CatalogBatch: Sendable {
     /// Those that the entries name, to be kept with them.
     let receipts: KeptReceipts?
 
-    init(_ entries: [CatalogEntry], receipts: Receipts? = nil) {
+    init(_ entries: [CatalogEntry], receipts: BatchSeal? = nil) {
         self.entries = entries
-        self.receipts = receipts.map { frame in
-            KeptReceipts(frame, uploads: entries.lazy.filter { $0.receipt != nil }.map(\.id))
+        self.receipts = receipts.map { seal in
+            KeptReceipts(seal, uploads: entries.lazy.filter { $0.receipt != nil }.map(\.id))
         }
         bytes = CatalogRecord.encode(entries)
     }

@@ -1,5 +1,4 @@
 internal import TransferModel
-internal import TransferProtocol
 
 /// The connection that reads, so that nobody who looks an upload up waits for a sync.
 ///

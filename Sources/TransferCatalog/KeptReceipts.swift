@@ -1,23 +1,22 @@
 package import TransferModel
-package import TransferProtocol
 
 /// Receipts that were signed together, as the catalog keeps them: what they have in common, and whose they are. With the
 /// entries of these uploads each of them can be made again.
 package struct KeptReceipts: Equatable, Sendable {
-    package let frame: Receipts
+    package let seal: BatchSeal
 
     /// In the order of their numbers.
     package let uploads: [UploadID]
 
-    package init(_ frame: Receipts, uploads: [UploadID]) {
-        self.frame = frame
+    package init(_ seal: BatchSeal, uploads: [UploadID]) {
+        self.seal = seal
         self.uploads = uploads
     }
 
     /// Whether a receipt is among them.
     ///
     /// - Parameter number: that of the receipt.
-    func contain(_ number: UInt64) -> Bool { number >= frame.number && number - frame.number < UInt64(uploads.count) }
+    func contain(_ number: UInt64) -> Bool { number >= seal.number && number - seal.number < UInt64(uploads.count) }
 }
 
 /// How they stand in the table: one row for all that have one signature.
@@ -34,15 +33,15 @@ extension KeptReceipts {
         """
 
     func write(_ statement: Statement) throws(CatalogError) {
-        statement.bind(1, Int64(clamping: frame.number))
-        statement.bind(2, Int64(frame.version))
-        statement.bind(3, Int64(clamping: frame.time))
+        statement.bind(1, Int64(clamping: seal.number))
+        statement.bind(2, Int64(seal.version))
+        statement.bind(3, Int64(clamping: seal.time))
         var ids: [UInt8] = []
         ids.reserveCapacity(uploads.count * UploadID.size)
         for id in uploads { try id.withBytes { ids.append(contentsOf: $0) } }
-        try frame.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(CatalogError) in
+        try seal.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(CatalogError) in
             statement.bind(4, text: sender)
-            try frame.signature.span.bytes.withUnsafeBytes { (signature) throws(CatalogError) in
+            try seal.signature.span.bytes.withUnsafeBytes { (signature) throws(CatalogError) in
                 statement.bind(5, blob: signature)
                 try ids.span.bytes.withUnsafeBytes { (ids) throws(CatalogError) in
                     statement.bind(6, blob: ids)
@@ -64,7 +63,7 @@ extension KeptReceipts {
                 UploadID(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + UploadID.size]))
             }
         }
-        frame = Receipts(
+        seal = BatchSeal(
             version: version, number: number, time: time, count: uploads.count, signature: row.blob(4),
             sender: row.text(3))
     }

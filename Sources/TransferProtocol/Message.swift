@@ -21,7 +21,7 @@ package enum Message: Equatable, Sendable {
     case lookup(Lookup)
     /// Uploads of a lookup that have no acknowledgement which still holds.
     case unknown([UploadID])
-    case receipts(Receipts)
+    case receipts(BatchSeal)
     case list(ListRequest)
     case entries(Entries)
     case fetch(FetchRequest)
@@ -127,7 +127,7 @@ package enum Message: Equatable, Sendable {
             guard begin.scope == .assembly else { throw .malformed("Only an upload in parts can be resumed.") }
             return .resume(begin)
         case .result: return .result(try UploadResult(&reader))
-        case .receipts: return .receipts(try Receipts(&reader))
+        case .receipts: return .receipts(try BatchSeal(&reader))
         case .accept:
             let id = try reader.uploadID()
             _ = try reader.fields(known: [])

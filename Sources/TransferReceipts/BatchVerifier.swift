@@ -1,6 +1,5 @@
 import TransferKeys
-import TransferModel
-package import TransferProtocol
+package import TransferModel
 
 /// Makes the receipts that a server has signed together, from what the client knows of the uploads, and verifies them: with
 /// one look at the signature for all.
@@ -16,28 +15,28 @@ package final class BatchVerifier {
     }
 
     /// - Parameters:
-    ///   - frame: what the server says of all of them.
-    ///   - uploads: `frame.count` of them, in the order of their results.
+    ///   - seal: what the server says of all of them.
+    ///   - uploads: `seal.count` of them, in the order of their results.
     /// - Returns: a receipt for each, all good.
     /// - Throws: `notSigned` when the server has signed something else; `unknownVersion`, `malformed`.
     package func verify(
-        _ frame: Receipts, of uploads: [ReceiptIssuer.Acknowledged]
+        _ seal: BatchSeal, of uploads: [ReceiptIssuer.Acknowledged]
     ) throws(ReceiptFault) -> [SignedReceipt] {
-        guard frame.version == Receipts.receiptVersion else { throw .unknownVersion }
-        guard let time = ReceiptTime(milliseconds: frame.time) else { throw .malformed("no time") }
-        guard !uploads.isEmpty, uploads.count == frame.count else {
-            throw .malformed("\(frame.count) for \(uploads.count) uploads")
+        guard seal.version == BatchSeal.receiptVersion else { throw .unknownVersion }
+        guard let time = ReceiptTime(milliseconds: seal.time) else { throw .malformed("no time") }
+        guard !uploads.isEmpty, uploads.count == seal.count else {
+            throw .malformed("\(seal.count) for \(uploads.count) uploads")
         }
-        let terms = BatchTerms(firstNumber: frame.number, sender: frame.sender, time: time, server: server)
+        let terms = BatchTerms(firstNumber: seal.number, sender: seal.sender, time: time, server: server)
         var ending: ReceiptEnding?
         let receipts = uploads.indices.map { terms.receipt(uploads[$0], at: $0) }
         let texts = receipts.map { $0.text(&ending) }
         let tree = MerkleTree(texts.map { hasher.leaf($0) }, hasher)
         let message = SignedReceipt.signedMessage(treeSize: UInt32(receipts.count), root: tree.root)
-        guard server.verifies(frame.signature, of: message) else { throw .notSigned }
+        guard server.verifies(seal.signature, of: message) else { throw .notSigned }
         return receipts.indices.map { index in
             SignedReceipt(
-                receipts[index], text: texts[index], index: UInt32(index), in: tree, signature: frame.signature)
+                receipts[index], text: texts[index], index: UInt32(index), in: tree, signature: seal.signature)
         }
     }
 }

@@ -1,5 +1,4 @@
-import TransferModel
-package import TransferProtocol
+package import TransferModel
 
 /// Receipts with one signature for all of them.
 ///
@@ -16,9 +15,9 @@ package struct ReceiptBatch {
 
     package var count: Int { uploads.count }
 
-    /// What whoever has the results needs to make all receipts; for as many as a frame can have.
-    package var frame: Receipts {
-        Receipts(
+    /// What whoever has the results needs to make all receipts.
+    package var seal: BatchSeal {
+        BatchSeal(
             number: terms.firstNumber, time: terms.time.milliseconds, count: count, signature: signature,
             sender: terms.sender)
     }

@@ -1,6 +1,5 @@
 import TransferKeys
 package import TransferModel
-package import TransferProtocol
 
 /// Gives receipts: all of a batch with one signature. Safe to call from any thread.
 package final class ReceiptIssuer: Sendable {
@@ -55,17 +54,17 @@ package final class ReceiptIssuer: Sendable {
     /// Makes receipts again that were given before.
     ///
     /// - Parameters:
-    ///   - frame: what was said of them then.
+    ///   - seal: what was said of them then.
     ///   - uploads: as they were then, in order.
     /// - Returns: nothing unless they come out the same, which the signature tells: Ed25519 has one for each text (RFC 8032,
     ///   section 5.1.6).
-    package func issue(again frame: Receipts, for uploads: [Acknowledged]) -> ReceiptBatch? {
-        guard frame.version == Receipts.receiptVersion, uploads.count == frame.count,
-            (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: frame.time)
+    package func issue(again seal: BatchSeal, for uploads: [Acknowledged]) -> ReceiptBatch? {
+        guard seal.version == BatchSeal.receiptVersion, uploads.count == seal.count,
+            (1...Limits.receiptBatch).contains(uploads.count), let time = ReceiptTime(milliseconds: seal.time)
         else { return nil }
         let batch = sign(
-            uploads, BatchTerms(firstNumber: frame.number, sender: frame.sender, time: time, server: identity.key))
-        return batch.signature == frame.signature ? batch : nil
+            uploads, BatchTerms(firstNumber: seal.number, sender: seal.sender, time: time, server: identity.key))
+        return batch.signature == seal.signature ? batch : nil
     }
 
     private func sign(_ uploads: [Acknowledged], _ terms: BatchTerms) -> ReceiptBatch {

@@ -70,13 +70,13 @@ extension CatalogEntry {
     }
 
     /// Uploads that were signed for together, with one between them that was not.
-    static func signed(_ count: Int, from number: UInt64) -> (receipts: Receipts, entries: [CatalogEntry]) {
+    static func signed(_ count: Int, from number: UInt64) -> (receipts: BatchSeal, entries: [CatalogEntry]) {
         var entries = (0..<count).map { index in
             var entry = sample(index)
             entry.receipt = number + UInt64(index)
             return entry
         }
-        let receipts = Receipts(
+        let receipts = BatchSeal(
             number: number, time: 1_700_000_000_123, count: count, signature: Array(0..<64), sender: "ü:5000")
         var other = sample(count)
         other.receipt = nil

@@ -57,7 +57,7 @@ import TransferModel
         .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id), .accept(Sample.otherID),
         .block(BlockDigest(index: 0, digest: Sample.xxh128)), .end(End(size: 0, digest: Sample.xxh128)), .abort,
         .received(Received(id: Sample.id, bytes: 5)), .received(Received(id: Sample.otherID, bytes: 5)),
-        .receipts(Receipts(number: 1, time: 0, count: 1, signature: [], sender: "")),
+        .receipts(BatchSeal(number: 1, time: 0, count: 1, signature: [], sender: "")),
         .result(UploadResult(id: Sample.id, code: .committed)),
         .result(UploadResult(id: Sample.otherID, code: .committed)), .result(refusal),
         .list(ListRequest(id: 1, path: "")), .fetch(FetchRequest(id: 1, path: "a")),

@@ -59,9 +59,9 @@ enum Sample {
         .lookup(Lookup([otherID, id], digest: .sha256)),
         .unknown([id]),
         .unknown((1...256).map { UploadID(high: 7, low: $0) }),
-        .receipts(Receipts(number: 1, time: 0, count: 1, signature: Array(0x40..<0x80), sender: "")),
+        .receipts(BatchSeal(number: 1, time: 0, count: 1, signature: Array(0x40..<0x80), sender: "")),
         .receipts(
-            Receipts(
+            BatchSeal(
                 number: .max - 4095, time: .max, count: 4096, signature: Array(0..<64),
                 sender: String(repeating: "ü", count: 127))),
         .accept(id),

@@ -67,7 +67,7 @@ import TransferModel
             .outcome(TransferProtocol.Outcome(id: 1, code: .completed)), .cancel(1),
             .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
             .begin(newBegin), .resume(question), .lookup(lookup), .unknown([Sample.id]),
-            .receipts(Receipts(number: 1, time: 0, count: 1, signature: [], sender: "")),
+            .receipts(BatchSeal(number: 1, time: 0, count: 1, signature: [], sender: "")),
             .have(Have(id: Sample.id, first: 0, digests: [])), .accept(Sample.id),
             .block(block), .end(end), .abort,
             .received(Received(id: Sample.id, bytes: 0)), .result(UploadResult(id: Sample.id, code: .committed)),

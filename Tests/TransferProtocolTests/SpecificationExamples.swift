@@ -76,7 +76,7 @@ enum SpecificationExamples {
                 Conversation {
                     $0.append(
                         .receipts(
-                            Receipts(
+                            BatchSeal(
                                 number: 1_767_225_600_000_000, time: 1_767_225_600_500, count: 3,
                                 signature: Array(receipt[76..<140]), sender: "192.0.2.7:50000")))
                 }

@@ -13,7 +13,7 @@ extension ClientSession {
     }
 
     /// Looks at the receipts of the acknowledgements that came first, and reports these.
-    func received(_ receipts: Receipts) {
+    func received(_ receipts: BatchSeal) {
         // There since `welcome`, before which there are no results.
         guard let inspector else { return }
         let held = inFlight.takeHeld(receipts.count)

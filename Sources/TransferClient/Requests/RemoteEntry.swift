@@ -1,5 +1,5 @@
 public import TransferModel
-package import TransferProtocol
+import TransferProtocol
 
 /// A file or folder on a server.
 public struct RemoteEntry: Sendable, Equatable {

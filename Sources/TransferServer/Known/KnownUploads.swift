@@ -72,7 +72,7 @@ final class KnownUploads: Sendable {
     /// Remembers uploads that are published, before they are acknowledged.
     ///
     /// - Parameter receipts: that entries have the numbers of.
-    func record(_ entries: [CatalogEntry], with receipts: Receipts? = nil) {
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) {
         guard !entries.isEmpty else { return }
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
@@ -95,11 +95,11 @@ final class KnownUploads: Sendable {
             var entries: [CatalogEntry] = []
             for (offset, id) in kept.uploads.enumerated() {
                 // Wraps as it did when they were given: a damaged catalog may say any number.
-                let number = kept.frame.number &+ UInt64(offset)
+                let number = kept.seal.number &+ UInt64(offset)
                 guard let entry = entry(for: id), entry.receipt == number else { return nil }
                 entries.append(entry)
             }
-            return SignedEntries(frame: kept.frame, entries: entries)
+            return SignedEntries(seal: kept.seal, entries: entries)
         } catch {
             complain(error, unrecorded: 0)
             return nil

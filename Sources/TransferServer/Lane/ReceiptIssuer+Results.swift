@@ -9,7 +9,7 @@ extension ReceiptIssuer {
     ///
     /// - Parameter uploads: in the order in which their results leave; their receipts leave behind them.
     /// - Returns: nothing where there is none.
-    func sign(_ uploads: inout [PublishedUpload], of client: ClientView) -> Receipts? {
+    func sign(_ uploads: inout [PublishedUpload], of client: ClientView) -> BatchSeal? {
         var signed: [Int] = []
         let acknowledged = uploads.indices.compactMap { index in
             guard let path = uploads[index].path,
@@ -20,9 +20,9 @@ extension ReceiptIssuer {
             return acknowledged
         }
         guard !acknowledged.isEmpty else { return nil }
-        let frame = issue(acknowledged, sender: client.sender).frame
-        for (offset, index) in signed.enumerated() { uploads[index].entry?.receipt = frame.number &+ UInt64(offset) }
-        return frame
+        let seal = issue(acknowledged, sender: client.sender).seal
+        for (offset, index) in signed.enumerated() { uploads[index].entry?.receipt = seal.number &+ UInt64(offset) }
+        return seal
     }
 
     /// Makes the receipts again that were given with acknowledgements.
@@ -30,7 +30,7 @@ extension ReceiptIssuer {
     /// - Returns: nothing when not all of these uploads are as they were.
     func issue(again receipts: SignedEntries, for client: ClientView) -> ReceiptBatch? {
         let uploads = receipts.entries.compactMap { Acknowledged($0, for: client) }
-        return issue(again: receipts.frame, for: uploads)
+        return issue(again: receipts.seal, for: uploads)
     }
 
     /// Puts a receipt into every such result, which says itself what it is about; all of them share one signature.

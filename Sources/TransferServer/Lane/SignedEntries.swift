@@ -4,7 +4,7 @@ import TransferProtocol
 
 /// Uploads whose receipts have one signature, as they were acknowledged.
 struct SignedEntries {
-    let frame: Receipts
+    let seal: BatchSeal
 
     /// In the order of their receipts.
     let entries: [CatalogEntry]

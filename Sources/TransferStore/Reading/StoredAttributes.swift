@@ -2,7 +2,6 @@ internal import CLinux
 import Glibc
 import TransferCodec
 package import TransferModel
-package import TransferProtocol
 package import TransferSystem
 
 /// What a stored file or directory is, without a look at its content.

@@ -1,5 +1,3 @@
-import TransferModel
-
 /// Tells what a stored file was from what it is: 16 bytes that change whenever its content may have. Opaque to clients,
 /// which compare it and give it back.
 package struct FileVersion: Hashable, Sendable {
@@ -13,13 +11,4 @@ package struct FileVersion: Hashable, Sendable {
 
     /// As directories have it.
     package static let none = FileVersion(high: 0, low: 0)
-
-    init(_ reader: inout BodyReader) throws(ProtocolFault) {
-        self.init(high: try reader.integer(UInt64.self), low: try reader.integer(UInt64.self))
-    }
-
-    func encode(into bytes: inout [UInt8]) {
-        bytes.append(bigEndian: high)
-        bytes.append(bigEndian: low)
-    }
 }
