@@ -66,9 +66,17 @@ let package = Package(
         library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
         library(
+            "TransferIntake",
+            uses: [
+                "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
+                "TransferSystem",
+                "TransferStore", "TransferCatalog",
+            ]),
+        library(
             "TransferServer",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess",
+                "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
             ]),
@@ -125,9 +133,16 @@ let package = Package(
             "TransferStore", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport"]),
         tests("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
+            "TransferIntake",
+            uses: [
+                "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferStore",
+                "TransferCatalog", "TransferStoreTestSupport",
+            ]),
+        tests(
             "TransferServer",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferAccess",
+                "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferAccess",
                 "TransferReceipts", "TransferIO",
                 "TransferStore", "TransferCatalog", "TransferStoreTestSupport",
             ]),

@@ -90,7 +90,7 @@ final class PathStore {
 }
 
 extension PathStore.Outcome {
-    fileprivate init(_ results: [Result<Published, StoreError>]) {
+    fileprivate init(_ results: [Result<PublicationOutcome, StoreError>]) {
         switch results.first {
         case .success(.committed(let path, _)), .success(.restored(let path, _)), .success(.healed(let path, _)):
             self = .committed(path.string)

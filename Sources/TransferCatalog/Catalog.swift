@@ -5,7 +5,7 @@ import TransferSystem
 /// it. Synchronous and safe to call from any thread; called on the blocking pool.
 ///
 /// It opens by itself, at once or whenever that becomes possible. One that is damaged is moved aside, and a new one begun.
-package final class Catalog: Sendable {
+package final class Catalog: UploadRecords {
     /// A catalog that was of no more use.
     package struct Damage: Sendable {
         package let error: CatalogError

@@ -4,17 +4,10 @@ package import TransferModel
 package import TransferSystem
 
 extension FileStore {
-    /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
-    /// store is, and nothing is visible of the others.
-    ///
-    /// - Parameter acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload
-    ///   with that content takes the place of one that has other content by now. Only asked about files that do.
-    /// - Parameter mayReplace: whether the sender may replace a file, where it may not replace all.
-    /// - Returns: one outcome for each publication, in order.
     package func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil },
         mayReplace: ((RelativePath, FileIdentity) -> Bool)? = nil
-    ) -> [Result<Published, StoreError>] {
+    ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
             tree: tree, umask: umask, committer: incoming.committer, acknowledged: acknowledged, mayReplace: mayReplace)
@@ -28,7 +21,7 @@ extension FileStore {
     /// Small uploads are not looked at one by one, so the disk may have become too full by now: one look for all.
     ///
     /// - Returns: nothing to go on.
-    private func refusal(_ batch: [Publication]) -> [Result<Published, StoreError>]? {
+    private func refusal(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>]? {
         do throws(StoreError) {
             for publication in batch { if try publication.staged.checkRoom() { break } }
             return nil
@@ -38,14 +31,9 @@ extension FileStore {
         }
     }
 
-    /// Whether an upload with this path has a chance, before its content travels.
-    ///
-    /// - Parameter size: what the client declared, if it did.
-    /// - Returns: `skipped` when the client asked to leave the name as it is and it is taken; nothing to go on.
-    /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
     package func admit(
         _ path: RelativePath, size: UInt64?, conflict: ConflictPolicy
-    ) throws(StoreError) -> Published? {
+    ) throws(StoreError) -> PublicationOutcome? {
         let status = try attempt("look at \(path)") { () throws(SystemError) -> stat? in
             do throws(SystemError) {
                 return try tree.open(path.parent).status(String(path.name))
@@ -76,7 +64,7 @@ extension FileStore {
     }
 }
 
-extension Result<Published, StoreError> {
+extension Result<PublicationOutcome, StoreError> {
     /// Whether nobody will want the bytes that were staged. What the disk could not do now it may do later.
     fileprivate var isFinal: Bool {
         switch self {

@@ -81,18 +81,9 @@ extension FileStore {
         space?.quota?.release(part: id)
     }
 
-    /// Files of uploads that are not complete.
-    package struct Unfinished: Equatable, Sendable {
-        package var count = 0
-        /// Bytes that they take.
-        package var bytes: UInt64 = 0
-
-        package init() {}
-    }
-
     /// What there is of unfinished uploads.
-    package func unfinished() throws(StoreError) -> Unfinished {
-        var found = Unfinished()
+    package func unfinished() throws(StoreError) -> UnfinishedContent {
+        var found = UnfinishedContent()
         try forEachPart { name, status in
             found.count += 1
             found.bytes = found.bytes.addingClamped(status.space)
@@ -103,7 +94,7 @@ extension FileStore {
     /// Removes what nobody can resume: parts that no upload's id stands for, which a server that died has left.
     ///
     /// Call it before the first upload.
-    package func removeLeftovers() throws(StoreError) -> Unfinished {
+    package func removeLeftovers() throws(StoreError) -> UnfinishedContent {
         try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
     }
 
@@ -114,15 +105,15 @@ extension FileStore {
     ///   - isInUse: whether somebody works on the upload.
     package func removeUnfinished(
         before moment: Int, unless isInUse: (UploadID) -> Bool
-    ) throws(StoreError) -> Unfinished {
+    ) throws(StoreError) -> UnfinishedContent {
         try removeParts { name, status in
             guard status.st_mtim.tv_sec < moment, let id = StagedFile.upload(ofPart: name) else { return false }
             return !isInUse(id)
         }
     }
 
-    private func removeParts(where isUseless: (String, stat) -> Bool) throws(StoreError) -> Unfinished {
-        var removed = Unfinished()
+    private func removeParts(where isUseless: (String, stat) -> Bool) throws(StoreError) -> UnfinishedContent {
+        var removed = UnfinishedContent()
         try forEachPart { name, status throws(SystemError) in
             guard isUseless(name, status) else { return }
             try incoming.directory.unlink(name)

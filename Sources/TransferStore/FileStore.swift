@@ -5,7 +5,7 @@ import TransferSystem
 
 /// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.
 /// Synchronous and safe to call from any thread; called on the blocking pool.
-package final class FileStore: Sendable {
+package final class FileStore: ContentStore {
     let tree: DirectoryTree
     let incoming: Incoming
 
@@ -14,6 +14,9 @@ package final class FileStore: Sendable {
 
     /// What acknowledgements of uploads to this store promise.
     package let durability: Durability
+
+    /// Everything that a file system can.
+    package let abilities = StoreAbilities()
 
     /// The server's own folder.
     private let own: DirectoryHandle

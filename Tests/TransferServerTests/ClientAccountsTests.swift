@@ -3,6 +3,7 @@ import TransferAccess
 import TransferIO
 import TransferSystem
 
+@testable import TransferIntake
 @testable import TransferServer
 
 @Suite struct ClientAccountsTests {
@@ -10,7 +11,7 @@ import TransferSystem
 
     /// However many connections a client has, they pay together, and as long as one of them is there.
     @Test func aClientHasOneForAllItsConnections() {
-        let client = ClientAccounts.Owner.client(.token("a"))
+        let client = AccountHolder.client(.token("a"))
         let first = accounts.enter(client)
         #expect(accounts.enter(client) === first)
         accounts.leave(client)
@@ -21,7 +22,7 @@ import TransferSystem
     }
 
     @Test func othersHaveTheirOwn() {
-        let owners: [ClientAccounts.Owner] = [
+        let owners: [AccountHolder] = [
             .client(.token("a")), .client(.token("b")), .network(PeerNetwork(ipv4: 0x0102_0304)), .thisMachine,
         ]
         let made = owners.map { accounts.enter($0) }
@@ -33,8 +34,8 @@ import TransferSystem
         let origin = PeerOrigin(name: "1.2.3.4:5", network: PeerNetwork(ipv4: 0x0102_0304), isLocal: false)
         let local = PeerOrigin(name: "127.0.0.1:5", network: nil, isLocal: true)
         let anybody = Grant(.everyone, name: "anybody")
-        #expect(ClientAccounts.Owner(anybody, origin) == .network(PeerNetwork(ipv4: 0x0102_0304)))
-        #expect(ClientAccounts.Owner(anybody, local) == .thisMachine)
-        #expect(ClientAccounts.Owner(Grant(.token("a"), name: "a"), origin) == .client(.token("a")))
+        #expect(AccountHolder(anybody, origin) == .network(PeerNetwork(ipv4: 0x0102_0304)))
+        #expect(AccountHolder(anybody, local) == .thisMachine)
+        #expect(AccountHolder(Grant(.token("a"), name: "a"), origin) == .client(.token("a")))
     }
 }

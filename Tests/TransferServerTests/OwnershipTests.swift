@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferAccess
 import TransferCatalog
+import TransferIntake
 import TransferKeys
 import TransferModel
 import TransferSystem
@@ -106,27 +107,6 @@ extension ServerTests {
                 #expect(try guest.codes(to: Self.replacing("c", [6])) == [.forbidden])
                 #expect(server.content("c") == edited)
             }
-        }
-
-        /// The file that a client stored is gone, and another one has its number; what touches neither size nor time of
-        /// modification, as new permissions, leaves it his.
-        @Test func aNumberThatWasGivenToAnother() throws {
-            let catalog = Catalog(path: fixture.directory.path("catalog"), isDurable: false) { _ in }
-            let known = KnownUploads(catalog, log: TestServer.noLog)
-            let view = ClientView(Grant(.key(guest.key), name: "guest"), UploadScope(), peer: "")
-            let stored = FileIdentity(inode: 7, changed: 100, modified: 50, size: 3)
-            known.record([
-                CatalogEntry(
-                    id: .random(), state: .committed, path: "c", size: 3, digest: Frames.digest([1, 2, 3]),
-                    sender: "guest", client: view.id, begun: 1, committed: 2, identity: stored)
-            ])
-            let path = try RelativePath("c")
-            #expect(known.hasStored(view, path, stored))
-            #expect(known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 3)))
-            #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 200, size: 3)))
-            #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 4)))
-            #expect(!known.hasStored(view, path, FileIdentity(inode: 8, changed: 100, modified: 50, size: 3)))
-            known.close()
         }
 
         // MARK: Another's still

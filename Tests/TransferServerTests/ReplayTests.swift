@@ -4,6 +4,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
+@testable import TransferIntake
 @testable import TransferServer
 
 extension ServerTests {
@@ -23,6 +24,20 @@ extension ServerTests {
                 #expect(try second.result() == acknowledged)
                 second.send(.abort)
                 #expect(server.tree == ["photo-1.png", "photo.png"])
+            }
+        }
+
+        /// Where it is stored is told unless it is the very name that was asked for.
+        @Test(arguments: [("\u{E9}", "\u{E9}", nil), ("\u{E9}", "e\u{301}", "\u{E9}"), ("K", "\u{212A}", "K")])
+        func thePathIsToldByItsBytes(_ stored: String, _ asked: String, _ told: String?) async throws {
+            try await serving { server in
+                let id = UploadID.random()
+                let client = try server.greetedClient()
+                client.send(Frames.upload(stored, [1], id: id))
+                #expect(try client.result().storedPath == nil)
+                client.send(Frames.upload(asked, [1], id: id))
+                let again = try client.result()
+                #expect(again.storedPath.map { Array($0.utf8) } == told.map { Array($0.utf8) })
             }
         }
 
@@ -92,7 +107,7 @@ extension ServerTests {
         func whileTheFirstIsBeingCompletedHasToComeOnceMore(_ conflict: ConflictPolicy) async throws {
             try await serving { server in
                 let id = UploadID.random()
-                let recent = server.server.context.known.recent
+                let recent = server.server.context.intake.known.recent
                 #expect(recent.claim([.init(id: id, begun: 0)]).isEmpty)
                 let client = try server.greetedClient()
                 if conflict == .skip { #expect(TestServer.write([1, 2], server.directory.path("store/x"))) }

@@ -7,6 +7,7 @@ import TransferProtocol
 import TransferStore
 import TransferTestSupport
 
+@testable import TransferIntake
 @testable import TransferServer
 
 extension ServerTests {
@@ -258,7 +259,7 @@ extension ServerTests {
                 #expect(stat(path, &before) == 0)
                 // The same times, as if nobody had written. The time of change tells all the same, so the catalog is made
                 // to say what it would of a disk that decays.
-                let known = server.server.context.known
+                let known = server.server.context.intake.known
                 known.settleIfNeeded()
                 let file = open(path, O_WRONLY)
                 #expect(pwrite(file, [Self.long[0] ^ 1], 1, 0) == 1)
@@ -337,7 +338,7 @@ extension ServerTests {
                 let upload = Frames.encoded(.begin(begin)) + Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])
                 #expect(try client.codes(to: upload) == [.committed])
                 #expect(try client.remove("a").code == .completed)
-                #expect(server.server.context.known.entries(at: ["a"]) == [[]])
+                #expect(server.server.context.intake.known.entries(at: ["a"]) == [[]])
                 #expect(try client.codes(to: upload) == [.committed])
                 #expect(server.content("a") == [1, 2, 3])
             }

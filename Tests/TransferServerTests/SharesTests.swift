@@ -7,6 +7,7 @@ import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
+@testable import TransferIntake
 @testable import TransferServer
 
 extension ServerTests {
@@ -86,7 +87,7 @@ extension ServerTests {
         @Test(arguments: [false, true]) func buffersForWhatIsReceived(withGreeting: Bool) async throws {
             try await serving { [busy, other] server in
                 let context = server.server.context
-                let owner = ClientAccounts.Owner.client(.key(busy.key))
+                let owner = AccountHolder.client(.key(busy.key))
                 let (gate, account) = (Gate(), context.accounts.enter(owner))
                 defer {
                     gate.open()

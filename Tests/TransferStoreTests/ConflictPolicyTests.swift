@@ -9,7 +9,7 @@ import TransferTestSupport
 @Suite struct ConflictPolicyTests {
     private func overwrite(
         _ fixture: StoreFixture, _ content: [UInt8], connection: Int, isGone: Bool
-    ) throws -> Result<Published, StoreError> {
+    ) throws -> Result<PublicationOutcome, StoreError> {
         var publication = try fixture.publication("d/x", content, .overwrite)
         publication.sender = Sender(connection: connection) { isGone }
         return fixture.publish([publication])[0]
@@ -20,7 +20,7 @@ import TransferTestSupport
     @Test(arguments: [true, false]) func whoIsGoneReplacesNothingThatIsNewer(_ wasThere: Bool) throws {
         let fixture = try StoreFixture()
         if wasThere { try fixture.publish("d/x", .six) }
-        let committed = try Published.committed("d/x")
+        let committed = try PublicationOutcome.committed("d/x")
         #expect(try overwrite(fixture, .one, connection: 7, isGone: true).get() == committed)
         #expect(try overwrite(fixture, .two, connection: 9, isGone: false).get() == committed)
         #expect(throws: StoreError.self) { try overwrite(fixture, .one, connection: 7, isGone: true).get() }

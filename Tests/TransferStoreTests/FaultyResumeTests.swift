@@ -43,7 +43,7 @@ import TransferTestSupport
     private func resume(_ fixture: StoreFixture, acknowledging script: ScriptedDisk? = nil) throws -> Int {
         let size = UInt64(Self.content.count)
         let staged = try fixture.store.resume(id: id, size: size)
-        var found: [StagedFile.Block] = []
+        var found: [SurveyedBlock] = []
         try staged.digestBlocks(of: size, .xxh128, threads: 1) { found += $0 }
         let hasFirst = found.contains { $0.index == 0 && $0.digest == Self.firstDigest.bytes }
         let start = hasFirst ? Self.block : 0

@@ -86,7 +86,7 @@ import TransferTestSupport
 
     @Test func unfinishedUploadsAreCounted() throws {
         let fixture = try StoreFixture()
-        #expect(try fixture.store.unfinished() == FileStore.Unfinished())
+        #expect(try fixture.store.unfinished() == UnfinishedContent())
         let incoming = fixture.path(".transfer/incoming/")
         try Files.write([UInt8](repeating: 1, count: 100_000), to: incoming + "\(UploadID.random()).part")
         try Files.write([UInt8](repeating: 1, count: 5000), to: incoming + "\(UploadID.random())-1.part")

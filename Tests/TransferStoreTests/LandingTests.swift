@@ -24,7 +24,7 @@ import TransferTestSupport
     /// Brings a file as a long one is brought.
     private func publish(
         _ content: [UInt8], _ conflict: ConflictPolicy, on landing: Landing
-    ) throws -> Result<Published, StoreError> {
+    ) throws -> Result<PublicationOutcome, StoreError> {
         let id = UploadID.random()
         let staged = try #require(try landing.resume(id: id, size: UInt64(content.count)))
         try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }

@@ -118,7 +118,7 @@ import TransferTestSupport
     @Test func severalThreads() async throws {
         let fixture = try StoreFixture()
         let contents = (0..<24).map { [UInt8](text: "content \($0 / 2 + 10)") }
-        let stored = try await withThrowingTaskGroup(of: Published.self) { group in
+        let stored = try await withThrowingTaskGroup(of: PublicationOutcome.self) { group in
             for (index, content) in contents.enumerated() {
                 group.addTask { try fixture.publish("new/dir/a.txt", content, asPart: index % 3 == 0) }
             }

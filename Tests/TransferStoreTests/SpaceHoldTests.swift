@@ -39,7 +39,7 @@ import TransferTestSupport
     @Test func whatIsPublishedIsNotGivenBackAgain() throws {
         let other = try stage(6)
         var publication: Publication? = try fixture.publication("a", .six)
-        publication?.staged = try stage(6)
+        publication?.content = try stage(6)
         try [UInt8].six.withUnsafeBytes { bytes in try publication?.staged.write(bytes, at: 0) }
         #expect(used == [12, 12])
         let staged = try #require(publication)

@@ -5,7 +5,7 @@ import TransferModel
 extension StagedFile {
     /// A survey to its end.
     func digestBlocks(
-        of total: UInt64?, _ function: DigestFunction, threads: Int, found: ([Block]) -> Void
+        of total: UInt64?, _ function: DigestFunction, threads: Int, found: ([SurveyedBlock]) -> Void
     ) throws(StoreError) {
         var survey = try survey(of: total, function)
         while let blocks = try survey.step(threads: threads) { found(blocks) }

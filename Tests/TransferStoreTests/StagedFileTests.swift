@@ -212,7 +212,7 @@ import TransferTestSupport
         let count = 35
         for place in 0..<count { try put([UInt8(place + 1)], at: UInt64(place * block), in: staged) }
         try put([0], at: UInt64(count * block - 1), in: staged)
-        var groups: [[StagedFile.Block]] = []
+        var groups: [[SurveyedBlock]] = []
         var survey = try staged.survey(of: UInt64(count * block), .xxh128)
         while let blocks = try survey.step(threads: threads) { groups.append(blocks) }
         #expect(groups.count > 2)
@@ -229,8 +229,8 @@ import TransferTestSupport
         try bytes.withUnsafeBytes { try staged.write($0, at: offset) }
     }
 
-    private func blocks(of staged: StagedFile, _ total: UInt64?, _ threads: Int) throws -> [StagedFile.Block] {
-        var found: [StagedFile.Block] = []
+    private func blocks(of staged: StagedFile, _ total: UInt64?, _ threads: Int) throws -> [SurveyedBlock] {
+        var found: [SurveyedBlock] = []
         try staged.digestBlocks(of: total, .xxh128, threads: threads) { found += $0 }
         return found
     }

@@ -100,14 +100,14 @@ struct StoreFixture {
     func publish(
         _ path: String, _ content: [UInt8], _ conflict: ConflictPolicy = .keepBoth, asPart: Bool = false,
         modified: Timestamp? = nil, permissions: UInt16? = nil
-    ) throws -> Published {
+    ) throws -> PublicationOutcome {
         try publish([
             publication(path, content, conflict, asPart: asPart, modified: modified, permissions: permissions)
         ])[0].get()
     }
 
     /// Without the identities of the files, which no test can know beforehand.
-    func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+    func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
         store.publish(batch).map { $0.map(\.withoutIdentity) }
     }
 
@@ -124,17 +124,17 @@ struct StoreFixture {
     }
 }
 
-extension Published {
-    static func committed(_ path: String) throws -> Published { .committed(try RelativePath(path)) }
+extension PublicationOutcome {
+    static func committed(_ path: String) throws -> PublicationOutcome { .committed(try RelativePath(path)) }
 
-    static func alreadyStored(_ path: String) throws -> Published { .alreadyStored(try RelativePath(path)) }
+    static func alreadyStored(_ path: String) throws -> PublicationOutcome { .alreadyStored(try RelativePath(path)) }
 
-    static func committed(_ path: RelativePath) -> Published { .committed(path, nil) }
+    static func committed(_ path: RelativePath) -> PublicationOutcome { .committed(path, nil) }
 
-    static func alreadyStored(_ path: RelativePath) -> Published { .alreadyStored(path, nil) }
+    static func alreadyStored(_ path: RelativePath) -> PublicationOutcome { .alreadyStored(path, nil) }
 
     /// The same for every file.
-    var withoutIdentity: Published {
+    var withoutIdentity: PublicationOutcome {
         switch self {
         case .committed(let path, _): .committed(path)
         case .healed(let path, _): .healed(path, nil)

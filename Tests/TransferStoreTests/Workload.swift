@@ -77,7 +77,7 @@ enum Workload: String, CaseIterable, Sendable {
         }
     }
 
-    typealias Outcome = (upload: Upload, result: Result<Published, StoreError>)
+    typealias Outcome = (upload: Upload, result: Result<PublicationOutcome, StoreError>)
 
     /// Stores all uploads, a batch after the other.
     ///

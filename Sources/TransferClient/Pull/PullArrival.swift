@@ -123,7 +123,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         lane.plan.report(file.report(failure.code, failure.message))
     }
 
-    func published(_ outcome: Result<Published, StoreError>) {
+    func published(_ outcome: Result<PublicationOutcome, StoreError>) {
         lane.plan.report(file.report(outcome, digest, resumed: present))
     }
 

@@ -3,5 +3,5 @@ import TransferStore
 
 /// Is told what came of the publication of a file.
 protocol PullPublishing: AnyObject {
-    func published(_ outcome: Result<Published, StoreError>)
+    func published(_ outcome: Result<PublicationOutcome, StoreError>)
 }

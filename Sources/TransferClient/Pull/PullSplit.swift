@@ -134,7 +134,7 @@ final class PullSplit: PullPublishing, Sendable {
         plan.retry(file, failure)
     }
 
-    func published(_ outcome: Result<Published, StoreError>) {
+    func published(_ outcome: Result<PublicationOutcome, StoreError>) {
         plan.report(file.report(outcome, state.withLock { $0.digest }))
     }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 private import TransferModel
 

@@ -1,7 +1,5 @@
 import TransferAccess
-import TransferModel
-import TransferProtocol
-import TransferStore
+import TransferIntake
 import TransferSystem
 
 /// What the lane's client may do.
@@ -17,12 +15,6 @@ extension UploadLane {
     /// - Returns: why the client may do nothing any more.
     func recheck() -> Refusal? {
         accessAsked = monotonicNanoseconds()
-        return context.recheck(&client) { context.quotas.quota(for: $0) }
-    }
-
-    /// Before anything else is done about an upload: lets it have its place in the server's directory.
-    func authorize(_ receiving: Receiving) throws(StoreError) {
-        if let refusal = outcome.refusal { throw StoreError(refusal.code, refusal.message) }
-        receiving.begin.path = try client.place(receiving.begin.path)
+        return context.recheck(&intake.caller) { context.intake.quotas.quota(for: $0) }
     }
 }

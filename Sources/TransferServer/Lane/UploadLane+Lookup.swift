@@ -1,41 +1,30 @@
-import TransferCatalog
+import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferStore
 import TransferSystem
 
 /// What was acknowledged before, for a client that asks before it sends.
 extension UploadLane {
     /// Answers at once: the client may hold back what it has to send.
     func answer(_ lookup: Lookup) {
-        let started = monotonicNanoseconds()
-        var results: [UploadResult] = []
-        var unknown: [UploadID] = []
-        let hasRotten = context.known.hasRotten
-        for id in lookup.ids {
-            if outcome.refusal == nil,
-                let entry = context.acknowledgement(
-                    of: client.inner(id), lookup.digest, for: client, hasRotten: hasRotten)
-            {
-                results.append(answer(entry))
-            } else {
-                unknown.append(id)
-            }
-        }
-        issuer?.addReceipts(to: &results, for: client)
+        let began = monotonicNanoseconds()
+        let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
         var frames: [UInt8] = []
-        for result in results {
-            Message.result(client.outer(result)).encode(into: &frames)
-            events.append(.settled(result, path: result.storedPath ?? "", started: started, peer: peer))
+        var unknown: [UploadID] = []
+        for (id, acknowledgement) in zip(lookup.ids, found) {
+            guard let acknowledgement else {
+                unknown.append(id)
+                continue
+            }
+            let outcome = UploadOutcome.acknowledged(acknowledgement)
+            // The client has named no path and no kind, so it is told both.
+            var result = UploadResult(outcome, of: id, askedFor: nil, by: intake.caller)
+            result.kind = acknowledgement.kind
+            Message.result(result).encode(into: &frames)
+            events.append(
+                .settled(outcome, acknowledgement.id, path: acknowledgement.path.string, began: began, peer: peer))
         }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
         early.send(frames, settled: lookup.ids)
-    }
-
-    /// The client has named no path, so it is told where the content is.
-    private func answer(_ entry: CatalogEntry) -> UploadResult {
-        var result = UploadResult(again: entry, run: run, path: "")
-        result.kind = entry.kind
-        return result
     }
 }

@@ -3,6 +3,7 @@ import TransferAccess
 import TransferCatalog
 import TransferCodec
 import TransferIO
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferReceipts
@@ -15,35 +16,31 @@ import TransferSystem
 /// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are
 /// ever in it.
 final class UploadLane: @unchecked Sendable {
+    /// Who pays, for what is done later.
+    private final class Payer: Sendable {
+        let account = Locked<PoolAccount?>(nil)
+    }
+
     private enum State {
         case idle
-        case receiving(Receiving)
+        case receiving(OpenUpload)
         /// The upload has its result already; the rest of it is ignored.
         case rejected
     }
 
-    /// The push that the connection is part of, as its client named it; set before the first batch.
-    var run: UInt64?
-
-    /// Set before the first batch.
-    var sender: Sender?
+    /// The client's way into the intake; who that is, is set before the first batch.
+    let intake: IntakeSession
 
     /// Who pays for its work; set before the first batch.
-    var account: PoolAccount?
-
-    /// Who that is; set with it.
-    var owner = ClientAccounts.Owner.thisMachine
-
-    /// Whose uploads these are; set before the first batch, and renewed with every one.
-    var client: ClientView
+    var account: PoolAccount? {
+        get { payer.account.withLock { $0 } }
+        set { payer.account.withLock { $0 = newValue } }
+    }
 
     let context: ServerContext
-    let connection: Int
     let peer: String
-    let inflation = Inflation()
-    private var digesters: [DigestFunction: ContentDigester] = [:]
-    /// Of the uploads that parts of came here.
-    private var assemblies: [UploadID: Assembly] = [:]
+    private let inflation = Inflation()
+    private let payer = Payer()
     private var state = State.idle
     /// Batches that are not worked through, and which step of the first one is next.
     private var pending: [LaneBatch] = []
@@ -51,13 +48,6 @@ final class UploadLane: @unchecked Sendable {
     /// What the client has asked and nobody has answered whole.
     var question: OpenQuestion?
     let early: EarlyFrames
-    var ready: [(receiving: Receiving, publication: Publication)] = []
-    /// Published, and without a result so far.
-    var published: [PublishedUpload] = []
-    /// Bytes of content in them, each counted up to a limit.
-    var unsignedBytes: UInt64 = 0
-    /// Whether a publication ended since it was last asked for.
-    var hasCompleted = false
     /// Whether the session ends before its time, so that no question is read on for; set on its loop.
     let isEnding = Atomic(false)
     /// Whether the session has more for this lane already; set on its loop.
@@ -69,16 +59,9 @@ final class UploadLane: @unchecked Sendable {
     private var lastReport: Int64 = 0
     /// When it was last asked what the client may do.
     var accessAsked: Int64 = 0
-    /// There where the client wants receipts and the server gives them.
-    private(set) var issuer: ReceiptIssuer?
-    /// Receipts that were made again last: who repeats one upload repeats others of its batch.
-    var repeated: ReceiptBatch?
 
     /// Nanoseconds between two reports of progress to the client.
     private static let reportInterval: Int64 = 100_000_000
-
-    /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
-    private static let mostAssemblies = 64
 
     /// - Parameters:
     ///   - connection: its number; they grow.
@@ -90,14 +73,11 @@ final class UploadLane: @unchecked Sendable {
         meter = LaneMeter(progress)
         self.context = context
         self.early = early
-        self.connection = connection
         self.peer = peer
-        client = ClientView(peer: peer)
-    }
-
-    /// The client wants a receipt with every acknowledgement. To be called before the first batch.
-    func giveReceipts() {
-        issuer = context.issuer
+        let way = IntakeSession.Connection(number: connection) { [pool = context.pool, payer] work in
+            pool.submit(for: payer.account.withLock { $0 }, work)
+        }
+        intake = IntakeSession(context.intake, way, caller: Caller(peer: peer))
     }
 
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
@@ -108,13 +88,15 @@ final class UploadLane: @unchecked Sendable {
         outcome.isBusy = isBusy
         // What is complete is made durable at once for all of it, and does not wait for an answer that takes long.
         if pending.isEmpty || question != nil { publish() }
-        acknowledge(unless: mayWait)
+        if !intake.completion.mayWait(moreFollows: outcome.isBusy || hasMore.load(ordering: .acquiring)) {
+            acknowledge()
+        }
         report()
-        if case .receiving(let receiving) = state { meter.publish(receiving) } else { meter.publish(nil) }
+        if case .receiving(let upload) = state { meter.publish(upload) } else { meter.publish(nil) }
         context.log.write(events)
         events.removeAll(keepingCapacity: true)
         defer { outcome = LaneOutcome() }
-        outcome.isWaiting = !published.isEmpty
+        outcome.isWaiting = intake.completion.isWaiting
         return outcome
     }
 
@@ -143,203 +125,140 @@ final class UploadLane: @unchecked Sendable {
 
     /// The connection ended: what is not complete will not be.
     func cancel() {
-        defer { leaveAssemblies() }
+        defer { intake.leave() }
         question = nil
         acknowledge()
         if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
-        guard case .receiving(let receiving) = state else { return }
-        receiving.discard(keepingBlocks: true)
+        guard case .receiving(let upload) = state else { return }
+        upload.suspend()
         state = .idle
-        context.log.write([.lost(receiving, peer: peer)])
+        context.log.write([.lost(upload, peer: peer)])
     }
 
     /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.
     private var mayBeEndless: Bool {
-        guard case .receiving(let receiving) = state, receiving.begin.size == nil else { return false }
+        guard case .receiving(let upload) = state, upload.intent.size == nil else { return false }
         return !isAccessFresh
     }
 
     /// Asks what the client may do now. What has begun may be finished, but not go on for ever.
     private func askForAccess() {
         outcome.refusal = recheck()
-        guard let refusal = outcome.refusal, case .receiving(let receiving) = state, receiving.begin.size == nil else {
+        intake.refusal = outcome.refusal
+        guard let refusal = outcome.refusal, case .receiving(let upload) = state, upload.intent.size == nil else {
             return
         }
-        reject(receiving, StoreError(refusal.code, refusal.message))
+        reject(upload, StoreError(refusal.code, refusal.message))
     }
 
     private func perform(_ operation: LaneBatch.Operation, _ batch: LaneBatch) {
         switch (operation, state) {
-        case (.begin(let begin), _): start(client.inner(begin))
-        case (.resume(let begin), _): resume(client.inner(begin))
+        case (.begin(let begin), _): start(begin)
+        case (.resume(let begin), _): resume(begin)
         case (.lookup(let lookup), _): answer(lookup)
-        case (.data(let piece), .receiving(let receiving)):
-            let before = receiving.size
-            attempt(receiving) { () throws(StoreError) in try receiving.take(piece, batch.bytes(piece)) }
-            meter.took(receiving.size - min(before, receiving.size))
-        case (.block(let block), .receiving(let receiving)):
-            attempt(receiving) { () throws(StoreError) in try receiving.check(block) }
-        case (.end(let end), .receiving(let receiving)):
-            attempt(receiving) { () throws(StoreError) in try finish(receiving, end) }
+        case (.data(let piece), .receiving(let upload)):
+            let before = upload.size
+            attempt(upload) { () throws(StoreError) in try take(piece, batch.bytes(piece), upload) }
+            meter.took(upload.size - min(before, upload.size))
+        case (.block(let block), .receiving(let upload)):
+            attempt(upload) { () throws(StoreError) in try upload.check(block.index, block.digest) }
+        case (.end(let end), .receiving(let upload)):
+            attempt(upload) { () throws(StoreError) in
+                let end = DeclaredEnd(size: end.size, digest: end.digest)
+                if let outcome = try intake.seal(upload, end) { settle(upload, outcome) }
+            }
             state = .idle
-            if ready.count >= context.configuration.filesAtOnce { publish() }
-        case (.abort, .receiving(let receiving)):
-            takeBack(receiving)
+            if intake.hasMuchSealed { publish() }
+        case (.abort, .receiving(let upload)):
+            settle(upload, intake.discard(upload))
             state = .idle
         case (.end, _), (.abort, _): state = .idle
         case (.data, _), (.block, _): break
         }
     }
 
-    private func attempt(_ receiving: Receiving, _ body: () throws(StoreError) -> Void) {
+    private func attempt(_ upload: OpenUpload, _ body: () throws(StoreError) -> Void) {
         do throws(StoreError) {
             try body()
         } catch {
-            reject(receiving, error)
+            reject(upload, error)
         }
     }
 
-    func receiving(_ begin: Begin) -> Receiving {
-        Receiving(
-            begin, started: monotonicNanoseconds(), context: context, connection: connection, run: run, client: client,
-            digester: digester(begin.digest), inflation: inflation)
+    private func take(
+        _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, _ upload: OpenUpload
+    ) throws(StoreError) {
+        switch piece.encoding {
+        case .stored: try upload.append(bytes)
+        case .zlib: try inflation.inflate(piece, bytes) { (inflated) throws(StoreError) in try upload.append(inflated) }
+        }
     }
 
     private func start(_ begin: Begin) {
-        let receiving = receiving(begin)
-        state = .receiving(receiving)
-        attempt(receiving) { () throws(StoreError) in
-            try authorize(receiving)
-            try refuseIfStopping(receiving.begin)
-            let path = try receiving.checkDeclaration()
-            receiving.assembly = try assembly(receiving.begin)
-            try admit(receiving, path)
-        }
-    }
-
-    /// Of uploads in parts a server that has to go takes what belongs to one that it works on.
-    private func refuseIfStopping(_ begin: Begin) throws(StoreError) {
-        guard context.isStopping.load(ordering: .relaxed) else { return }
-        let upload: UploadID
-        switch begin.scope {
-        // The session has refused those that came too late.
-        case .whole: return
-        case .part(let part): upload = part.upload
-        case .assembly: upload = begin.id
-        }
-        if context.assemblies[upload] == nil { throw .serverStopping }
-    }
-
-    private func admit(_ receiving: Receiving, _ path: RelativePath) throws(StoreError) {
-        if let result = try receiving.admit(path) {
-            settle(receiving, withReceipt(result, receiving))
+        let begun = intake.begin(UploadIntent(begin, of: intake.caller), mayEnd: begin.expectsAccept)
+        if let outcome = begun.outcome {
+            settle(begun.upload, outcome)
             state = .rejected
             return
         }
-        if receiving.begin.expectsAccept { send(.accept(client.outer(receiving.begin.id))) }
-        if receiving.opensLongUpload { events.append(.begun(receiving, peer: peer, isQuiet: failures.isLong)) }
-    }
-
-    private func finish(_ receiving: Receiving, _ end: End) throws(StoreError) {
-        switch try receiving.finish(end) {
-        case .publish(var publication):
-            publication.sender = sender
-            ready.append((receiving, publication))
-        case .staged(let result): settle(receiving, result)
-        case .known(let result): settle(receiving, withReceipt(result, receiving))
+        state = .receiving(begun.upload)
+        if begin.expectsAccept { send(.accept(begin.id)) }
+        if begun.upload.opensLongUpload {
+            events.append(.begun(begun.upload, peer: peer, isQuiet: failures.isLong))
         }
     }
 
-    func reject(_ receiving: Receiving, _ error: StoreError) {
-        receiving.discard()
+    private func reject(_ upload: OpenUpload, _ error: StoreError) {
         state = .rejected
-        settle(receiving, UploadResult(error, receiving.begin.id, size: receiving.size))
+        settle(upload, intake.refuse(upload, error))
     }
 
-    func settle(_ receiving: Receiving, _ result: UploadResult) {
-        let outer = client.outer(result)
-        send(.result(outer))
-        outcome.settled.append(outer.id)
-        if receiving.assembly?.isFinished ?? false { outcome.hasEndedAssembly = true }
+    func settle(_ upload: OpenUpload, _ result: UploadOutcome) {
+        let id = intake.caller.outer(upload.intent.id)
+        send(.result(UploadResult(result, of: id, askedFor: upload.intent.path, by: intake.caller)))
+        outcome.settled.append(id)
+        if upload.hasEndedAssembly { outcome.hasEndedAssembly = true }
         guard result.code != .staged else { return }
         if result.code.isSuccess { meter.stored() }
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
-        events.append(.settled(receiving, result, peer: peer, isRepeated: isRepeated))
+        events.append(
+            .settled(
+                result, upload.intent.id, path: result.path?.string ?? upload.intent.path, began: upload.began,
+                peer: peer, isRepeated: isRepeated))
     }
 
     /// Tells the client how far a long upload has come.
     private func report() {
-        guard case .receiving(let receiving) = state, receiving.isLong else { return }
+        guard case .receiving(let upload) = state, upload.isLong else { return }
         let now = monotonicNanoseconds()
         guard now - lastReport >= Self.reportInterval else { return }
         lastReport = now
-        send(.received(Received(id: client.outer(receiving.begin.id), bytes: receiving.size)))
+        send(.received(Received(id: intake.caller.outer(upload.intent.id), bytes: upload.size)))
     }
 
     func send(_ message: Message) {
         message.encode(into: &outcome.frames)
     }
 
-    /// What a part belongs to, or an assembly's end is about; nothing for whole uploads and ids that aren't known.
-    private func assembly(_ begin: Begin) throws(StoreError) -> Assembly? {
-        switch begin.scope {
-        case .whole: return nil
-        case .assembly: return context.assemblies[begin.id]
-        case .part(let part):
-            return try enter(part.upload, total: part.total, begin)
-        }
+    /// Whether an upload in parts of this connection, or of another one of its push, is under way. Not to be asked while a
+    /// thread is in the lane.
+    var hasUnfinished: Bool { intake.hasUnfinished }
+}
+
+// MARK: The end
+
+extension UploadLane {
+    /// Publishes what the batch completed.
+    private func publish() {
+        let report = intake.publish()
+        for settled in report.settled { settle(settled.upload, settled.outcome) }
+        for path in report.healed { events.append(.healed(path, peer: peer)) }
     }
 
-    /// Whether the connection has worked on the upload, and it goes on.
-    func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
-
-    /// Whether an upload that parts of came here, or over another connection of its push, is neither complete nor given
-    /// up: the next part may be on its way. Not to be asked while a thread is in the lane.
-    var hasUnfinished: Bool {
-        if assemblies.values.contains(where: { !$0.isFinished }) { return true }
-        return run.map { context.assemblies.areUnfinished(of: $0) } ?? false
-    }
-
-    /// - Parameter begin: of a part, or a question about the whole.
-    func enter(_ id: UploadID, total: UInt64?, _ begin: Begin) throws(StoreError) -> Assembly {
-        let function = begin.digest
-        if let known = assemblies[id], !known.isFinished {
-            try known.check(total: total, function)
-            return known
-        }
-        dropFinished()
-        guard assemblies.count < Self.mostAssemblies else {
-            throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
-        }
-        let assembly = try context.assemblies.enter(id, total: total, function, owner: owner)
-        assemblies[id] = assembly
-        noteUnfinished(id, total: total, begin)
-        return assembly
-    }
-
-    /// Lets the catalog say that the upload is unfinished. Nobody waits for that.
-    private func noteUnfinished(_ id: UploadID, total: UInt64?, _ begin: Begin) {
-        let entry = CatalogEntry(
-            id: id, state: .unfinished, path: begin.path, kind: begin.kind, size: total ?? 0, sender: client.sender,
-            client: client.id, begun: utcNanoseconds(), run: run)
-        guard context.known.begin(entry) else { return }
-        context.pool.submit(for: account) { [known = context.known] in known.recordUnfinished() }
-    }
-
-    private func dropFinished() {
-        assemblies = assemblies.filter { !$0.value.isFinished }
-    }
-
-    private func leaveAssemblies() {
-        let now = monotonicNanoseconds()
-        for assembly in assemblies.values { context.assemblies.leave(assembly, now: now) }
-        assemblies = [:]
-    }
-
-    func digester(_ function: DigestFunction) -> ContentDigester {
-        let digester = digesters[function] ?? ContentDigester(function)
-        digesters[function] = digester
-        digester.reset()
-        return digester
+    /// Answers for all that is published; the seal of their receipts leaves behind their results.
+    private func acknowledge() {
+        let ended = intake.acknowledge()
+        for settled in ended.settled { settle(settled.upload, settled.outcome) }
+        if let seal = ended.seal { Message.receipts(seal).encode(into: &outcome.frames) }
     }
 }

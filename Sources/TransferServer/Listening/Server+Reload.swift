@@ -1,4 +1,5 @@
 import TransferIO
+import TransferIntake
 package import TransferKeys
 import TransferStore
 import TransferSystem
@@ -79,6 +80,7 @@ extension ServerContext {
         configuration.space = store.change(configuration.space)
         let settings = ServerSettings(configuration)
         currentSettings.withLock { $0 = settings }
+        intake.maximumUpload = settings.maximumUpload
         admission.withLock { $0.change(perNetwork: settings.maximumPerNetwork) }
         reload.whenDone()
     }

@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 package import TransferIO
+import TransferIntake
 import TransferKeys
 import TransferModel
 import TransferProtocol
@@ -102,7 +103,7 @@ package actor Server {
     package func shutDown() async {
         guard !isStopping else { return stopSessions() }
         isStopping = true
-        context.isStopping.store(true, ordering: .relaxed)
+        context.intake.isStopping.store(true, ordering: .relaxed)
         closeListeners()
         context.log.write([.stopping(sessions: sessions.count)])
         // One connection may wait for an upload that ends on another.
@@ -115,8 +116,8 @@ package actor Server {
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
         await context.pool.run { [context] in
-            context.forgetUnfinished()
-            context.known.close()
+            context.intake.forgetUnfinished()
+            context.intake.known.close()
         }
         statusSocket?.close()
         context.store.unlock()
@@ -252,8 +253,8 @@ extension Server {
         letPartsGo()
         guard sessions.isEmpty, !isStopping else { return }
         context.pool.submit { [context] in
-            context.forgetUnfinished()
-            context.known.settle()
+            context.intake.forgetUnfinished()
+            context.intake.known.settle()
         }
     }
 
@@ -265,12 +266,12 @@ extension Server {
 
     /// Looks after desertion whether the parts of an upload are still nobody's.
     private func letPartsGo() {
-        guard !context.assemblies.isEmpty, !isStopping else { return }
+        guard !context.intake.assemblies.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
         let moment = deserted + context.configuration.keepParts
         _ = loop.schedule(at: moment.nanoseconds) { [weak context] in
             guard let context else { return }
-            context.pool.submit { context.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
+            context.pool.submit { context.intake.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
         }
     }
 

@@ -1,4 +1,5 @@
 import TransferAccess
+import TransferIntake
 import TransferModel
 import TransferStore
 
@@ -24,7 +25,7 @@ extension ServerContext {
     /// Asks whether a client may still come in, and renews what it may do.
     ///
     /// - Returns: why it may begin nothing any more.
-    func recheck(_ client: inout ClientView, quota: (Grant) -> Quota?) -> Refusal? {
+    func recheck(_ client: inout Caller, quota: (Grant) -> Quota?) -> Refusal? {
         guard let authenticator else { return nil }
         defer { logAccessFaults() }
         do throws(Refusal) {

@@ -2,6 +2,7 @@ import Synchronization
 import TransferAccess
 import TransferCatalog
 import TransferIO
+import TransferIntake
 import TransferKeys
 import TransferModel
 import TransferReceipts
@@ -20,8 +21,8 @@ final class ServerContext: Sendable {
     let accounts = ClientAccounts()
     let buffers: BufferPool
     let chunks: BufferPool
-    let known: KnownUploads
-    let assemblies: Assemblies
+    /// Takes uploads in and acknowledges them.
+    let intake: Intake
 
     /// Bytes that wait for clients to take them, over all connections.
     let unsent = Atomic(0)
@@ -34,9 +35,6 @@ final class ServerContext: Sendable {
 
     /// Asked by the server when somebody comes and goes, and told by sessions on any loop.
     let admission: Locked<Admission>
-
-    /// Gives receipts to clients that ask; nothing where acknowledgements don't promise enough for that.
-    let issuer: ReceiptIssuer?
 
     /// For connections with TLS; nothing where there is none.
     var tls: TLSContext? { security.withLock { $0 } }
@@ -64,8 +62,6 @@ final class ServerContext: Sendable {
     /// Reports that there were at the start: nobody writes more while this server runs.
     let crashes: [CrashReports.Entry]
 
-    let isStopping = Atomic(false)
-
     /// Called when an upload in parts is over on a server that has to go.
     let whenAssemblyEnds = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -74,11 +70,6 @@ final class ServerContext: Sendable {
 
     /// What keeps the uploads of clients apart.
     let uploadSecret: Bytes32
-
-    let quotas: ClientQuotas
-
-    /// What receipts are verified with.
-    var serverKey: [UInt8]? { issuer?.key.raw.bytes }
 
     /// Bytes read from a socket at once and handed to the pool at once: large enough that the hop costs nothing, small
     /// enough to stay in the cache between receiving and writing.
@@ -102,35 +93,34 @@ final class ServerContext: Sendable {
         crashes = crashReports.all
         self.store = store
         self.log = log
-        let known = KnownUploads(Self.openCatalog(configuration, store, log, on: foundations), log: log)
-        self.known = known
-        issuer = identity.signer.map { signer in
-            let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
-            return ReceiptIssuer(signer, numbers: numbers)
-        }
+        let intake = Intake(
+            Intake.Configuration(configuration), store: store,
+            records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer
+        ) { event in log.write([LogEvent(event)]) }
+        self.intake = intake
         security = Locked(identity.tls)
         currentSettings = Locked(ServerSettings(configuration))
-        figures = StoreFigures { StoreFigures.Figures(catalog: known.totals(), unfinished: try? store.unfinished()) }
+        figures = StoreFigures {
+            StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.unfinished())
+        }
         uploadSecret = identity.secret
-        quotas = ClientQuotas(known, store)
         authenticator = configuration.authenticator
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)
         chunks = BufferPool(size: Self.chunkSize + 4096, count: Self.chunkCount)
-        assemblies = Assemblies(limit: configuration.maximumAssemblies)
         admission = Locked(
             Admission(
                 .init(
                     connections: configuration.maximumConnections, perNetwork: configuration.maximumPerNetwork,
                     pending: configuration.maximumPending)))
-        pool.submit { [self] in
-            known.load()
-            forgetUnfinished()
+        pool.submit {
+            intake.known.load()
+            intake.forgetUnfinished()
         }
     }
 
     func assemblyEnded() {
-        guard isStopping.load(ordering: .relaxed) else { return }
+        guard intake.isStopping.load(ordering: .relaxed) else { return }
         whenAssemblyEnds.withLock { $0 }?()
     }
 
@@ -147,10 +137,18 @@ final class ServerContext: Sendable {
     /// Says what the catalog knows, or why it cannot be used.
     func logCatalog() {
         do throws(CatalogError) {
-            let uploads = try known.count()
+            let uploads = try intake.known.count()
             if uploads > 0 { log.write([.catalogOpened(uploads: uploads)]) }
         } catch {
             log.write([.catalogFailed(error, unrecorded: 0)])
         }
+    }
+}
+
+extension Intake.Configuration {
+    fileprivate init(_ configuration: ServerConfiguration) {
+        self.init(
+            maximumAssemblies: configuration.maximumAssemblies, filesAtOnce: configuration.filesAtOnce,
+            maximumUpload: configuration.maximumUpload)
     }
 }

@@ -1,7 +1,15 @@
 import TransferCatalog
+import TransferIntake
 import TransferModel
 
 extension LogEvent {
+    init(_ event: IntakeEvent) {
+        switch event {
+        case .catalogFailed(let error, let unrecorded): self = .catalogFailed(error, unrecorded: unrecorded)
+        case .catalogWorks(let unrecorded): self = .catalogWorks(unrecorded: unrecorded)
+        }
+    }
+
     static func catalogOpened(uploads: Int) -> LogEvent {
         LogEvent(
             .info, "catalog", "the catalog knows \(uploads) uploads",

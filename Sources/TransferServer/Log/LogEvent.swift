@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferIO
+import TransferIntake
 import TransferKeys
 import TransferModel
 import TransferProtocol
@@ -109,7 +110,7 @@ extension LogEvent {
             [("fingerprint", .string(fingerprint.description))])
     }
 
-    static func unfinished(_ uploads: FileStore.Unfinished) -> LogEvent {
+    static func unfinished(_ uploads: UnfinishedContent) -> LogEvent {
         LogEvent(
             .info, "unfinished",
             "\(uploads.count) unfinished uploads take \(uploads.bytes) bytes in .transfer/incoming; "
@@ -117,7 +118,7 @@ extension LogEvent {
             [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
     }
 
-    static func expired(_ uploads: FileStore.Unfinished) -> LogEvent {
+    static func expired(_ uploads: UnfinishedContent) -> LogEvent {
         LogEvent(
             .info, "expired", "removed \(uploads.count) unfinished uploads, \(uploads.bytes) bytes",
             [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
@@ -127,8 +128,8 @@ extension LogEvent {
         LogEvent(.error, "expiryFailed", error.message, [("result", .string(error.code.name))])
     }
 
-    static func resumed(_ begin: Begin, blocks: Int, peer: String) -> LogEvent {
-        let (path, id, size) = (begin.path, begin.id, UInt64(blocks) * UInt64(Limits.blockSize))
+    static func resumed(_ intent: UploadIntent, blocks: Int, peer: String) -> LogEvent {
+        let (path, id, size) = (intent.path, intent.id, UInt64(blocks) * UInt64(Limits.blockSize))
         return LogEvent(
             .info, "resumed", "resumed \(path.escapedForDisplay), of which up to \(size) bytes are there",
             [
@@ -237,8 +238,8 @@ extension LogEvent {
     }
 
     /// - Parameter isQuiet: whether the client has had its share of the log.
-    static func begun(_ receiving: Receiving, peer: String, isQuiet: Bool) -> LogEvent {
-        let (path, id, size) = (receiving.begin.path, receiving.begin.id, receiving.begin.uploadSize)
+    static func begun(_ upload: OpenUpload, peer: String, isQuiet: Bool) -> LogEvent {
+        let (path, id, size) = (upload.intent.path, upload.intent.id, upload.intent.uploadSize)
         return LogEvent(
             isQuiet ? .debug : .info, "begun",
             "begun \(path.escapedForDisplay), \(size.map { "\($0) bytes" } ?? "size unknown")",
@@ -248,8 +249,8 @@ extension LogEvent {
             ])
     }
 
-    static func lost(_ receiving: Receiving, peer: String) -> LogEvent {
-        let (path, id, size) = (receiving.begin.path, receiving.begin.id, receiving.size)
+    static func lost(_ upload: OpenUpload, peer: String) -> LogEvent {
+        let (path, id, size) = (upload.intent.path, upload.intent.id, upload.size)
         return LogEvent(
             .warning, "lost", "connection lost inside \(path.escapedForDisplay) after \(size) bytes",
             [
@@ -259,22 +260,15 @@ extension LogEvent {
         ).asClientsFault
     }
 
-    /// - Parameter isRepeated: whether the client had the same failure logged before.
-    static func settled(
-        _ receiving: Receiving, _ result: UploadResult, peer: String, isRepeated: Bool = false
-    ) -> LogEvent {
-        let started = receiving.assembly?.started ?? receiving.started
-        let path = result.storedPath ?? receiving.begin.path
-        return settled(result, path: path, started: started, peer: peer, isRepeated: isRepeated)
-    }
-
     /// - Parameters:
+    ///   - id: the server's.
     ///   - path: where the content is, or was to be.
-    ///   - started: nanoseconds of the monotonic clock.
+    ///   - began: nanoseconds of the monotonic clock.
+    ///   - isRepeated: whether the client had the same failure logged before.
     static func settled(
-        _ result: UploadResult, path: String, started: Int64, peer: String, isRepeated: Bool = false
+        _ result: UploadOutcome, _ id: UploadID, path: String, began: Int64, peer: String, isRepeated: Bool = false
     ) -> LogEvent {
-        let seconds = Double(monotonicNanoseconds() - started) / 1e9
+        let seconds = Double(monotonicNanoseconds() - began) / 1e9
         let isSuccess = result.code.isSuccess
         let event = LogEvent(
             isSuccess ? .info : isRepeated ? .debug : .warning, isSuccess ? "stored" : "failed",
@@ -283,12 +277,12 @@ extension LogEvent {
                 ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
                 ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
                 ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
-                ("uploadID", .string(result.id.description)),
+                ("uploadID", .string(id.description)),
             ])
         return isSuccess || isRepeated ? event : event.asClientsFault
     }
 
-    private static func text(_ result: UploadResult, _ path: String, _ seconds: Double) -> String {
+    private static func text(_ result: UploadOutcome, _ path: String, _ seconds: Double) -> String {
         var text = "\(result.code) \(path.escapedForDisplay), \(result.size) bytes"
         if let digest = result.digest {
             let rate = Double(result.size) / 1e6 / seconds

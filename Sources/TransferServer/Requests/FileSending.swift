@@ -1,5 +1,6 @@
 import TransferCatalog
 import TransferCodec
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferStore

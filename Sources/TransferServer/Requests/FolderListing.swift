@@ -1,4 +1,5 @@
 import TransferCatalog
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferStore

@@ -1,6 +1,7 @@
 import TransferAccess
 import TransferCatalog
 import TransferCodec
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferStore
@@ -35,7 +36,7 @@ final class RequestLane: @unchecked Sendable {
     }
 
     /// Whose requests these are; set before the first one, and renewed with every step.
-    var client: ClientView
+    var client: Caller
 
     let context: ServerContext
     let peer: String
@@ -75,7 +76,7 @@ final class RequestLane: @unchecked Sendable {
     init(context: ServerContext, peer: String) {
         self.context = context
         self.peer = peer
-        client = ClientView(peer: peer)
+        client = Caller(peer: peer)
     }
 
     /// Works until there is a chunk full of answers, nothing more to do, or it is others' turn.
@@ -98,7 +99,7 @@ final class RequestLane: @unchecked Sendable {
         {
             attempt(work) { () throws(StoreError) in throw error }
         }
-        if begun < self.requests.count { hasRotten = context.known.hasRotten }
+        if begun < self.requests.count { hasRotten = context.intake.known.hasRotten }
         let turn = Turn(on: context.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
@@ -196,21 +197,21 @@ final class RequestLane: @unchecked Sendable {
 extension RequestLane {
     private func begin(_ list: ListRequest) throws(StoreError) -> FolderListing {
         let path = try client.seen(list.path)
-        if list.wantsDetails { context.known.settleIfNeeded() }
+        if list.wantsDetails { context.intake.known.settleIfNeeded() }
         guard list.isAboutItself else {
             do throws(StoreError) {
-                return FolderListing(list, try context.store.list(path), context.known)
+                return FolderListing(list, try context.store.list(path), context.intake.known)
             } catch {
                 // The folder of a client is made when it first sends something.
                 guard error.code == .notFound, list.path.isEmpty else { throw error }
-                return FolderListing(list, nil, context.known)
+                return FolderListing(list, nil, context.intake.known)
             }
         }
         let attributes = try context.store.attributes(at: path)
         let name = list.path.isEmpty ? "" : path.map { String($0.name) } ?? ""
         let isKnown = list.wantsDetails && !attributes.isDirectory
-        let details = isKnown ? path.flatMap { context.known.details(of: [($0, attributes)])[0] } : nil
-        return FolderListing(list, about: ListedEntry(name, attributes, details), context.known)
+        let details = isKnown ? path.flatMap { context.intake.known.details(of: [($0, attributes)])[0] } : nil
+        return FolderListing(list, about: ListedEntry(name, attributes, details), context.intake.known)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
@@ -220,7 +221,7 @@ extension RequestLane {
         let reader = reader ?? context.store.reader()
         self.reader = reader
         let content = try reader.open(path)
-        guard !hasRotten || !context.known.isRotten(path, content.attributes.identity) else {
+        guard !hasRotten || !context.intake.known.isRotten(path, content.attributes.identity) else {
             throw .contentLost(path)
         }
         let sending = FileSending(
@@ -237,8 +238,8 @@ extension RequestLane {
         of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
     ) -> Digest? {
         guard attributes.size > UInt64(Limits.blockSize) else { return nil }
-        context.known.settleIfNeeded()
-        let known = context.known.details(of: [(path, attributes)])[0]?.digest
+        context.intake.known.settleIfNeeded()
+        let known = context.intake.known.details(of: [(path, attributes)])[0]?.digest
         return known?.algorithm == function.tree ? known : nil
     }
 
@@ -279,10 +280,10 @@ extension RequestLane {
     /// What has its path again by now, somebody else has stored since.
     private func forget(_ files: [Removal.File]) {
         guard !files.isEmpty else { return }
-        context.known.settleIfNeeded()
-        context.quotas.removed(files)
+        context.intake.known.settleIfNeeded()
+        context.intake.quotas.removed(files)
         let gone = files.map(\.path).filter { path in context.store.identity(at: path) == nil }
-        context.known.forget(gone.map(\.string))
+        context.intake.known.forget(gone.map(\.string))
     }
 
     /// Answers removals, when they are durable.
@@ -321,7 +322,7 @@ extension RequestLane {
             self.work = nil
             switch work {
             case .sending(let sending):
-                if error.code == .contentLost, let rotten = sending.suspect { context.known.add(rotten: rotten) }
+                if error.code == .contentLost, let rotten = sending.suspect { context.intake.known.add(rotten: rotten) }
                 failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)
@@ -345,6 +346,5 @@ extension RequestLane {
 
 extension StoreError {
     /// To whoever begins something on a server that has to go.
-    static let serverStopping = StoreError(.shuttingDown, "The server is stopping.")
     fileprivate static let cancelled = StoreError(.aborted, "The client has taken the request back.")
 }

@@ -1,5 +1,6 @@
 import TransferAccess
 import TransferIO
+import TransferIntake
 import TransferKeys
 import TransferModel
 import TransferProtocol
@@ -21,9 +22,9 @@ extension ServerSession {
             context.log.write([.admitted(peer: peer, admission)])
             do throws(Refusal) {
                 let scope = try UploadScope(admission.grant.source, secret: context.uploadSecret)
-                lane.client = ClientView(admission.grant, scope, peer: peer)
-                requestLane.client = lane.client
-                pay(as: ClientAccounts.Owner(admission.grant, origin))
+                lane.intake.caller = Caller(admission.grant, scope, peer: peer)
+                requestLane.client = lane.intake.caller
+                pay(as: AccountHolder(admission.grant, origin))
                 welcome(hello)
             } catch {
                 await refuse(error, since: began)
@@ -35,31 +36,32 @@ extension ServerSession {
 
     private func welcome(_ hello: Hello) {
         // Before the first upload, so that no thread is in the lane yet.
-        lane.run = hello.run
-        progress.established(client: lane.client.grant.source == .everyone ? nil : lane.client.sender)
+        lane.intake.run = hello.run
+        let caller = lane.intake.caller
+        progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
         context.admission.withLock { $0.establish(number) }
         liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
-        if hello.features.contains(.receipts) { lane.giveReceipts() }
+        if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
         let timeouts = settings.timeouts
         send(
             .welcome(
                 Welcome(
-                    uploadSize: lane.client.maximumUpload(of: settings.maximumUpload),
+                    uploadSize: caller.maximumUpload(of: settings.maximumUpload),
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: context.serverKey, features: .files)))
+                    serverKey: context.intake.receiptKey, features: .files)))
     }
 
     /// Work on the pool is the client's from now on.
-    private func pay(as owner: ClientAccounts.Owner) {
+    private func pay(as owner: AccountHolder) {
         guard owner != self.owner else { return }
         context.accounts.leave(self.owner)
         self.owner = owner
         account = context.accounts.enter(owner)
-        (lane.account, lane.owner) = (account, owner)
+        (lane.account, lane.intake.holder) = (account, owner)
     }
 
     /// Not at once, so that nobody can try much.

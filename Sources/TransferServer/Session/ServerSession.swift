@@ -1,6 +1,7 @@
 import Synchronization
 import TransferAccess
 import TransferIO
+import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferStore
@@ -39,7 +40,7 @@ actor ServerSession {
     let lane: UploadLane
     let requestLane: RequestLane
     /// Who pays for its work on the pool.
-    var owner: ClientAccounts.Owner
+    var owner: AccountHolder
     /// The owner's.
     var account: PoolAccount
     /// What can be seen of it from elsewhere.
@@ -90,14 +91,14 @@ actor ServerSession {
         self.loop = loop
         self.context = context
         progress = ConnectionProgress(number, peer: origin.name)
-        owner = ClientAccounts.Owner(origin)
+        owner = AccountHolder(origin)
         account = context.accounts.enter(owner)
         lane = UploadLane(context: context, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(context: context, peer: origin.name)
         settings = context.settings
         liveness = Liveness(settings.timeouts, now: .now)
         ending = refusal.map { .fault($0) }
-        (lane.account, lane.owner) = (account, owner)
+        (lane.account, lane.intake.holder) = (account, owner)
     }
 
     /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
@@ -107,7 +108,7 @@ actor ServerSession {
         do throws(SystemError) {
             let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: wake)
             self.socket = socket
-            lane.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
+            lane.intake.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
         } catch {
             context.log.write([.closed(peer: peer, reason: error.description)])
             context.accounts.leave(owner)
@@ -343,7 +344,7 @@ extension ServerSession {
     }
 
     /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
-    private var isStopping: Bool { isDraining || context.isStopping.load(ordering: .relaxed) }
+    private var isStopping: Bool { isDraining || context.intake.isStopping.load(ordering: .relaxed) }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
         // Whether it is some of an upload that was under way, the lane knows.

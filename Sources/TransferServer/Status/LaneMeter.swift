@@ -1,3 +1,4 @@
+import TransferIntake
 import TransferModel
 import TransferProtocol
 
@@ -18,10 +19,10 @@ struct LaneMeter {
     /// An upload was acknowledged.
     mutating func stored() { uploads += 1 }
 
-    /// - Parameter receiving: what the lane is in the middle of.
-    mutating func publish(_ receiving: Receiving?) {
-        if let receiving {
-            current = ConnectionProgress.Current(receiving)
+    /// - Parameter upload: what the lane is in the middle of.
+    mutating func publish(_ upload: OpenUpload?) {
+        if let upload {
+            current = ConnectionProgress.Current(upload)
         } else if current?.isPart == true {
             // Another part of it mostly follows, and what came of this one is verified.
             current?.received = 0
@@ -35,17 +36,17 @@ struct LaneMeter {
 
 extension ConnectionProgress.Current {
     /// - Returns: nothing for the end of an upload that came in parts.
-    fileprivate init?(_ receiving: Receiving) {
-        let begin = receiving.begin
-        switch begin.scope {
+    fileprivate init?(_ upload: OpenUpload) {
+        let intent = upload.intent
+        switch intent.extent {
         case .whole:
             self.init(
-                id: begin.id, path: begin.path, size: begin.size, isPart: false, started: receiving.started,
-                received: receiving.size)
+                id: intent.id, path: intent.path, size: intent.size, isPart: false, started: upload.started,
+                received: upload.size)
         case .part(let part):
             self.init(
-                id: part.upload, path: begin.path, size: part.total, isPart: true, started: receiving.started,
-                received: receiving.size)
+                id: part.upload, path: intent.path, size: part.total, isPart: true, started: upload.started,
+                received: upload.size)
         case .assembly: return nil
         }
     }

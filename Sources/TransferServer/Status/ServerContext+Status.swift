@@ -1,6 +1,7 @@
 import Glibc
 import Synchronization
 import TransferAccess
+import TransferIntake
 import TransferModel
 import TransferStore
 import TransferSystem
@@ -13,7 +14,7 @@ extension ServerContext {
         let connections = connections.all.map { ($0, $0.present) }
         return ServerStatus(
             agent: configuration.agent, process: getpid(), directory: configuration.directory,
-            isStopping: isStopping.load(ordering: .relaxed), started: started, now: .now,
+            isStopping: intake.isStopping.load(ordering: .relaxed), started: started, now: .now,
             endpoints: endpoints.withLock { $0 }, advertised: configuration.advertised,
             isEncrypted: configuration.security.isEncrypted, isOpen: configuration.isOpen,
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
@@ -34,7 +35,7 @@ extension ServerContext {
                 continue
             }
             // What is published or was given up is no longer in progress.
-            guard let assembly = assemblies[current.id], !assembly.isFinished else { continue }
+            guard let assembly = intake.assemblies[current.id], !assembly.isFinished else { continue }
             if var known = inParts[current.id] {
                 known.add(current, rate)
                 inParts[current.id] = known

@@ -9,7 +9,7 @@ final class StoreFigures: Sendable {
         /// Nothing when the catalog cannot be read.
         var catalog: [CatalogEntry.State: CatalogTotals]?
         /// Nothing when the folder of parts cannot be read.
-        var unfinished: FileStore.Unfinished?
+        var unfinished: UnfinishedContent?
     }
 
     private struct Latest {

@@ -5,7 +5,7 @@ import TransferSystem
 /// Digests the blocks that are there of an unfinished upload, in order and some at a time, so that others have their turn
 /// between. Holes are left out, and what an earlier attempt has left behind the end is nobody's. A block that cannot
 /// be read is not there.
-package struct BlockSurvey {
+package struct BlockSurvey: ContentSurvey {
     private let staged: StagedFile
     private let function: DigestFunction
     /// Bytes of the file.
@@ -25,7 +25,7 @@ package struct BlockSurvey {
 
     /// - Parameter threads: how many to use.
     /// - Returns: what was found; nothing when all of the file was looked at.
-    package mutating func step(threads: Int) throws(StoreError) -> [StagedFile.Block]? {
+    package mutating func step(threads: Int) throws(StoreError) -> [SurveyedBlock]? {
         let ranges = try attempt("read what has arrived before") { () throws(SystemError) in
             try next(max(1, threads) * Self.blocksPerThread)
         }
@@ -36,7 +36,7 @@ package struct BlockSurvey {
             digests.withLock { $0[number] = digest }
         }
         return zip(ranges, digests.withLock { $0 }).compactMap { range, digest in
-            digest.map { StagedFile.Block(range, $0) }
+            digest.map { SurveyedBlock(range, $0) }
         }
     }
 

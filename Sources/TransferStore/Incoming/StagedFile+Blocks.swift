@@ -6,19 +6,6 @@ import TransferSystem
 
 /// What a part has of its upload already. Nothing is known of it but its bytes, and these only as they are read now.
 extension StagedFile {
-    /// A block that is there, whole.
-    package struct Block: Equatable, Sendable {
-        package let index: UInt64
-        /// Its bytes of the file.
-        package let range: Range<UInt64>
-        package let digest: [UInt8]
-
-        init(_ range: Range<UInt64>, _ digest: [UInt8]) {
-            index = range.lowerBound / UInt64(Limits.blockSize)
-            (self.range, self.digest) = (range, digest)
-        }
-    }
-
     /// Bytes read at once.
     private static let readSize = 256 << 10
 

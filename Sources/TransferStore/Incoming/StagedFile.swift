@@ -8,7 +8,7 @@ import TransferSystem
 ///
 /// `@unchecked Sendable`: several threads may write at once, each its own bytes, which touches nothing but `written`. One
 /// thread publishes or discards, after all of them have ended.
-package final class StagedFile: @unchecked Sendable {
+package final class StagedFile: StagedContent, @unchecked Sendable {
     /// Where an upload's bytes are until it is published.
     enum Place {
         /// No name at all (O_TMPFILE): gone by itself if the process dies.

@@ -61,7 +61,7 @@ package final class Landing: Sendable {
     /// is visible of the others.
     ///
     /// - Returns: one outcome for each publication, in order.
-    package func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+    package func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
         let publisher = Publisher(tree: tree, umask: umask, committer: incoming.committer)
         return zip(batch, publisher.publish(batch)).map { publication, outcome in
             // What was skipped has no other name, and nobody will want it.

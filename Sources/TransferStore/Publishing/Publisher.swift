@@ -41,7 +41,7 @@ final class Publisher {
     }
 
     /// - Returns: one outcome for each publication, in order.
-    func publish(_ batch: [Publication]) -> [Result<Published, StoreError>] {
+    func publish(_ batch: [Publication]) -> [Result<PublicationOutcome, StoreError>] {
         failures = batch.map(\.staged.failures).min() ?? 0
         let contents = makeContentDurable(batch)
         let outcomes = zip(batch, contents).map { publication, content in
@@ -117,7 +117,9 @@ final class Publisher {
         return try directories.open(path)
     }
 
-    private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError) -> Published {
+    private func place(_ publication: Publication, in directory: DirectoryHandle) throws(StoreError)
+        -> PublicationOutcome
+    {
         var path = publication.path
         var comparison = ContentComparison(publication)
         announce(publication)

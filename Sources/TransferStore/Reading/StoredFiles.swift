@@ -90,8 +90,8 @@ package final class StoredFiles: Sendable {
     }
 
     /// What there is of unfinished uploads.
-    package func unfinished() throws(StoreError) -> FileStore.Unfinished {
-        var found = FileStore.Unfinished()
+    package func unfinished() throws(StoreError) -> UnfinishedContent {
+        var found = UnfinishedContent()
         try attempt("look through the folder of incoming parts") { () throws(SystemError) in
             let incoming = try own.openDirectory("incoming")
             for name in try incoming.names() {

@@ -1,3 +1,5 @@
+import CLinux
+
 private import Glibc
 private import TransferAccess
 private import TransferSystem

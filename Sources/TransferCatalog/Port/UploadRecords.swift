@@ -1,0 +1,75 @@
+package import TransferModel
+
+/// What a server remembers of uploads across its restarts. Stored content never depends on it. Synchronous and safe to call
+/// from any thread.
+package protocol UploadRecords: AnyObject, Sendable {
+    /// Whether it knew nothing when it was opened, so that all it knows came since.
+    var wasEmpty: Bool { get }
+
+    /// Records uploads, all of them or none, over what it knew of their ids. When this returns they are as durable as it
+    /// is.
+    ///
+    /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(CatalogError)
+
+    /// Records uploads that have begun, and forgets others that were unfinished. What has its acknowledgement stays as it is.
+    ///
+    /// It survives the process, and a crash of the machine once anything else was recorded behind it: so it costs no sync.
+    ///
+    /// - Parameter given: ids of those that will not be finished.
+    func recordUnfinished(_ entries: [CatalogEntry], forgetting given: [UploadID]) throws(CatalogError)
+
+    /// Enters what was recorded where it can be found by its path; for when nobody waits.
+    func settle() throws(CatalogError)
+
+    /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
+    var hasUnsettled: Bool { get }
+
+    /// - Returns: nothing for an id that it doesn't know.
+    func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry?
+
+    /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order.
+    func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]]
+
+    /// What has stored a file under a path, and has been settled: the newest 64, in no order.
+    func stored(at path: String) throws(CatalogError) -> [CatalogEntry]
+
+    /// Calls `body` with all that it knows, in the order in which it came to know it.
+    ///
+    /// - Returns: the number of entries that could not be read.
+    @discardableResult
+    func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int
+
+    /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
+    func remove(paths: [String]) throws(CatalogError)
+
+    /// What it knows in each state.
+    func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals]
+
+    /// How many uploads it knows, in any state.
+    func count() throws(CatalogError) -> Int
+
+    /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
+    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts?
+
+    /// Above all numbers of receipts that were given, as long as it was there to keep that.
+    var receiptNumber: UInt64 { get throws(CatalogError) }
+
+    /// Keeps a number that is above all of receipts; it is as durable as the records are when this returns.
+    func keep(receiptNumber: UInt64) throws(CatalogError)
+
+    /// Whether any file is known to be rotten.
+    func hasRotten() throws(CatalogError) -> Bool
+
+    /// What is known to be rotten under a path.
+    func rotten(at path: String) throws(CatalogError) -> RottenFile?
+
+    /// Files were read, and are not what was acknowledged.
+    func add(rotten files: [RottenFile]) throws(CatalogError)
+
+    /// What stands under these paths is no longer what was found rotten.
+    func removeRotten(at paths: [String]) throws(CatalogError)
+
+    /// Brings everything in order and lets go of it, so that another server may use it.
+    func close() throws(CatalogError)
+}

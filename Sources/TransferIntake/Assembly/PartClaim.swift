@@ -1,0 +1,52 @@
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// The right to write some bytes of an assembly.
+final class PartClaim: Sendable {
+    /// Bytes of the upload.
+    let range: Range<UInt64>
+
+    /// The number of the connection that has it.
+    let connection: Int
+
+    private let assembly: Assembly
+    /// Nothing once the claim is taken over.
+    private let staged: Locked<(any StagedContent)?>
+
+    init(_ range: Range<UInt64>, connection: Int, of assembly: Assembly, in staged: any StagedContent) {
+        self.range = range
+        self.connection = connection
+        self.assembly = assembly
+        self.staged = Locked(staged)
+    }
+
+    /// - Parameter offset: in the part; the bytes must lie in it.
+    /// - Throws: `incomplete` when another has taken it over, and what writing throws.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+        try staged.withLock { (staged) throws(StoreError) in
+            guard let staged else { throw .takenOver }
+            try staged.write(bytes, at: range.lowerBound + offset)
+        }
+    }
+
+    /// All of it is written and verified.
+    ///
+    /// - Parameter digests: of its blocks, one after the other.
+    /// - Throws: `incomplete` when another has taken it over.
+    func complete(digests: [UInt8]) throws(StoreError) {
+        try assembly.complete(self, digests: digests)
+    }
+
+    /// No more will be written. What was counts only as far as whole blocks of it are there.
+    ///
+    /// - Parameter digests: of these, one after the other.
+    func withdraw(digests: [UInt8]) {
+        assembly.withdraw(self, digests: digests)
+    }
+
+    /// Another has taken it over, or the assembly is over.
+    func revoke() {
+        staged.withLock { $0 = nil }
+    }
+}

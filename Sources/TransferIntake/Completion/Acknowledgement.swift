@@ -1,0 +1,53 @@
+import TransferCatalog
+package import TransferModel
+import TransferStore
+
+/// The promise that the content of an upload is verified and stored under the path that it names; durable, where it says so.
+///
+/// Nothing but `Completion` can make one: either of what was published, signed for and recorded, or of an earlier upload that
+/// was found to promise still all that a new one would.
+package struct Acknowledgement: Equatable, Sendable {
+    package let id: UploadID
+
+    /// `committed` or `alreadyStored`.
+    package let code: ResultCode
+
+    /// Where the content is in the server's directory.
+    package let path: RelativePath
+
+    package let kind: ContentKind
+
+    /// Bytes of content.
+    package let size: UInt64
+
+    /// Computed from what was stored.
+    package let digest: Digest
+
+    /// Whether content and name were synced before this was made.
+    package let isDurable: Bool
+
+    /// A receipt that comes with this acknowledgement alone. Those that are made together have one seal instead.
+    package internal(set) var receipt: [UInt8]?
+
+    /// - Parameter recorded: only `Completion` has one.
+    init(
+        _ upload: Completion.Published.Stored, id: UploadID, kind: ContentKind,
+        in recorded: borrowing Completion.Recorded
+    ) {
+        self.id = id
+        code = upload.isNew ? .committed : .alreadyStored
+        (path, size, digest, isDurable) = (upload.path, upload.size, upload.digest, upload.isDurable)
+        self.kind = kind
+    }
+
+    /// - Parameters:
+    ///   - run: of the connection that the upload comes over now. In the run that stored it, it is a replay.
+    ///   - kind: that its sender says now.
+    init(again upload: Completion.StillStored, run: UInt64?, kind: ContentKind) {
+        let entry = upload.entry
+        id = entry.id
+        code = entry.state == .committed && entry.run == run ? .committed : .alreadyStored
+        (path, size, digest, isDurable) = (upload.path, entry.size, upload.digest, entry.isDurable)
+        self.kind = kind
+    }
+}

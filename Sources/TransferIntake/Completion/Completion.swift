@@ -1,0 +1,290 @@
+import TransferAccess
+import TransferCatalog
+package import TransferModel
+import TransferReceipts
+import TransferStore
+import TransferSystem
+
+/// The way of uploads that are all there to their acknowledgements: claim, publish, sign, record, release. Each step returns
+/// the proof that the next one asks for, and only the last of them makes an acknowledgement; so none can be made early.
+///
+/// Used by one thread at a time.
+package final class Completion {
+    /// An upload that has its outcome.
+    package struct Settled {
+        package let upload: OpenUpload
+        package let outcome: UploadOutcome
+    }
+
+    /// Proof that the store has published an upload, or has said why not. It holds no descriptor any more.
+    struct Published {
+        struct Stored {
+            /// Whether it is there because of this upload.
+            let isNew: Bool
+            let path: RelativePath
+            let size: UInt64
+            let digest: Digest
+            let isDurable: Bool
+            /// For the catalog.
+            fileprivate(set) var entry: CatalogEntry
+        }
+
+        enum Ending {
+            case stored(Stored)
+            case skipped(size: UInt64)
+            case failed(StoreError, size: UInt64)
+        }
+
+        let upload: OpenUpload
+        fileprivate(set) var ending: Ending
+    }
+
+    /// Proof that everything which a receipt can promise has one, where the caller wants them.
+    private struct Signed {
+        let uploads: [Published]
+        let seal: BatchSeal?
+    }
+
+    /// Proof that the catalog was told; it may have failed, which costs the memory of the upload and not the upload.
+    struct Recorded: ~Copyable {
+        fileprivate let uploads: [Published]
+        fileprivate let seal: BatchSeal?
+    }
+
+    /// Proof that an earlier acknowledgement still promises all that a new one would.
+    struct StillStored {
+        let entry: CatalogEntry
+        let path: RelativePath
+        let digest: Digest
+
+        fileprivate init(entry: CatalogEntry, path: RelativePath, digest: Digest) {
+            (self.entry, self.path, self.digest) = (entry, path, digest)
+        }
+    }
+
+    /// From so many uploads on nobody waits for more to share a signature, and from so many bytes. To make and verify one
+    /// takes as long as 50 receipts, or as 200 KB of content: with that many it hardly shows. A client may have four times
+    /// as many uploads on their way.
+    private static let mostUnsigned = (uploads: 256, bytes: UInt64(8 << 20))
+
+    private let intake: Intake
+    private var sealed: [SealedUpload] = []
+    private var published: [Published] = []
+    /// Bytes of content in them, each counted up to a limit.
+    private var unsignedBytes: UInt64 = 0
+    /// Whether a publication ended since it was last asked for.
+    private var hasPublished = false
+
+    /// There where the caller wants receipts and the server gives them.
+    var issuer: ReceiptIssuer?
+
+    init(_ intake: Intake) {
+        self.intake = intake
+    }
+
+    /// Uploads that wait to be published.
+    package var sealedCount: Int { sealed.count }
+
+    /// Whether uploads are published and have no outcome so far.
+    package var isWaiting: Bool { !published.isEmpty }
+
+    /// An upload is all there and as declared.
+    func add(_ upload: SealedUpload) { sealed.append(upload) }
+
+    /// Whether acknowledgements may wait for those of the next batch, to have one signature with them: only while each
+    /// batch completes uploads and the next one is there already, so that nobody waits for longer than that takes.
+    ///
+    /// - Parameter moreFollows: whether it is.
+    package func mayWait(moreFollows: Bool) -> Bool {
+        defer { hasPublished = false }
+        return issuer != nil && hasPublished && published.count < Self.mostUnsigned.uploads && moreFollows
+            && unsignedBytes < Self.mostUnsigned.bytes
+    }
+}
+
+// MARK: Claim and publish
+
+extension Completion {
+    /// What came of publishing.
+    package struct Publishing {
+        /// Uploads that another connection completes, or has completed.
+        package fileprivate(set) var settled: [Settled] = []
+        /// Files that the disk had lost, and has again.
+        package fileprivate(set) var healed: [RelativePath] = []
+    }
+
+    /// Publishes what is sealed: one sync pass for all of it.
+    package func publish(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts) -> Publishing {
+        var report = Publishing()
+        claim(for: caller, run: run, receipts: &receipts, &report)
+        guard !sealed.isEmpty else { return report }
+        let outcomes = intake.store.publish(
+            sealed.map(\.publication), acknowledged: intake.known.acknowledged(at:_:),
+            mayReplace: caller.mayReplaceAll
+                ? nil : { [intake] path, file in intake.known.hasStored(caller, path, file) })
+        let (now, utc) = (intake.clock.monotonic(), intake.clock.utc())
+        for (sealed, outcome) in zip(sealed, outcomes) {
+            let begun = utc - (now - sealed.upload.started)
+            published.append(
+                Published(
+                    sealed, outcome, isDurable: intake.store.durability == .commit, caller, begun: begun, at: utc))
+            unsignedBytes += min(sealed.publication.size, Self.mostUnsigned.bytes)
+            if case .success(.healed(let path, _)) = outcome { report.healed.append(path) }
+        }
+        sealed.removeAll(keepingCapacity: true)
+        hasPublished = true
+        return report
+    }
+
+    /// A client that lost its connection and comes again may be faster than what it sent over the first one. Then it has
+    /// to come once more, and gets the acknowledgement of that.
+    private func claim(for caller: Caller, run: UInt64?, receipts: inout RepeatedReceipts, _ report: inout Publishing) {
+        let claiming = sealed.indices.filter { sealed[$0].upload.claim != nil }
+        let refused = intake.known.recent.claim(claiming.compactMap { sealed[$0].upload.claim })
+        for index in refused.lazy.map({ claiming[$0] }).reversed() {
+            let (upload, publication) = { ($0.upload, $0.publication) }(sealed.remove(at: index))
+            publication.content.discard()
+            let outcome: UploadOutcome
+            do throws(StoreError) {
+                let found = try upload.acknowledgedElsewhere(publication)
+                outcome = .acknowledged(receipts.added(to: found, of: caller, run: run))
+            } catch {
+                outcome = .refused(error, size: publication.size)
+            }
+            report.settled.append(Settled(upload: upload, outcome: outcome))
+        }
+    }
+}
+
+// MARK: Sign, record, release
+
+extension Completion {
+    /// What all that was published came to.
+    package struct Ended {
+        /// In the order in which their receipts are in the seal.
+        package let settled: [Settled]
+        /// Of the receipts of all that was acknowledged; nothing where there are none.
+        package let seal: BatchSeal?
+    }
+
+    /// Signs for what is published, records it in one transaction, and acknowledges it.
+    package func acknowledge(to caller: Caller) -> Ended {
+        guard !published.isEmpty else { return Ended(settled: [], seal: nil) }
+        defer {
+            published.removeAll(keepingCapacity: true)
+            unsignedBytes = 0
+        }
+        return release(record(sign(published, for: caller)))
+    }
+
+    private func sign(_ published: [Published], for caller: Caller) -> Signed {
+        guard let issuer else { return Signed(uploads: published, seal: nil) }
+        var (uploads, signed) = (published, [Int]())
+        let acknowledged = uploads.indices.compactMap { index in
+            guard case .stored(let stored) = uploads[index].ending,
+                let acknowledged = ReceiptIssuer.Acknowledged(stored, uploads[index].upload.intent.kind, for: caller)
+            else { return nil as ReceiptIssuer.Acknowledged? }
+            signed.append(index)
+            return acknowledged
+        }
+        guard !acknowledged.isEmpty else { return Signed(uploads: published, seal: nil) }
+        let seal = issuer.issue(acknowledged, sender: caller.sender).seal
+        for (offset, index) in signed.enumerated() { uploads[index].setReceipt(seal.number &+ UInt64(offset)) }
+        return Signed(uploads: uploads, seal: seal)
+    }
+
+    private func record(_ signed: Signed) -> Recorded {
+        intake.known.record(signed.uploads.compactMap(\.entry), with: signed.seal)
+        return Recorded(uploads: signed.uploads, seal: signed.seal)
+    }
+
+    private func release(_ recorded: consuming Recorded) -> Ended {
+        intake.known.recent.release(recorded.uploads.lazy.map(\.upload.intent.id))
+        for published in recorded.uploads {
+            if let assembly = published.upload.assembly { intake.assemblies.remove(assembly) }
+        }
+        let settled = recorded.uploads.map { published in
+            Settled(upload: published.upload, outcome: Self.outcome(of: published, in: recorded))
+        }
+        return Ended(settled: settled, seal: recorded.seal)
+    }
+
+    private static func outcome(of published: Published, in recorded: borrowing Recorded) -> UploadOutcome {
+        switch published.ending {
+        case .stored(let stored):
+            .acknowledged(
+                Acknowledgement(
+                    stored, id: published.upload.intent.id, kind: published.upload.intent.kind, in: recorded))
+        case .skipped(let size): .skipped(size: size, message: "")
+        case .failed(let error, let size): .refused(error, size: size)
+        }
+    }
+}
+
+// MARK: What was acknowledged before
+
+extension Intake {
+    /// The acknowledgement of an upload, if it still promises all that a new one would. By the identity of the stored file
+    /// alone: a question of a few bytes must not cost more than a look. What only reading could tell, because the file was
+    /// touched or copied, is unknown, and so is what is not durable where that can be had now: its content is sent once.
+    ///
+    /// - Parameter hasRotten: whether any stored file may be known to be rotten; it costs a question about each.
+    func stillStored(
+        _ id: UploadID, _ function: DigestFunction, for caller: Caller, hasRotten: Bool
+    ) -> Completion.StillStored? {
+        guard let entry = known.entry(for: id), let digest = entry.digest, digest.algorithm.function == function,
+            let path = try? RelativePath(entry.path), caller.sees(path), let identity = store.identity(at: path),
+            identity == entry.identity, entry.isDurable || store.durability != .commit,
+            !hasRotten || !known.isRotten(path, identity)
+        else { return nil }
+        return Completion.StillStored(entry: entry, path: path, digest: digest)
+    }
+}
+
+extension Completion.Published {
+    /// - Parameters:
+    ///   - isDurable: whether what the store holds is.
+    ///   - begun: UTC, in nanoseconds since 1970, as `moment`.
+    ///   - moment: when it was published.
+    fileprivate init(
+        _ sealed: SealedUpload, _ outcome: Result<PublicationOutcome, StoreError>, isDurable: Bool, _ caller: Caller,
+        begun: Int64, at moment: Int64
+    ) {
+        let (upload, publication) = (sealed.upload, sealed.publication)
+        self.upload = upload
+        // Not the upload's size: this is what was verified.
+        let size = publication.size
+        let placed: (state: CatalogEntry.State, isNew: Bool, path: RelativePath, identity: FileIdentity?)
+        switch outcome {
+        case .failure(let error):
+            ending = .failed(error, size: size)
+            return
+        case .success(.skipped):
+            ending = .skipped(size: size)
+            return
+        case .success(.committed(let path, let file)): placed = (.committed, true, path, file)
+        // Whoever brings the content that somebody else has stored does not become its owner.
+        case .success(.restored(let path, let file)), .success(.healed(let path, let file)):
+            placed = (caller.mayReplaceAll ? .committed : .alreadyStored, true, path, file)
+        case .success(.alreadyStored(let path, let file)): placed = (.alreadyStored, false, path, file)
+        }
+        let entry = CatalogEntry(
+            id: publication.id, state: placed.state, path: placed.path.string, kind: upload.intent.kind, size: size,
+            digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
+            committed: moment, run: upload.run, identity: placed.identity)
+        ending = .stored(
+            Stored(
+                isNew: placed.isNew, path: placed.path, size: size, digest: publication.digest, isDurable: isDurable,
+                entry: entry))
+    }
+
+    fileprivate var entry: CatalogEntry? {
+        if case .stored(let stored) = ending { stored.entry } else { nil }
+    }
+
+    fileprivate mutating func setReceipt(_ number: UInt64) {
+        guard case .stored(var stored) = ending else { return }
+        stored.entry.receipt = number
+        ending = .stored(stored)
+    }
+}

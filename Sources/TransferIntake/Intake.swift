@@ -1,0 +1,106 @@
+package import Synchronization
+package import TransferCatalog
+import TransferKeys
+import TransferModel
+package import TransferReceipts
+package import TransferStore
+import TransferSystem
+
+/// The one place that takes uploads in and acknowledges them, whatever way they came: what all callers share. Each of them
+/// calls through an `IntakeSession` of its own.
+package final class Intake: Sendable {
+    package struct Configuration: Sendable {
+        /// Uploads in parts that may be under way; each holds a descriptor.
+        package var maximumAssemblies: Int
+
+        /// Uploads that are published together at most.
+        package var filesAtOnce: Int
+
+        /// Bytes of an upload.
+        package var maximumUpload: UInt64
+
+        package init(maximumAssemblies: Int, filesAtOnce: Int, maximumUpload: UInt64) {
+            (self.maximumAssemblies, self.filesAtOnce) = (maximumAssemblies, filesAtOnce)
+            self.maximumUpload = maximumUpload
+        }
+    }
+
+    let store: any ContentStore
+
+    /// What was acknowledged, and what is unfinished.
+    package let known: KnownUploads
+
+    package let assemblies: Assemblies
+
+    package let quotas: CallerQuotas
+
+    /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.
+    let issuer: ReceiptIssuer?
+
+    let clock: IntakeClock
+
+    /// Uploads that a session publishes together at most.
+    let filesAtOnce: Int
+
+    /// Whether nothing new is taken in; of uploads in parts, what belongs to one that is under way still is.
+    package let isStopping = Atomic(false)
+
+    private let largest: Atomic<UInt64>
+
+    /// - Parameters:
+    ///   - records: what is remembered of uploads.
+    ///   - signer: whose receipts are given; nothing for none.
+    ///   - report: is told what an operator has to hear of, from any thread.
+    package init(
+        _ configuration: Configuration, store: any ContentStore, records: any UploadRecords, signer: ServerIdentity?,
+        clock: IntakeClock = .system, report: @escaping @Sendable (IntakeEvent) -> Void
+    ) {
+        self.store = store
+        self.clock = clock
+        filesAtOnce = configuration.filesAtOnce
+        largest = Atomic(configuration.maximumUpload)
+        let known = KnownUploads(records, clock: clock, report: report)
+        self.known = known
+        issuer = signer.map { signer in
+            let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
+            return ReceiptIssuer(signer, numbers: numbers)
+        }
+        quotas = CallerQuotas(known, store)
+        assemblies = Assemblies(limit: configuration.maximumAssemblies)
+    }
+
+    /// Bytes of an upload that are taken at most, before the caller's own limit.
+    package var maximumUpload: UInt64 {
+        get { largest.load(ordering: .relaxed) }
+        set { largest.store(newValue, ordering: .relaxed) }
+    }
+
+    /// What receipts are verified with; nothing where none are given.
+    package var receiptKey: [UInt8]? { issuer?.key.raw.bytes }
+}
+
+// MARK: Unfinished uploads
+
+extension Intake {
+    /// Lets the catalog forget the unfinished uploads whose parts are gone: taken back, refused, or too old.
+    package func forgetUnfinished() {
+        known.forgetUnfinished { [store, assemblies] in assemblies[$0] != nil || store.hasPart($0) }
+    }
+
+    /// Removes unfinished uploads that are too old.
+    ///
+    /// - Parameters:
+    ///   - age: nanoseconds since something was last added to them.
+    ///   - leftovers: whether to remove what nobody can resume, which is only known before the first upload.
+    /// - Returns: what was removed, and what is left.
+    package func expire(
+        after age: Int64, leftovers: Bool
+    ) throws(StoreError) -> (removed: UnfinishedContent, left: UnfinishedContent) {
+        var removed = leftovers ? try store.removeLeftovers() : UnfinishedContent()
+        let moment = clock.utc().subtractingReportingOverflow(age).partialValue / 1_000_000_000
+        let old = try store.removeUnfinished(before: Int(moment)) { [assemblies] in assemblies[$0] != nil }
+        removed.count += old.count
+        removed.bytes = removed.bytes.addingClamped(old.bytes)
+        return (removed, try store.unfinished())
+    }
+}

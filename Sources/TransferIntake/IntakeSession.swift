@@ -1,0 +1,307 @@
+import Synchronization
+package import TransferAccess
+import TransferCatalog
+import TransferCodec
+package import TransferModel
+import TransferReceipts
+package import TransferStore
+
+/// One caller's way into the intake, for as long as its connection lasts: takes its calls one after the other.
+///
+/// Used by one thread at a time.
+package final class IntakeSession {
+    /// What is needed of whoever has the connection.
+    package struct Connection {
+        /// Its number; they grow.
+        package let number: Int
+
+        /// Runs something for the caller, some time soon, on a thread that may wait for the disk.
+        package let later: (@escaping @Sendable () -> Void) -> Void
+
+        package init(number: Int, later: @escaping (@escaping @Sendable () -> Void) -> Void) {
+            (self.number, self.later) = (number, later)
+        }
+    }
+
+    /// An upload that has begun, or was over before.
+    package struct Begun {
+        package let upload: OpenUpload
+
+        /// Nothing while its content is wanted.
+        package let outcome: UploadOutcome?
+    }
+
+    /// What there is of an upload.
+    package enum Presence {
+        /// It is over.
+        case ended(OpenUpload, UploadOutcome)
+        /// Somebody has to look.
+        case query(PresenceQuery)
+    }
+
+    /// Uploads in parts that one connection may have under way: each holds a descriptor and a file.
+    private static let mostAssemblies = 64
+
+    package let intake: Intake
+
+    /// Whose uploads these are; renewed whenever its rights are looked at again.
+    package var caller: Caller
+
+    /// Whose account places are counted for.
+    package var holder = AccountHolder.thisMachine
+
+    /// The push that the connection is part of, as its client named it.
+    package var run: UInt64?
+
+    /// Tells whether anybody still waits for what is sealed.
+    package var sender: Sender?
+
+    /// Why the caller may begin nothing any more.
+    package var refusal: Refusal?
+
+    /// The way of what is all there to its acknowledgement.
+    package let completion: Completion
+
+    private let connection: Connection
+    private var receipts: RepeatedReceipts
+    private var digesters: [DigestFunction: ContentDigester] = [:]
+    /// Of the uploads that parts of came here.
+    private var assemblies: [UploadID: Assembly] = [:]
+
+    package init(_ intake: Intake, _ connection: Connection, caller: Caller) {
+        (self.intake, self.connection, self.caller) = (intake, connection, caller)
+        completion = Completion(intake)
+        receipts = RepeatedReceipts(intake.known)
+    }
+
+    /// The caller wants a receipt with every acknowledgement.
+    package func giveReceipts() {
+        completion.issuer = intake.issuer
+        receipts.issuer = intake.issuer
+    }
+
+    /// The caller has gone: what it has begun and not finished stays for whoever goes on with it.
+    package func leave() {
+        let now = intake.clock.monotonic()
+        for assembly in assemblies.values { intake.assemblies.leave(assembly, now: now) }
+        assemblies = [:]
+    }
+}
+
+// MARK: One upload
+
+extension IntakeSession {
+    /// Begins an upload, a part of one, or its end.
+    ///
+    /// - Parameters:
+    ///   - intent: with the server's ids, and the path as the caller knows it.
+    ///   - mayEnd: whether its sender waits for an answer before the content, which need not come then.
+    package func begin(_ intent: UploadIntent, mayEnd: Bool) -> Begun {
+        let upload = open(intent)
+        do throws(StoreError) {
+            try authorize(upload)
+            try refuseIfStopping(upload.intent)
+            let path = try upload.checkDeclaration()
+            upload.assembly = try assembly(upload.intent)
+            let outcome = try upload.admit(path, mayEnd: mayEnd)
+            return Begun(upload: upload, outcome: outcome.map(withReceipt))
+        } catch {
+            return Begun(upload: upload, outcome: refuse(upload, error))
+        }
+    }
+
+    /// Gives an upload up.
+    package func refuse(_ upload: OpenUpload, _ error: StoreError) -> UploadOutcome {
+        upload.discard()
+        return .refused(error, size: upload.size)
+    }
+
+    /// All of its content has come.
+    ///
+    /// - Returns: nothing for an upload that is to be published.
+    /// - Throws: why it is to be refused.
+    package func seal(_ upload: OpenUpload, _ end: DeclaredEnd) throws(StoreError) -> UploadOutcome? {
+        switch try upload.seal(end) {
+        case .ended(let outcome): return withReceipt(outcome)
+        case .publish(var publication):
+            publication.sender = sender
+            completion.add(SealedUpload(upload: upload, publication: publication))
+            return nil
+        }
+    }
+
+    /// Its sender doesn't want it any more. What has arrived of one in parts goes, too.
+    package func discard(_ upload: OpenUpload) -> UploadOutcome {
+        var error = StoreError(.aborted, "The client took the upload back.")
+        if upload.intent.extent == .assembly {
+            do throws(StoreError) {
+                try throwAway(upload.intent)
+            } catch let failure {
+                error = failure
+            }
+        }
+        return refuse(upload, error)
+    }
+
+    private func open(_ intent: UploadIntent) -> OpenUpload {
+        OpenUpload(
+            intent, in: intake, for: caller, connection: connection.number, run: run,
+            digester: digester(intent.function))
+    }
+
+    private func authorize(_ upload: OpenUpload) throws(StoreError) {
+        if let refusal { throw StoreError(refusal.code, refusal.message) }
+        try upload.authorize()
+    }
+
+    /// Of uploads in parts an intake that has to end takes what belongs to one that it works on.
+    private func refuseIfStopping(_ intent: UploadIntent) throws(StoreError) {
+        guard intake.isStopping.load(ordering: .relaxed) else { return }
+        let upload: UploadID
+        switch intent.extent {
+        // The front end has refused those that came too late.
+        case .whole: return
+        case .part(let part): upload = part.upload
+        case .assembly: upload = intent.id
+        }
+        if intake.assemblies[upload] == nil { throw .serverStopping }
+    }
+
+    private func withReceipt(_ outcome: UploadOutcome) -> UploadOutcome {
+        guard case .acknowledged(let acknowledgement) = outcome else { return outcome }
+        return .acknowledged(receipts.added(to: acknowledgement, of: caller, run: run))
+    }
+
+    private func digester(_ function: DigestFunction) -> ContentDigester {
+        let digester = digesters[function] ?? ContentDigester(function)
+        digesters[function] = digester
+        digester.reset()
+        return digester
+    }
+}
+
+// MARK: Questions
+
+extension IntakeSession {
+    /// What was acknowledged before, for a caller that asks before it sends.
+    ///
+    /// - Parameter ids: the server's.
+    /// - Returns: for each what still holds; nothing where the content has to be sent.
+    package func lookup(_ ids: [UploadID], _ function: DigestFunction) -> [Acknowledgement?] {
+        guard refusal == nil else { return ids.map { _ in nil } }
+        let hasRotten = intake.known.hasRotten
+        var found = ids.map { id in
+            intake.stillStored(id, function, for: caller, hasRotten: hasRotten).map { found in
+                Acknowledgement(again: found, run: run, kind: found.entry.kind)
+            }
+        }
+        receipts.add(to: &found, of: caller)
+        return found
+    }
+
+    /// What there is of an upload already, for a caller that goes on with it. All older connections lose it.
+    ///
+    /// - Parameter intent: as that of its end.
+    package func have(_ intent: UploadIntent) -> Presence {
+        let upload = open(intent)
+        do throws(StoreError) {
+            try authorize(upload)
+            let path = try upload.checkDeclaration()
+            if let outcome = try upload.admit(path, mayEnd: true) { return .ended(upload, withReceipt(outcome)) }
+            let isKnown = hasEntered(intent.id)
+            return .query(PresenceQuery(upload, try look(upload.intent), isFirst: !isKnown))
+        } catch {
+            return .ended(upload, .refused(error, size: 0))
+        }
+    }
+
+    private func look(_ intent: UploadIntent) throws(StoreError) -> PresenceQuery.Source {
+        let assembly = try enter(intent.id, total: intent.size, intent)
+        let presence = try assembly.takeOver(connection: connection.number, run: run) {
+            [intake, caller] () throws(StoreError) in
+            try intake.store.resume(id: intent.id, size: intent.size, quota: caller.quota)
+        }
+        switch presence {
+        case .known(let parts): return .memory(parts)
+        case .unread(let staged, let total): return .content(try staged.survey(of: total, intent.function), assembly)
+        }
+    }
+}
+
+// MARK: Uploads in parts
+
+extension IntakeSession {
+    /// Whether an upload that parts of came here, or over another connection of its push, is neither complete nor given
+    /// up: the next part may be on its way. Not to be asked while a thread is in the session.
+    package var hasUnfinished: Bool {
+        if assemblies.values.contains(where: { !$0.isFinished }) { return true }
+        return run.map { intake.assemblies.areUnfinished(of: $0) } ?? false
+    }
+
+    /// What a part belongs to, or an assembly's end is about; nothing for whole uploads and ids that aren't known.
+    private func assembly(_ intent: UploadIntent) throws(StoreError) -> Assembly? {
+        switch intent.extent {
+        case .whole: return nil
+        case .assembly: return intake.assemblies[intent.id]
+        case .part(let part): return try enter(part.upload, total: part.total, intent)
+        }
+    }
+
+    /// Whether the connection has worked on the upload, and it goes on.
+    private func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
+
+    /// - Parameter intent: of a part, or a question about the whole.
+    private func enter(_ id: UploadID, total: UInt64?, _ intent: UploadIntent) throws(StoreError) -> Assembly {
+        let function = intent.function
+        if let known = assemblies[id], !known.isFinished {
+            try known.check(total: total, function)
+            return known
+        }
+        assemblies = assemblies.filter { !$0.value.isFinished }
+        guard assemblies.count < Self.mostAssemblies else {
+            throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
+        }
+        let assembly = try intake.assemblies.enter(
+            id, total: total, function, owner: holder, now: intake.clock.monotonic())
+        assemblies[id] = assembly
+        noteUnfinished(id, total: total, intent)
+        return assembly
+    }
+
+    /// Lets the catalog say that the upload is unfinished. Nobody waits for that.
+    private func noteUnfinished(_ id: UploadID, total: UInt64?, _ intent: UploadIntent) {
+        let entry = CatalogEntry(
+            id: id, state: .unfinished, path: intent.path, kind: intent.kind, size: total ?? 0, sender: caller.sender,
+            client: caller.id, begun: intake.clock.utc(), run: run)
+        guard intake.known.begin(entry) else { return }
+        connection.later { [known = intake.known] in known.recordUnfinished() }
+    }
+
+    private func throwAway(_ intent: UploadIntent) throws(StoreError) {
+        let assembly = try enter(intent.id, total: nil, intent)
+        // Its file has no name any more, or nobody can say so.
+        defer { if assembly.isFinished { intake.assemblies.remove(assembly) } }
+        try assembly.takeBack(connection: connection.number, run: run) { [intake] () throws(StoreError) in
+            try intake.store.removePart(intent.id)
+        }
+    }
+}
+
+// MARK: The end
+
+extension IntakeSession {
+    /// Whether so much is sealed that it is to be published.
+    package var hasMuchSealed: Bool { completion.sealedCount >= intake.filesAtOnce }
+
+    /// Publishes what is sealed: one sync pass for all of it.
+    package func publish() -> Completion.Publishing {
+        completion.publish(for: caller, run: run, receipts: &receipts)
+    }
+
+    /// Signs for what is published, records it and acknowledges it.
+    package func acknowledge() -> Completion.Ended { completion.acknowledge(to: caller) }
+}
+
+extension StoreError {
+    package static let serverStopping = StoreError(.shuttingDown, "The server is stopping.")
+}

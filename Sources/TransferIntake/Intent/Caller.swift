@@ -1,0 +1,120 @@
+package import TransferAccess
+package import TransferModel
+package import TransferStore
+
+/// Who calls, with which rights, and how it sees what the server has: under its own upload ids, and its folder as the top.
+///
+/// Everything that comes in or goes out of the intake passes here, so that nothing between has to ask whose it is.
+package struct Caller: Sendable {
+    package private(set) var grant: Grant
+    private let scope: UploadScope
+
+    /// What it may have stored; nothing where that is not limited.
+    package private(set) var quota: Quota?
+
+    /// What stands in the catalog and in receipts as the sender.
+    package let sender: String
+
+    /// Who it is, whatever it is called; nothing where clients cannot be told apart.
+    package let id: UInt64?
+
+    /// - Parameter peer: the client's address, for one that has no name.
+    package init(_ grant: Grant, _ scope: UploadScope, peer: String) {
+        self.grant = grant
+        self.scope = scope
+        sender = grant.source == .everyone ? peer : grant.name
+        id = CallerID.make(grant.source)
+    }
+
+    /// For clients that cannot be told apart, who may do everything.
+    package init(peer: String) {
+        self.init(Grant(.everyone, name: Grant.everyonesName), UploadScope(), peer: peer)
+    }
+
+    /// What it may do from now on.
+    package mutating func renew(_ grant: Grant, _ quota: Quota?) {
+        (self.grant, self.quota) = (grant, quota)
+    }
+}
+
+// MARK: What comes in
+
+extension Caller {
+    package func inner(_ id: UploadID) -> UploadID { scope.inner(id) }
+
+    /// The largest upload that it may send to a server with this limit, in bytes.
+    package func maximumUpload(of limit: UInt64) -> UInt64 { grant.maximumUpload(of: limit) }
+
+    /// Where the path of an upload is in the server's directory.
+    ///
+    /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
+    func place(_ path: String) throws(StoreError) -> String {
+        guard grant.options.rights.mayWrite else {
+            throw StoreError(.forbidden, "This client may not send anything: its access is for reading.")
+        }
+        guard grant.options.folder != nil else { return path }
+        return try inner(path).string
+    }
+
+    /// Where what the client wants to see is in the server's directory; nothing for the directory itself.
+    ///
+    /// - Parameter path: as the client knows it; empty for its own top.
+    /// - Throws: `forbidden` for a client that may not see anything; `invalidPath`.
+    package func seen(_ path: String) throws(StoreError) -> RelativePath? {
+        guard grant.options.rights.mayRead else {
+            throw StoreError(.forbidden, "This client may not see what is stored: its access is for sending.")
+        }
+        return path.isEmpty ? grant.options.folder : try inner(path)
+    }
+
+    /// Where what the client wants to remove is in the server's directory. Who may only send may not take away what others
+    /// have sent.
+    ///
+    /// - Throws: `forbidden`; `invalidPath`, also for the client's own top.
+    package func removable(_ path: String) throws(StoreError) -> RelativePath {
+        guard grant.options.rights.mayRemove else {
+            throw StoreError(.forbidden, "This client may not remove anything.")
+        }
+        return try inner(path)
+    }
+
+    /// Whether it may replace whatever is stored, and not only what it has sent itself.
+    package var mayReplaceAll: Bool { grant.options.rights.mayRemove }
+
+    private func inner(_ path: String) throws(StoreError) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try grant.stored(try RelativePath(path))
+        } catch {
+            throw StoreError(.invalidPath, error.message)
+        }
+    }
+}
+
+// MARK: What goes out
+
+extension Caller {
+    package func outer(_ id: UploadID) -> UploadID { scope.outer(id) }
+
+    /// Whether the client may know what is at a path of the server's directory.
+    func sees(_ path: RelativePath) -> Bool { grant.shown(path) != nil }
+
+    /// How the client knows a path of the server's directory; one that isn't below its folder has no name there.
+    package func shown(_ path: RelativePath) -> RelativePath? { grant.shown(path) }
+
+    /// A sentence about a path, which tells nothing about what is above the client's folder.
+    package func shown(_ sentence: String) -> String {
+        guard let folder = grant.options.folder, !sentence.isEmpty else { return sentence }
+        let above = Array((folder.string + "/").utf8)
+        var rest = Array(sentence.utf8)[...]
+        var kept: [UInt8] = []
+        while let byte = rest.first {
+            if rest.starts(with: above) {
+                rest = rest.dropFirst(above.count)
+            } else {
+                kept.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: kept, as: UTF8.self)
+    }
+}

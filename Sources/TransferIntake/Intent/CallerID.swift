@@ -1,0 +1,37 @@
+import TransferAccess
+import TransferCatalog
+import TransferCodec
+import TransferKeys
+import TransferModel
+
+/// What tells one client from all others in the catalog: names may be the same, and change.
+enum CallerID {
+    /// - Returns: nothing for clients that cannot be told apart. The owner's key is the same client when it is in the list.
+    static func make(_ source: Grant.Source) -> UInt64? {
+        let text: [UInt8]
+        switch source {
+        case .key(let key), .owner(let key): text = Array("transfer client key ".utf8) + key.raw.bytes
+        case .token(let id): text = Array("transfer client token \(id)".utf8)
+        case .everyone: return nil
+        }
+        return text.withUnsafeBytes { bytes in
+            BlockHasher.digest(.sha256, bytes).withUnsafeBytes { $0.loadUnaligned(as: UInt64.self).bigEndian }
+        }
+    }
+}
+
+/// A client, to find what it has sent.
+struct KnownCaller: Sendable {
+    private let id: UInt64?
+    private let name: String
+
+    init(_ grant: Grant) {
+        (id, name) = (CallerID.make(grant.source), grant.name)
+    }
+
+    /// Older servers have only written the name: then that has to do.
+    func hasSent(_ entry: CatalogEntry) -> Bool {
+        guard let client = entry.client else { return entry.sender.hasSameBytes(as: name) }
+        return client == id
+    }
+}

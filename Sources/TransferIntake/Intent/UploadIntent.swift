@@ -1,0 +1,97 @@
+package import TransferModel
+
+/// What a sender declares of an upload before its content comes, in whatever way it came in.
+package struct UploadIntent: Equatable, Sendable {
+    /// The server's id of it, which tells uploads of different clients apart.
+    package var id: UploadID
+
+    /// As the sender names it; nothing is known of it before the intake has looked.
+    package var path: String
+
+    /// Bytes of content, or nothing when the source has no end yet. Of a part, its own.
+    package var size: UInt64?
+
+    package var kind: ContentKind
+
+    /// What the content is digested with.
+    package var function: DigestFunction
+
+    package var conflict: ConflictPolicy
+
+    package var modified: Timestamp?
+
+    /// Permission bits, 0 to 0o777; others are dropped.
+    package var permissions: UInt16?
+
+    package var extent: Extent
+
+    /// What of an upload this opens.
+    package enum Extent: Equatable, Sendable {
+        /// All of it.
+        case whole
+        /// Some blocks of it, on any connection.
+        case part(UploadPart)
+        /// Its end: the content is what its parts brought.
+        case assembly
+    }
+
+    package init(
+        id: UploadID, path: String, size: UInt64?, kind: ContentKind = .file, function: DigestFunction = .xxh128,
+        conflict: ConflictPolicy = .keepBoth, modified: Timestamp? = nil, permissions: UInt16? = nil,
+        extent: Extent = .whole
+    ) {
+        (self.id, self.path, self.size) = (id, path, size)
+        (self.kind, self.function, self.conflict) = (kind, function, conflict)
+        (self.modified, self.permissions, self.extent) = (modified, permissions, extent)
+    }
+}
+
+extension UploadIntent {
+    /// Bytes that the upload has at least, as far as this tells: a stream tells no more than where its parts are.
+    var leastSize: UInt64 {
+        guard case .part(let part) = extent else { return size ?? 0 }
+        guard let range = part.range(size: size ?? 0) else { return .max }
+        return max(range.upperBound, part.total ?? 0)
+    }
+
+    /// Bytes of the upload that this opens, or opens a part of.
+    package var uploadSize: UInt64? {
+        if case .part(let part) = extent { part.total } else { size }
+    }
+}
+
+/// Where the content of a part belongs in its upload. It starts at the start of a block and ends at the end of one, or with
+/// the upload, so that its block digests are those of the upload.
+package struct UploadPart: Equatable, Sendable {
+    /// The upload's id; the part has one of its own.
+    package var upload: UploadID
+
+    /// Bytes of the upload before the part, a multiple of the block size.
+    package var offset: UInt64
+
+    /// Bytes of the upload, or nothing while its source has no end yet.
+    package var total: UInt64?
+
+    package init(of upload: UploadID, offset: UInt64, total: UInt64?) {
+        (self.upload, self.offset, self.total) = (upload, offset, total)
+    }
+
+    /// Where a part of so many bytes is in its upload; nothing when it would end beyond any number, or behind the end.
+    package func range(size: UInt64) -> Range<UInt64>? {
+        let (end, overflow) = offset.addingReportingOverflow(size)
+        return overflow || end > total ?? end ? nil : offset..<end
+    }
+}
+
+/// What a sender declares when all content has come. The classic framings declare nothing of it.
+package struct DeclaredEnd: Equatable, Sendable {
+    /// Bytes of content.
+    package var size: UInt64?
+
+    /// Plain or tree, as the size demands.
+    package var digest: Digest?
+
+    package init(size: UInt64? = nil, digest: Digest? = nil) {
+        (self.size, self.digest) = (size, digest)
+    }
+}

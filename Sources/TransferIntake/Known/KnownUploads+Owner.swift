@@ -1,0 +1,39 @@
+import TransferCatalog
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// Whose a stored file is.
+extension KnownUploads {
+    /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner.
+    func hasStored(_ client: Caller, _ path: RelativePath, _ file: FileIdentity) -> Bool {
+        guard let id = client.id else { return false }
+        settleIfNeeded()
+        return stored(at: path.string).last { $0.identity.map { Self.isSame($0, file) } ?? false }?.client == id
+    }
+
+    /// The number of a file that is gone may have been given to another, and somebody else may have written to it.
+    private static func isSame(_ stored: FileIdentity, _ file: FileIdentity) -> Bool {
+        stored.inode == file.inode && stored.size == file.size && stored.modified == file.modified
+    }
+
+    /// Uploads that have stored a file under a path, the newest last, as far as they are settled.
+    private func stored(at path: String) -> [CatalogEntry] {
+        do throws(CatalogError) {
+            return try records.stored(at: path).sorted { ($0.committed ?? 0) < ($1.committed ?? 0) }
+        } catch {
+            complain(error, unrecorded: 0)
+            return []
+        }
+    }
+}
+
+extension StoreError {
+    /// To whoever wants to replace what somebody else has stored.
+    static func notYours(_ path: RelativePath) -> StoreError {
+        StoreError(
+            .forbidden,
+            "\(path) was not stored by this client, which may not replace what others have stored. Push it with another "
+                + "conflict policy, or under another name.")
+    }
+}

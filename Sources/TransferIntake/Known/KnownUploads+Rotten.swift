@@ -1,0 +1,62 @@
+package import TransferCatalog
+package import TransferModel
+package import TransferStore
+package import TransferSystem
+
+/// What the disk has lost. A catalog that cannot be read knows of nothing.
+extension KnownUploads {
+    /// Whether any file is known to be rotten: one question for many files.
+    package var hasRotten: Bool {
+        do throws(CatalogError) {
+            return try records.hasRotten()
+        } catch {
+            complain(error, unrecorded: 0)
+            return false
+        }
+    }
+
+    /// Whether what stands under a path is known to be rotten. It is asked every time, because a scrub beside this server
+    /// may have found it just now.
+    package func isRotten(_ path: RelativePath, _ file: FileIdentity) -> Bool { rotten(path, file) != nil }
+
+    /// A file was read, and is not what was acknowledged.
+    package func add(rotten file: RottenFile) {
+        do throws(CatalogError) {
+            try records.add(rotten: [file])
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// What was acknowledged last under a path, if the file there has not been changed by anybody since: one with another
+    /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
+    /// rotten.
+    func acknowledged(at path: RelativePath, _ file: FileIdentity) -> Digest? {
+        settleIfNeeded()
+        let entries = entries(at: [path.string])[0]
+        guard let last = entries.max(by: { ($0.committed ?? 0) < ($1.committed ?? 0) }), let digest = last.digest,
+            last.size == file.size
+        else { return nil }
+        if let known = last.identity, known.inode == file.inode, known.modified == file.modified { return digest }
+        return rotten(path, file)?.digest == digest ? digest : nil
+    }
+
+    private func rotten(_ path: RelativePath, _ file: FileIdentity) -> RottenFile? {
+        do throws(CatalogError) {
+            return try records.rotten(at: path.string).flatMap { $0.isStill(file) ? $0 : nil }
+        } catch {
+            complain(error, unrecorded: 0)
+            return nil
+        }
+    }
+}
+
+extension StoreError {
+    /// To whoever wants a file that is known to be rotten.
+    package static func contentLost(_ path: RelativePath) -> StoreError {
+        StoreError(
+            .contentLost,
+            "\(path) no longer is what was stored: the server's disk has lost it. Whoever has it can push it again, which "
+                + "puts it right.")
+    }
+}

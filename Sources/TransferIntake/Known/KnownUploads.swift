@@ -1,0 +1,238 @@
+package import TransferCatalog
+package import TransferModel
+import TransferSystem
+
+/// The uploads that were acknowledged: the last ones in memory, all of them in the catalog, which also says what is
+/// unfinished. An upload does not fail because the catalog does; the log tells.
+package final class KnownUploads: Sendable {
+    /// What the log was not told yet.
+    private struct Trouble {
+        /// Uploads that were acknowledged and not recorded since the log was last told that all is well.
+        var unrecorded = 0
+        /// Whether the log was told of a failure and of no end of it.
+        var isOpen = false
+        /// When the log may be told again, in nanoseconds of the monotonic clock.
+        var nextLine: Int64 = 0
+    }
+
+    /// Ids learnt at once.
+    private static let loadStep = 1024
+
+    /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
+    private static let logInterval: Int64 = 60_000_000_000
+
+    let records: any UploadRecords
+    let recent = RecentResults()
+    private let filter: UploadFilter
+    private let unfinished = UnfinishedUploads()
+    /// Held while something is said of unfinished uploads, so that what was said last counts.
+    private let tellingUnfinished = Locked(())
+    private let clock: IntakeClock
+    private let report: @Sendable (IntakeEvent) -> Void
+    private let trouble = Locked(Trouble())
+
+    init(_ records: any UploadRecords, clock: IntakeClock, report: @escaping @Sendable (IntakeEvent) -> Void) {
+        (self.records, self.clock, self.report) = (records, clock, report)
+        filter = UploadFilter(catalogCount: records.wasEmpty ? 0 : (try? records.count()) ?? 0)
+    }
+
+    /// Learns which ids the catalog knows; until then every one that isn't among the last is looked up.
+    package func load() {
+        guard !records.wasEmpty else { return }
+        var ids: [UploadID] = []
+        do throws(CatalogError) {
+            try records.forEachEntry { entry in
+                guard entry.state != .unfinished else { return unfinished.add([entry.id]) }
+                ids.append(entry.id)
+                guard ids.count == Self.loadStep else { return }
+                filter.add(ids)
+                ids.removeAll(keepingCapacity: true)
+            }
+            filter.add(ids)
+            filter.loaded()
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// - Returns: nothing for an id that has no acknowledgement, or whose is forgotten.
+    package func entry(for id: UploadID) -> CatalogEntry? {
+        if let entry = recent.find(id) { return entry }
+        guard filter.mayContain(id) else { return nil }
+        do throws(CatalogError) {
+            let entry = try records.entry(for: id)
+            return entry?.state == .unfinished ? nil : entry
+        } catch {
+            complain(error, unrecorded: 0)
+            return nil
+        }
+    }
+
+    /// Remembers uploads that are published, before they are acknowledged.
+    ///
+    /// - Parameter receipts: that entries have the numbers of.
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) {
+        guard !entries.isEmpty else { return }
+        recent.add(entries)
+        filter.add(entries.lazy.map(\.id))
+        unfinished.end(entries.lazy.map(\.id))
+        do throws(CatalogError) {
+            try records.record(entries, with: receipts)
+            rejoice()
+            if try records.hasRotten() { try records.removeRotten(at: entries.map(\.path)) }
+        } catch {
+            complain(error, unrecorded: entries.count)
+        }
+    }
+
+    /// What was signed together with one receipt.
+    ///
+    /// - Returns: nothing unless all of it is known still.
+    func signed(with number: UInt64) -> SignedEntries? {
+        do throws(CatalogError) {
+            guard let kept = try records.receipts(with: number) else { return nil }
+            var entries: [CatalogEntry] = []
+            for (offset, id) in kept.uploads.enumerated() {
+                // Wraps as it did when they were given: a damaged catalog may say any number.
+                let number = kept.seal.number &+ UInt64(offset)
+                guard let entry = entry(for: id), entry.receipt == number else { return nil }
+                entries.append(entry)
+            }
+            return SignedEntries(seal: kept.seal, entries: entries)
+        } catch {
+            complain(error, unrecorded: 0)
+            return nil
+        }
+    }
+
+    /// Brings the catalog in order, while nobody waits for it.
+    package func settle() {
+        do throws(CatalogError) {
+            try records.settle()
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// Forgets what was acknowledged under paths whose files are gone.
+    package func forget(_ paths: [String]) {
+        do throws(CatalogError) {
+            try records.remove(paths: paths)
+            if try records.hasRotten() { try records.removeRotten(at: paths) }
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// What was acknowledged under each of these paths, the newest of it, as far as it is settled.
+    package func entries(at paths: [String]) -> [[CatalogEntry]] {
+        do throws(CatalogError) {
+            return try records.entries(at: paths)
+        } catch {
+            complain(error, unrecorded: 0)
+            return paths.map { _ in [] }
+        }
+    }
+
+    /// Makes all that was recorded known to `entries(at:)`.
+    package func settleIfNeeded() {
+        if records.hasUnsettled { settle() }
+    }
+
+    /// The server is over.
+    package func close() {
+        // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.
+        recordUnfinished()
+        do throws(CatalogError) {
+            try records.close()
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// Calls `body` with all that the catalog knows of one client.
+    func forEachEntry(from client: KnownCaller, _ body: (CatalogEntry) -> Void) {
+        recordUnfinished()
+        do throws(CatalogError) {
+            try records.forEachEntry { if client.hasSent($0) { body($0) } }
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    /// - Returns: how many the catalog knows.
+    package func count() throws(CatalogError) -> Int { try records.count() }
+
+    /// What the catalog knows, in each state; nothing when it cannot be read.
+    package func totals() -> [CatalogEntry.State: CatalogTotals]? { try? records.totals() }
+
+    /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
+    var receiptNumber: UInt64 {
+        do throws(CatalogError) {
+            return try records.receiptNumber
+        } catch {
+            complain(error, unrecorded: 0)
+            return 0
+        }
+    }
+
+    func keep(receiptNumber: UInt64) {
+        do throws(CatalogError) {
+            try records.keep(receiptNumber: receiptNumber)
+        } catch {
+            complain(error, unrecorded: 0)
+        }
+    }
+
+    func complain(_ error: CatalogError, unrecorded: Int) {
+        let now = clock.monotonic()
+        let total = trouble.withLock { trouble -> Int? in
+            trouble.unrecorded += unrecorded
+            guard now >= trouble.nextLine else { return nil }
+            trouble.isOpen = true
+            trouble.nextLine = now.addingReportingOverflow(Self.logInterval).partialValue
+            return trouble.unrecorded
+        }
+        if let total { report(.catalogFailed(error, unrecorded: total)) }
+    }
+
+    private func rejoice() {
+        let total = trouble.withLock { trouble -> Int? in
+            guard trouble.isOpen else { return nil }
+            defer { trouble = Trouble(nextLine: trouble.nextLine) }
+            return trouble.unrecorded
+        }
+        if let total { report(.catalogWorks(unrecorded: total)) }
+    }
+}
+
+// MARK: Unfinished ones
+
+extension KnownUploads {
+    /// Work on an upload in parts begins.
+    ///
+    /// - Returns: whether somebody has to call `recordUnfinished`, some time.
+    func begin(_ entry: CatalogEntry) -> Bool { unfinished.begin(entry) }
+
+    /// Writes down what has begun.
+    package func recordUnfinished() {
+        tell { unfinished.takeWaiting() }
+    }
+
+    /// Forgets unfinished uploads that nothing is left of.
+    ///
+    /// - Parameter isThere: whether somebody can go on with an upload.
+    func forgetUnfinished(unless isThere: (UploadID) -> Bool) {
+        tell(forgetting: { unfinished.removeAll(unless: isThere) })
+    }
+
+    private func tell(_ entries: () -> [CatalogEntry] = { [] }, forgetting given: () -> [UploadID] = { [] }) {
+        tellingUnfinished.withLock { _ in
+            do throws(CatalogError) {
+                try records.recordUnfinished(entries(), forgetting: given())
+            } catch {
+                complain(error, unrecorded: 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+import TransferAccess
+import TransferCatalog
+import TransferCodec
+package import TransferModel
+package import TransferStore
+import TransferSystem
+
+/// An upload, or the part of one, whose content is coming: it goes to its place and through the digest as it comes.
+///
+/// Used by one thread at a time.
+package final class OpenUpload {
+    /// Where the bytes go.
+    private enum Target {
+        case none
+        case content(any StagedContent)
+        case part(PartClaim)
+    }
+
+    /// Its path becomes that in the server's directory when the caller is found to may use it.
+    package private(set) var intent: UploadIntent
+
+    /// When the caller came with it, in nanoseconds of the monotonic clock.
+    package let started: Int64
+
+    /// What a part belongs to, or whose end this is; set before anything else is asked for.
+    var assembly: Assembly?
+
+    /// The acknowledgement that this id already has: then nothing is stored, only compared.
+    private var earlier: Acknowledgement?
+
+    /// The push that the connection is part of.
+    let run: UInt64?
+
+    private let intake: Intake
+    private let caller: Caller
+    private let connection: Int
+    /// Of the acknowledged uploads, before this one was looked for among them.
+    private let moment: Int
+    private let digester: ContentDigester
+    /// Where it is to be stored, once that is checked.
+    package private(set) var path: RelativePath?
+    private var target = Target.none
+    private var lastBlock: (index: UInt64, digest: [UInt8])?
+    /// Of a part's blocks, one after the other.
+    private var blockDigests: [UInt8] = []
+
+    /// Bytes of content taken in.
+    package private(set) var size: UInt64 = 0
+
+    /// - Parameters:
+    ///   - connection: the number of the one it comes over.
+    ///   - run: the push that the connection is part of.
+    ///   - digester: reset; the session's, used by one upload at a time.
+    init(
+        _ intent: UploadIntent, in intake: Intake, for caller: Caller, connection: Int, run: UInt64?,
+        digester: ContentDigester
+    ) {
+        (self.intent, self.intake, self.caller) = (intent, intake, caller)
+        (self.connection, self.run, self.digester) = (connection, run, digester)
+        started = intake.clock.monotonic()
+        moment = intake.known.recent.moment
+    }
+
+    /// Whether the content has, or may have, more than one block. Short uploads are over as soon as they have begun.
+    package var isLong: Bool {
+        guard intent.extent != .assembly else { return false }
+        return intent.size.map { $0 > UInt64(Limits.blockSize) } ?? true
+    }
+
+    /// Whether this is the first that is heard of a long upload.
+    package var opensLongUpload: Bool {
+        if case .part(let part) = intent.extent { part.offset == 0 } else { isLong }
+    }
+
+    /// When the upload began that this is, or is a part of, in nanoseconds of the monotonic clock.
+    package var began: Int64 { assembly?.started ?? started }
+
+    /// Whether the upload that this is a part of is complete or given up.
+    package var hasEndedAssembly: Bool { assembly?.isFinished ?? false }
+
+    /// To be asked for before it is published; nothing for one in parts, whose assembly sees to it that it is completed
+    /// once.
+    var claim: RecentResults.Claim? { intent.extent == .whole ? .init(id: intent.id, begun: moment) : nil }
+
+    private var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
+}
+
+// MARK: Before the content
+
+extension OpenUpload {
+    /// Before anything else is done about it: lets it have its place in the server's directory.
+    func authorize() throws(StoreError) {
+        intent.path = try caller.place(intent.path)
+    }
+
+    /// Checks what is declared; before anything else is known of the upload, or remembered.
+    ///
+    /// - Returns: where it is to be stored.
+    func checkDeclaration() throws(StoreError) -> RelativePath {
+        let path = try checkedPath()
+        self.path = path
+        if intent.leastSize > limit { throw tooLarge }
+        return path
+    }
+
+    /// Checks what can be known before the content.
+    ///
+    /// - Parameters:
+    ///   - path: where it is to be stored.
+    ///   - mayEnd: whether the sender waits for an answer, so that the content need not come. Otherwise it does, and can be
+    ///     compared with what was stored before.
+    /// - Returns: the outcome, when the upload is over already.
+    func admit(_ path: RelativePath, mayEnd: Bool) throws(StoreError) -> UploadOutcome? {
+        earlier = try acknowledgement()
+        if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
+        guard mayEnd || intent.conflict != .keepBoth else { return nil }
+        try checkReplacing(path)
+        guard try intake.store.admit(path, size: intent.uploadSize, conflict: intent.conflict) == .skipped,
+            !isToBeHealed(path)
+        else {
+            if isLong { try open() }
+            return nil
+        }
+        // What stands there may come from this very upload, over a connection that was lost.
+        guard !intake.known.recent.isClaimed(intent.id) else { throw .beingCompleted }
+        earlier = try acknowledgement()
+        if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
+        return .skipped(size: 0, message: "\(path) was there already.")
+    }
+
+    /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.
+    ///
+    /// - Throws: `contentMismatch` when the content cannot be the same.
+    private func acknowledgement() throws(StoreError) -> Acknowledgement? {
+        // The id of a part is never acknowledged.
+        if case .part = intent.extent { return nil }
+        guard let found = intake.stillStored(intent.id, intent.function, for: caller, hasRotten: true) else {
+            return nil
+        }
+        guard intent.size ?? found.entry.size == found.entry.size else { throw .otherContent }
+        return Acknowledgement(again: found, run: run, kind: intent.kind)
+    }
+
+    /// Asked again when it is published; this spares the way to content that has no chance. One of the same size may be the
+    /// same.
+    private func checkReplacing(_ path: RelativePath) throws(StoreError) {
+        guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.identity(at: path),
+            intent.uploadSize.map({ $0 != file.size }) ?? false, !intake.known.hasStored(caller, path, file)
+        else { return }
+        throw .notYours(path)
+    }
+
+    /// What is rotten is not left as it is before it is known whether this is what it was.
+    private func isToBeHealed(_ path: RelativePath) -> Bool {
+        intake.store.identity(at: path).map { intake.known.isRotten(path, $0) } ?? false
+    }
+
+    private func checkedPath() throws(StoreError) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try RelativePath(intent.path)
+        } catch {
+            throw StoreError(.invalidPath, error.message)
+        }
+    }
+
+    private var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }
+}
+
+// MARK: Content
+
+extension OpenUpload {
+    /// Takes the next bytes of the content.
+    ///
+    /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        guard !bytes.isEmpty else { return }
+        guard intent.extent != .assembly else {
+            throw StoreError(.sizeMismatch, "The end of an assembly has no content.")
+        }
+        let offset = size
+        let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+        guard !overflow, end <= intent.size ?? end else {
+            throw StoreError(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
+        }
+        guard end <= limit else { throw tooLarge }
+        digester.update(bytes) { index, digest in
+            lastBlock = (index, digest)
+            if assembly != nil { blockDigests += digest }
+        }
+        size = end
+        try open()
+        switch target {
+        case .none: break
+        case .content(let staged): try staged.write(bytes, at: offset)
+        case .part(let claim): try claim.write(bytes, at: offset)
+        }
+    }
+
+    /// Makes the place to write to, where the bytes are wanted at all.
+    private func open() throws(StoreError) {
+        guard earlier == nil, case .none = target else { return }
+        switch intent.extent {
+        case .whole:
+            target = .content(
+                try intake.store.stage(
+                    id: intent.id, size: intent.size, permissions: intent.permissions, quota: caller.quota))
+        case .part(let part):
+            guard let assembly, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
+            target = .part(
+                try assembly.claim(range, connection: connection, run: run) {
+                    [intake, caller] () throws(StoreError) in
+                    try intake.store.resume(id: part.upload, size: part.total, quota: caller.quota)
+                })
+        case .assembly: break
+        }
+    }
+
+    /// Compares the last block with what its sender says of it.
+    ///
+    /// - Throws: `digestMismatch`.
+    package func check(_ index: UInt64, _ digest: Digest) throws(StoreError) {
+        guard let lastBlock, lastBlock.index == index, digest.algorithm.function == intent.function,
+            lastBlock.digest == digest.bytes
+        else { throw StoreError(.digestMismatch, "Block \(index) arrived with another digest than declared.") }
+    }
+
+    /// The connection has gone. Of a part, whole blocks stay: they arrived as they were sent, as far as anybody knows.
+    package func suspend() { discard(keepingBlocks: true) }
+
+    /// Throws away what was received.
+    func discard(keepingBlocks: Bool = false) {
+        switch target {
+        case .none: break
+        case .content(let staged): staged.discard()
+        case .part(let claim): claim.withdraw(digests: keepingBlocks ? blockDigests : [])
+        }
+        target = .none
+    }
+}
+
+// MARK: The end
+
+/// An upload that is all there and as its sender has declared: to be published.
+struct SealedUpload {
+    let upload: OpenUpload
+    let publication: Publication
+}
+
+extension OpenUpload {
+    /// What came of content that is all there and as declared.
+    enum Seal {
+        case publish(Publication)
+        case ended(UploadOutcome)
+    }
+
+    /// Compares what arrived with what the sender declared.
+    func seal(_ end: DeclaredEnd) throws(StoreError) -> Seal {
+        if let earlier { return .ended(.acknowledged(try compare(earlier, end))) }
+        switch intent.extent {
+        case .whole:
+            let digest = try checked(end, size: size, digest: digester.finish().digest)
+            try open()
+            guard case .content(let staged) = target, let publication = publication(staged, size, digest) else {
+                throw .notAdmitted
+            }
+            target = .none
+            return .publish(publication)
+        case .part: return .ended(try stage(end))
+        case .assembly: return try assemble(end)
+        }
+    }
+
+    /// Only parts that were verified here count. That the content is under its name already proves nothing of this client,
+    /// who may know no more of it than its size and its digest; and to look would be to read all of it for a few bytes.
+    private func assemble(_ end: DeclaredEnd) throws(StoreError) -> Seal {
+        guard let total = intent.size, let assembly, let (staged, computed) = try assembly.finish(total: total) else {
+            throw .missingParts
+        }
+        do throws(StoreError) {
+            let digest = try checked(end, size: total, digest: computed)
+            try staged.trim(to: total)
+            guard let publication = publication(staged, total, digest) else { throw .notAdmitted }
+            return .publish(publication)
+        } catch {
+            // What the disk could not do now it may do later.
+            if error.code.class != .server { staged.discard() }
+            intake.assemblies.remove(assembly)
+            throw error
+        }
+    }
+
+    /// - Returns: the digest.
+    private func checked(_ end: DeclaredEnd, size: UInt64, digest: Digest) throws(StoreError) -> Digest {
+        guard end.size ?? size == size, size == intent.size ?? size else {
+            throw StoreError(
+                .sizeMismatch, "\(size) bytes arrived; \(intent.size ?? end.size ?? size) were declared.")
+        }
+        guard digest == end.digest ?? digest else {
+            throw StoreError(
+                .digestMismatch,
+                "The content arrived with the digest \(digest); \(end.digest ?? digest) was declared.")
+        }
+        return digest
+    }
+
+    /// For an id that has its acknowledgement. Who only sends the end of an assembly again has no content to compare.
+    private func compare(_ earlier: Acknowledgement, _ end: DeclaredEnd) throws(StoreError) -> Acknowledgement {
+        guard intent.extent != .assembly else {
+            return try compare(earlier, size: end.size ?? earlier.size, end.digest ?? earlier.digest)
+        }
+        let digest = try checked(end, size: size, digest: digester.finish().digest)
+        return try compare(earlier, size: size, digest)
+    }
+
+    private func compare(
+        _ earlier: Acknowledgement, size: UInt64, _ digest: Digest
+    ) throws(StoreError) -> Acknowledgement {
+        guard earlier.size == size, earlier.digest == digest else { throw .otherContent }
+        return earlier
+    }
+
+    /// The acknowledgement of an upload that may not be completed here, because another connection is at it or was faster.
+    ///
+    /// - Throws: `busy` when there is none yet, or none any more; `contentMismatch`.
+    func acknowledgedElsewhere(_ publication: Publication) throws(StoreError) -> Acknowledgement {
+        guard let earlier = try acknowledgement() else { throw .beingCompleted }
+        return try compare(earlier, size: publication.size, publication.digest)
+    }
+
+    private func stage(_ end: DeclaredEnd) throws(StoreError) -> UploadOutcome {
+        let (computed, last) = digester.finish()
+        let digest = try checked(end, size: size, digest: computed)
+        if let last { blockDigests += last.digest }
+        // Less than a block: its digest is the content's.
+        if blockDigests.isEmpty { blockDigests = digest.bytes }
+        guard case .part(let claim) = target else { throw .notAdmitted }
+        target = .none
+        try claim.complete(digests: blockDigests)
+        return .staged(size: size, digest)
+    }
+
+    /// - Returns: nothing for an upload that was not admitted.
+    private func publication(_ staged: any StagedContent, _ size: UInt64, _ digest: Digest) -> Publication? {
+        path.map {
+            Publication(
+                staged: staged, id: intent.id, path: $0, size: size, digest: digest, conflict: intent.conflict,
+                modified: intent.modified, permissions: intent.permissions)
+        }
+    }
+}
+
+extension StoreError {
+    /// The state of an upload is not what its frames say. Only a mistake of this server can bring that about, and it must
+    /// cost that upload alone.
+    fileprivate static let notAdmitted = StoreError(
+        .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
+
+    static let otherContent = StoreError(.contentMismatch, "The upload id was used for other content.")
+}

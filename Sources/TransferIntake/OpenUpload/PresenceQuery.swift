@@ -1,0 +1,53 @@
+import TransferModel
+package import TransferStore
+
+/// A question what there is of an upload, as long as it is being answered.
+package struct PresenceQuery {
+    /// Where the answer comes from.
+    enum Source {
+        /// Verified while this server received it.
+        case memory(VerifiedParts)
+        /// The store, which has to read it.
+        case content(any ContentSurvey, Assembly)
+    }
+
+    /// A block that is there.
+    package typealias Block = (index: UInt64, digest: [UInt8])
+
+    package let upload: OpenUpload
+
+    /// Whether the connection has not worked on the upload before.
+    package let isFirst: Bool
+
+    /// Blocks that were found.
+    package private(set) var count = 0
+
+    /// Nothing when all was told.
+    private var source: Source?
+
+    init(_ upload: OpenUpload, _ source: Source, isFirst: Bool) {
+        (self.upload, self.source, self.isFirst) = (upload, source, isFirst)
+    }
+
+    /// Finds some blocks more.
+    ///
+    /// - Parameter threads: that may read.
+    /// - Returns: nothing at the end.
+    package mutating func step(threads: Int) throws(StoreError) -> [Block]? {
+        switch source {
+        case nil: return nil
+        case .memory(let parts):
+            source = nil
+            var blocks: [Block] = []
+            parts.forEachBlock(digestSize: upload.intent.function.size) { blocks.append(($0, Array($1))) }
+            count = blocks.count
+            return blocks
+        case .content(var survey, let assembly):
+            guard let found = try survey.step(threads: threads) else { return nil }
+            source = .content(survey, assembly)
+            assembly.add(found)
+            count += found.count
+            return found.map { ($0.index, $0.digest) }
+        }
+    }
+}

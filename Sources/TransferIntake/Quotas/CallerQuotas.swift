@@ -1,0 +1,66 @@
+package import TransferAccess
+import TransferCatalog
+import TransferModel
+package import TransferStore
+import TransferSystem
+
+/// What the clients with a quota have stored. One that is not asked for is not counted.
+package final class CallerQuotas: Sendable {
+    private let known: KnownUploads
+    private let store: any ContentStore
+    private let quotas = Locked([Grant.Source: (client: KnownCaller, quota: Quota)]())
+
+    init(_ known: KnownUploads, _ store: any ContentStore) {
+        (self.known, self.store) = (known, store)
+    }
+
+    /// - Returns: nothing for a client without one.
+    package func quota(for grant: Grant) -> Quota? {
+        guard let limit = grant.options.quota else { return nil }
+        let quota = quotas.withLock { quotas in
+            if let known = quotas[grant.source] { return known.quota }
+            let client = KnownCaller(grant)
+            let made = make(limit, client)
+            quotas[grant.source] = (client, made)
+            return made
+        }
+        quota.change(limit: limit)
+        return quota
+    }
+
+    /// Gives back what removed files took, to those who had sent them. To be called before the catalog forgets them.
+    package func removed(_ files: [Removal.File]) {
+        let quotas = quotas.withLock { Array($0.values) }
+        guard !quotas.isEmpty else { return }
+        for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
+            guard let entry = entries.first(where: { $0.identity == file.identity }) else { continue }
+            for (client, quota) in quotas where client.hasSent(entry) { quota.removed(entry.size) }
+        }
+    }
+
+    private func make(_ limit: UInt64, _ client: KnownCaller) -> Quota {
+        Quota(limit: limit) { limit, room in
+            "This client may store \(limit) bytes on the server, and of these \(room) are left: files of its have to be "
+                + "removed there, or its quota raised."
+        } count: { [known, store] in
+            Self.count(client, known, store)
+        }
+    }
+
+    /// What the catalog says that the client has sent, as far as it is still there as it was.
+    private static func count(_ client: KnownCaller, _ known: KnownUploads, _ store: any ContentStore) -> Quota.Count {
+        var count = Quota.Count(stored: 0, parts: [:])
+        var paths: Set<RelativePath> = []
+        known.forEachEntry(from: client) { entry in
+            guard entry.state != .unfinished else {
+                count.parts?[entry.id] = store.size(ofPart: entry.id)
+                return
+            }
+            guard let path = try? RelativePath(entry.path), let identity = store.identity(at: path),
+                identity == entry.identity, paths.insert(path).inserted
+            else { return }
+            count.stored = count.stored.addingClamped(entry.size)
+        }
+        return count
+    }
+}

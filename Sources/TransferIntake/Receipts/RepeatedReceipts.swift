@@ -1,0 +1,72 @@
+import TransferCatalog
+import TransferModel
+import TransferReceipts
+
+/// Receipts of acknowledgements that are given again.
+package struct RepeatedReceipts {
+    private let known: KnownUploads
+
+    /// There where the caller wants receipts and the server gives them.
+    var issuer: ReceiptIssuer?
+
+    /// Those that were made again last: who repeats one upload repeats others of its batch.
+    private var last: ReceiptBatch?
+
+    init(_ known: KnownUploads) {
+        self.known = known
+    }
+
+    /// - Returns: the acknowledgement with a receipt, if the caller wants any: the one that it came with where it is
+    ///   repeated, and otherwise one of now.
+    mutating func added(to acknowledgement: Acknowledgement, of caller: Caller, run: UInt64?) -> Acknowledgement {
+        guard let issuer else { return acknowledgement }
+        var acknowledgement = acknowledgement
+        acknowledgement.receipt = earlier(acknowledgement.id, run, by: issuer, for: caller)
+        if acknowledgement.receipt == nil, let upload = ReceiptIssuer.Acknowledged(acknowledgement, for: caller) {
+            acknowledgement.receipt = issuer.issue([upload], sender: caller.sender).encoded(0)
+        }
+        return acknowledgement
+    }
+
+    /// Puts a receipt of now into every one; all of them share one signature.
+    func add(to acknowledgements: inout [Acknowledgement?], of caller: Caller) {
+        guard let issuer else { return }
+        let wanted = acknowledgements.map { $0.flatMap { ReceiptIssuer.Acknowledged($0, for: caller) } }
+        let uploads = wanted.compactMap(\.self)
+        guard !uploads.isEmpty else { return }
+        let batch = issuer.issue(uploads, sender: caller.sender)
+        var next = 0
+        for (index, upload) in wanted.enumerated() where upload != nil {
+            acknowledgements[index]?.receipt = batch.encoded(next)
+            next += 1
+        }
+    }
+
+    /// - Returns: nothing for an upload of another push, one that was acknowledged without a receipt, and one whose
+    ///   receipt cannot be made again because another upload of its batch is no more what it was.
+    private mutating func earlier(
+        _ id: UploadID, _ run: UInt64?, by issuer: ReceiptIssuer, for caller: Caller
+    ) -> [UInt8]? {
+        guard let entry = known.entry(for: id), let number = entry.receipt, entry.run == run else { return nil }
+        if let receipt = last?.encoded(number: number) { return receipt }
+        last = known.signed(with: number).flatMap { issuer.issue(again: $0, for: caller) }
+        return last?.encoded(number: number)
+    }
+}
+
+/// Uploads whose receipts have one signature, as they were acknowledged.
+struct SignedEntries {
+    let seal: BatchSeal
+
+    /// In the order of their receipts.
+    let entries: [CatalogEntry]
+}
+
+extension ReceiptIssuer {
+    /// Makes the receipts again that were given with acknowledgements.
+    ///
+    /// - Returns: nothing when not all of these uploads are as they were.
+    fileprivate func issue(again receipts: SignedEntries, for caller: Caller) -> ReceiptBatch? {
+        issue(again: receipts.seal, for: receipts.entries.compactMap { Acknowledged($0, for: caller) })
+    }
+}

@@ -1,0 +1,93 @@
+package import TransferModel
+package import TransferSystem
+
+/// Where accepted content lives. Synchronous and safe to call from any thread.
+package protocol ContentStore: AnyObject, Sendable {
+    associatedtype Staged: StagedContent
+
+    /// What acknowledgements of uploads to this store promise.
+    var durability: Durability { get }
+
+    /// What this store can, and others cannot.
+    var abilities: StoreAbilities { get }
+
+    /// Whether an upload with this path has a chance, before its content travels.
+    ///
+    /// - Parameter size: what the client declared, if it did.
+    /// - Returns: `skipped` when the client asked to leave the name as it is and it is taken; nothing to go on.
+    /// - Throws: `invalidPath`, `pathConflict`, `storageFailed`.
+    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome?
+
+    /// What has the path, without a look at its content.
+    ///
+    /// - Returns: nothing when there is none, or something that is no file.
+    func identity(at path: RelativePath) -> FileIdentity?
+
+    /// A place for the bytes of one upload, which goes with whoever holds it.
+    ///
+    /// - Parameters:
+    ///   - size: what the client declared, or nothing; for more than one block space is reserved.
+    ///   - quota: of the client, where it has one.
+    func stage(id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota?) throws(StoreError) -> Staged
+
+    /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
+    /// to it that nobody else has it.
+    func resume(id: UploadID, size: UInt64?, quota: Quota?) throws(StoreError) -> Staged
+
+    /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
+    /// store is, and nothing is visible of the others.
+    ///
+    /// - Parameters:
+    ///   - acknowledged: the digest that a file was acknowledged with, where nobody has changed it since. An upload with
+    ///     that content takes the place of one that has other content by now. Only asked about files that do.
+    ///   - mayReplace: whether the sender may replace a file, where it may not replace all.
+    /// - Returns: one outcome for each publication, in order.
+    func publish(
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest?,
+        mayReplace: ((RelativePath, FileIdentity) -> Bool)?
+    ) -> [Result<PublicationOutcome, StoreError>]
+
+    /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
+    func hasPart(_ id: UploadID) -> Bool
+
+    /// Bytes that there are of an unfinished upload, with what is reserved for it; nothing when there is none.
+    func size(ofPart id: UploadID) -> UInt64?
+
+    /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
+    func removePart(_ id: UploadID) throws(StoreError)
+
+    /// What there is of unfinished uploads.
+    func unfinished() throws(StoreError) -> UnfinishedContent
+
+    /// Removes what nobody can resume. To be called before the first upload.
+    func removeLeftovers() throws(StoreError) -> UnfinishedContent
+
+    /// Removes unfinished uploads that nothing was added to for long.
+    ///
+    /// - Parameters:
+    ///   - moment: seconds since 1970; what was written before goes.
+    ///   - isInUse: whether somebody works on the upload.
+    func removeUnfinished(
+        before moment: Int, unless isInUse: (UploadID) -> Bool
+    ) throws(StoreError) -> UnfinishedContent
+}
+
+/// What a store can, and others cannot.
+package struct StoreAbilities: Equatable, Sendable {
+    /// Whether the parts of an upload may come in any order. Without, each has to begin where the last one ended.
+    package var writesAnywhere: Bool
+
+    package init(writesAnywhere: Bool = true) {
+        self.writesAnywhere = writesAnywhere
+    }
+}
+
+/// Content of uploads that are not complete.
+package struct UnfinishedContent: Equatable, Sendable {
+    package var count = 0
+
+    /// Bytes that it takes.
+    package var bytes: UInt64 = 0
+
+    package init() {}
+}

@@ -1,0 +1,71 @@
+package import TransferModel
+package import TransferSystem
+
+/// Who sent an upload.
+package struct Sender: Sendable {
+    /// The number of the connection; they grow.
+    package let connection: Int
+
+    /// Whether nobody is there any more. May be called on any thread.
+    package let isGone: @Sendable () -> Bool
+
+    package init(connection: Int, isGone: @escaping @Sendable () -> Bool) {
+        self.connection = connection
+        self.isGone = isGone
+    }
+}
+
+/// An upload whose size and digest match what its client declared: ready to get its name.
+package struct Publication {
+    /// The place that it came to, of the store that is to publish it.
+    package var content: any StagedContent
+    package var id: UploadID
+    package var path: RelativePath
+    package var size: UInt64
+
+    /// Of the bytes that were written.
+    package var digest: Digest
+    package var conflict: ConflictPolicy
+    package var modified: Timestamp?
+    package var permissions: UInt16?
+
+    /// Where that is known.
+    package var sender: Sender?
+
+    package init(
+        staged content: any StagedContent, id: UploadID, path: RelativePath, size: UInt64, digest: Digest,
+        conflict: ConflictPolicy = .keepBoth, modified: Timestamp? = nil, permissions: UInt16? = nil
+    ) {
+        self.content = content
+        self.id = id
+        self.path = path
+        self.size = size
+        self.digest = digest
+        self.conflict = conflict
+        self.modified = modified
+        self.permissions = permissions
+    }
+}
+
+/// How a publication ended.
+package enum PublicationOutcome: Equatable, Sendable {
+    /// Under this path, durably if the store is. The file is this one from now on, as far as that could be found out.
+    case committed(RelativePath, FileIdentity?)
+    /// The same, in place of a file with the same content, which nobody could say is on disk.
+    case restored(RelativePath, FileIdentity?)
+    /// The same, in place of a file that was acknowledged for this content, and that the disk has lost since.
+    case healed(RelativePath, FileIdentity?)
+    /// The same content was already there; as durable.
+    case alreadyStored(RelativePath, FileIdentity?)
+    /// The name is taken and the client asked to leave it.
+    case skipped
+}
+
+extension Publication {
+    /// The same, to the directory store.
+    var staged: StagedFile {
+        // Trap: content is published by the store that has staged it.
+        guard let file = content as? StagedFile else { preconditionFailure("content of another store") }
+        return file
+    }
+}

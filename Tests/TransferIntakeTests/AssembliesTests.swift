@@ -1,0 +1,164 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// How many uploads in parts there may be.
+@Suite struct AssembliesTests {
+    @Test func whoeverIsWorkedOnStays() throws {
+        let assemblies = Assemblies(limit: 2)
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for (id, owner) in zip(ids.prefix(2), owners) {
+            _ = try assemblies.enter(id, total: nil, .xxh128, owner: owner, now: 0)
+        }
+        #expect(throws: StoreError.tooManyAssemblies) {
+            try assemblies.enter(ids[2], total: nil, .xxh128, owner: owners[2], now: 0)
+        }
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128, owner: owners[0], now: 0)
+    }
+
+    /// Whoever comes finds as many as the busiest has.
+    @Test func nobodyHasMoreThanHeLeaves() throws {
+        let assemblies = Assemblies(limit: 8)
+        for _ in 0..<4 { _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[0], now: 0) }
+        #expect(throws: StoreError.tooManyOfOne) {
+            try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[0], now: 0)
+        }
+        for _ in 0..<2 { _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[1], now: 0) }
+        #expect(throws: StoreError.tooManyOfOne) {
+            try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[1], now: 0)
+        }
+        _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[2], now: 0)
+    }
+
+    /// What nobody works on counts for nobody, and whoever goes on with it has it.
+    @Test func whatIsDesertedCountsForNobody() throws {
+        let (assemblies, store) = (Assemblies(limit: 4), try StoredParts())
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for id in ids.prefix(2) {
+            let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: owners[0], now: 0)
+            try store.bringPart(to: assembly)
+            assemblies.leave(assembly, now: 1)
+        }
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128, owner: owners[1], now: 0)
+        for id in ids.suffix(2) { _ = try assemblies.enter(id, total: nil, .xxh128, owner: owners[0], now: 0) }
+    }
+
+    @Test func theLongestDesertedGoesFirst() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for (time, id) in ids.prefix(2).enumerated() {
+            let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: .thisMachine, now: 0)
+            try store.bringPart(to: assembly)
+            assemblies.leave(assembly, now: Int64(time))
+        }
+        _ = try assemblies.enter(ids[2], total: nil, .xxh128, owner: .thisMachine, now: 0)
+        #expect(assemblies[ids[0]] == nil)
+        #expect(assemblies[ids[1]] != nil)
+        #expect(store.parts.count == 2, "the file of what was let go stays")
+    }
+
+    @Test func whoLeavesNothingLeavesNoFile() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let id = UploadID.random()
+        let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, owner: .thisMachine, now: 0)
+        let claim = try store.claim(of: assembly)
+        #expect(store.parts.count == 1)
+        claim.withdraw(digests: [])
+        assemblies.leave(assembly, now: 1)
+        #expect(assemblies[id] == nil)
+        #expect(store.parts.isEmpty)
+    }
+
+    /// Otherwise a few bytes each would take all places on the disk for a week. While it is in memory it is there for the
+    /// next connection: the last part of a stream may be the first to come.
+    @Test func lessThanABlockGoesWithItsPlaceInMemory() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let ids = (0..<3).map { _ in UploadID.random() }
+        for (index, id) in ids.enumerated() {
+            let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, owner: owners[index], now: 0)
+            try store.claim(of: assembly, bytes: 1).complete(digests: [UInt8](repeating: 0, count: 16))
+            assemblies.leave(assembly, now: Int64(index))
+            #expect(assemblies[id] === assembly && assembly.verified == 1)
+        }
+        #expect(assemblies[ids[0]] == nil && store.parts.count == 2)
+        assemblies.letGo(desertedUpTo: 1)
+        #expect(assemblies[ids[1]] == nil && store.parts.count == 1)
+        assemblies.letGo(desertedUpTo: 2)
+        #expect(assemblies.isEmpty && store.parts.isEmpty)
+    }
+
+    /// Others need the room until somebody goes on.
+    @Test func whatIsKeptTakesNoMoreThanItHolds() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let size = UInt64(64 << 20)
+        let assembly = try assemblies.enter(.random(), total: size, .xxh128, owner: .thisMachine, now: 0)
+        try store.claim(of: assembly, total: size).complete(digests: [UInt8](repeating: 0, count: 16))
+        assemblies.leave(assembly, now: 1)
+        assemblies.letGo(desertedUpTo: 1)
+        let left = try #require(store.store.size(ofPart: assembly.id))
+        #expect(store.parts.count == 1 && left < 1 << 20)
+    }
+
+    /// A loop asks, and the disk may be slow to make room for a part.
+    @Test func whetherSomethingIsUnfinishedWaitsForNoDisk() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let assembly = try assemblies.enter(.random(), total: nil, .xxh128, owner: .thisMachine, now: 0)
+        let answer = Locked<Bool?>(nil)
+        let asking = Locked<TestThread?>(nil)
+        let claim = try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1, run: 7) {
+            () throws(StoreError) in
+            asking.withLock { thread in
+                thread = TestThread { answer.withLock { $0 = assemblies.areUnfinished(of: 7) } }
+            }
+            let end = time(nil) + 20
+            while answer.withLock({ $0 }) == nil, time(nil) < end { sched_yield() }
+            #expect(answer.withLock { $0 } != nil)
+            return try store.store.resume(id: assembly.id, size: nil)
+        }
+        asking.withLock { $0 }?.join()
+        #expect(assemblies.areUnfinished(of: 7) && !assemblies.areUnfinished(of: 8))
+        claim.withdraw(digests: [])
+    }
+
+    /// What an earlier server took may be read again, whatever came of it here.
+    @Test func whatWasThereStays() throws {
+        let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
+        let id = UploadID.random()
+        _ = try store.store.resume(id: id, size: nil)
+        let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: .thisMachine, now: 0)
+        try store.claim(of: assembly).withdraw(digests: [])
+        assemblies.leave(assembly, now: 1)
+        #expect(store.parts.count == 1)
+    }
+}
+
+private let owners = (0..<3).map { AccountHolder.client(.token("token \($0)")) }
+
+/// A store, and parts in it.
+private struct StoredParts {
+    let directory: TemporaryDirectory
+    let store: FileStore
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = try FileStore(path: directory.path("store"))
+    }
+
+    var parts: [String] { names(in: directory.path("store/.transfer/incoming")) }
+
+    func claim(of assembly: Assembly, bytes: Int = Limits.blockSize, total: UInt64? = nil) throws -> PartClaim {
+        try assembly.claim(0..<UInt64(bytes), connection: 1, run: nil) { [store] () throws(StoreError) in
+            try store.resume(id: assembly.id, size: total)
+        }
+    }
+
+    func bringPart(to assembly: Assembly) throws {
+        try claim(of: assembly).complete(digests: [UInt8](repeating: 0, count: 16))
+    }
+}

@@ -1,0 +1,33 @@
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+@Suite struct KnownUploadsTests {
+    /// The file that a client stored is gone, and another one has its number; what touches neither size nor time of
+    /// modification, as new permissions, leaves it his.
+    @Test func aNumberThatWasGivenToAnother() throws {
+        let directory = try TemporaryDirectory()
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let known = KnownUploads(catalog, clock: .system) { _ in }
+        let view = Caller(Grant(.token("a"), name: "guest"), UploadScope(), peer: "")
+        let stored = FileIdentity(inode: 7, changed: 100, modified: 50, size: 3)
+        known.record([
+            CatalogEntry(
+                id: .random(), state: .committed, path: "c", size: 3,
+                digest: Digest(.xxh128, [UInt8](repeating: 1, count: 16)),
+                sender: "guest", client: view.id, begun: 1, committed: 2, identity: stored)
+        ])
+        let path = try RelativePath("c")
+        #expect(known.hasStored(view, path, stored))
+        #expect(known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 3)))
+        #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 200, size: 3)))
+        #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 4)))
+        #expect(!known.hasStored(view, path, FileIdentity(inode: 8, changed: 100, modified: 50, size: 3)))
+        known.close()
+    }
+}

@@ -1,0 +1,25 @@
+import Testing
+import TransferModel
+
+@testable import TransferIntake
+
+@Suite struct UploadFilterTests {
+    @Test(arguments: [0, 1_000_000]) func whatWasAddedIsFoundAndLittleElse(count: Int) {
+        let filter = UploadFilter(catalogCount: count)
+        let ids = (0..<100_000).map { _ in UploadID.random() }
+        filter.add(ids)
+        filter.loaded()
+        #expect(ids.allSatisfy(filter.mayContain))
+        let mistaken = (0..<100_000).count { _ in filter.mayContain(.random()) }
+        #expect(mistaken < 1000)
+    }
+
+    /// Before it knows what the catalog knows, it may not deny anything.
+    @Test func untilItIsLoadedItTellsNothing() {
+        let filter = UploadFilter(catalogCount: 1)
+        #expect(filter.mayContain(.random()))
+        filter.loaded()
+        #expect(!filter.mayContain(.random()))
+        #expect(!UploadFilter(catalogCount: 0).mayContain(.random()))
+    }
+}

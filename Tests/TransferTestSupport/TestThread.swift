@@ -1,0 +1,40 @@
+import Glibc
+
+/// A thread for the blocking calls of a test. On Swift's own threads, of which there are as many as cores, they would
+/// keep the tasks from running that they wait for.
+package final class TestThread: Sendable {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    private let thread: pthread_t
+
+    package init(_ body: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, Unmanaged.passRetained(Body(body)).toOpaque())
+        precondition(code == 0, "pthread_create: \(String(cString: strerror(code)))")
+        self.thread = thread
+    }
+
+    /// Waits for the end of it; once.
+    package func join() {
+        pthread_join(thread, nil)
+    }
+
+    /// Runs `body` on a thread of its own and returns what it returns.
+    package static func run<T>(_ body: @escaping @Sendable () throws -> sending T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            let thread = TestThread {
+                do { continuation.resume(returning: try body()) } catch { continuation.resume(throwing: error) }
+            }
+            pthread_detach(thread.thread)
+        }
+    }
+}
