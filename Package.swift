@@ -26,6 +26,10 @@ func tests(_ name: String, uses dependencies: [Target.Dependency] = []) -> Targe
 /// program becomes a library without its own. See `scripts/fuzz.sh`.
 let isFuzzing = Context.environment["TRANSFER_FUZZ"] == "1"
 
+/// Whether the simulator is built to run by itself: blocks are small then, so that uploads of several blocks cost as little
+/// as others. See `scripts/simulate.sh`.
+let isSimulating = Context.environment["TRANSFER_SIMULATION"] == "1"
+
 let commandLine: [Target.Dependency] = [
     "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferCodec",
     "TransferKeys",
@@ -49,7 +53,9 @@ let package = Package(
         .systemLibrary(name: "CSQLite"),
 
         library("TransferSystem", uses: ["CLinux"]),
-        library("TransferModel", uses: ["TransferSystem"]),
+        .target(
+            name: "TransferModel", dependencies: ["TransferSystem"],
+            swiftSettings: strict + (isSimulating ? [.define("TRANSFER_SMALL_BLOCKS")] : [])),
         library("TransferProtocol", uses: ["TransferModel"]),
         library(
             "TransferCodec",
@@ -122,6 +128,16 @@ let package = Package(
                 "TransferModel", "TransferProtocol", "TransferStore", "TransferSystem", "TransferTestSupport",
             ],
             path: "Tests/TransferStoreTestSupport", swiftSettings: strict),
+        .target(
+            name: "TransferSimulation",
+            dependencies: [
+                "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys", "TransferReceipts",
+                "TransferStore", "TransferCatalog", "TransferSystem", "TransferTestSupport", "CLinux",
+            ],
+            path: "Tests/Simulation/TransferSimulation", swiftSettings: strict),
+        .testTarget(
+            name: "TransferSimulationTests", dependencies: ["TransferSimulation", "TransferTestSupport"],
+            path: "Tests/Simulation/TransferSimulationTests", swiftSettings: strict),
         tests("TransferModel"),
         tests("TransferProtocol", uses: ["TransferModel"]),
         tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CXXHash"]),
@@ -164,6 +180,14 @@ let package = Package(
             ]),
     ]
 )
+
+if isSimulating {
+    package.products = [.executable(name: "transfer-simulate", targets: ["TransferSimulate"])]
+    package.targets.append(
+        .executableTarget(
+            name: "TransferSimulate", dependencies: ["TransferSimulation", "TransferModel"],
+            path: "Tests/Simulation/TransferSimulate", swiftSettings: strict))
+}
 
 if isFuzzing {
     package.products = [.executable(name: "transfer-fuzz", targets: ["TransferFuzz"])]

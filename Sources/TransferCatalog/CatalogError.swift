@@ -22,7 +22,7 @@ package struct CatalogError: Error, Equatable, Sendable {
     /// A sentence for the operator.
     package let message: String
 
-    init(_ reason: Reason, _ message: String) {
+    package init(_ reason: Reason, _ message: String) {
         self.reason = reason
         self.message = message
     }

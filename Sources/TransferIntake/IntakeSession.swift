@@ -80,8 +80,11 @@ package final class IntakeSession {
         receipts.issuer = intake.issuer
     }
 
-    /// The caller has gone: what it has begun and not finished stays for whoever goes on with it.
+    /// The caller has gone. What is published is recorded, though nobody hears of it; what it has begun and not finished stays
+    /// for whoever goes on with it.
     package func leave() {
+        _ = completion.acknowledge(to: caller)
+        completion.giveUp()
         let now = intake.clock.monotonic()
         for assembly in assemblies.values { intake.assemblies.leave(assembly, now: now) }
         assemblies = [:]

@@ -44,7 +44,7 @@ package final class FileStore: ContentStore {
     /// - Parameters:
     ///   - fileSystem: what the directory is taken to be on; nothing to find out.
     ///   - disk: what all calls go through.
-    init(
+    package init(
         path: String, durability: Durability, limits: SpaceLimits = SpaceLimits(), usesOpenat2: Bool = true,
         fileSystem: FileSystem?, disk: Disk
     ) throws(StoreError) {

@@ -91,6 +91,18 @@ package final class Completion {
     /// An upload is all there and as declared.
     func add(_ upload: SealedUpload) { sealed.append(upload) }
 
+    /// Nobody waits for what is sealed and not published. What came in parts stays for whoever goes on with it.
+    func giveUp() {
+        for sealed in sealed {
+            if let assembly = sealed.upload.assembly {
+                intake.assemblies.remove(assembly)
+            } else {
+                sealed.publication.content.discard()
+            }
+        }
+        sealed.removeAll()
+    }
+
     /// Whether acknowledgements may wait for those of the next batch, to have one signature with them: only while each
     /// batch completes uploads and the next one is there already, so that nobody waits for longer than that takes.
     ///

@@ -54,6 +54,11 @@ extension UploadIntent {
         return max(range.upperBound, part.total ?? 0)
     }
 
+    /// Of the upload that this opens, or opens a part of.
+    var wholeID: UploadID {
+        if case .part(let part) = extent { part.upload } else { id }
+    }
+
     /// Bytes of the upload that this opens, or opens a part of.
     package var uploadSize: UInt64? {
         if case .part(let part) = extent { part.total } else { size }

@@ -122,10 +122,15 @@ extension OpenUpload {
             return nil
         }
         // What stands there may come from this very upload, over a connection that was lost.
-        guard !intake.known.recent.isClaimed(intent.id) else { throw .beingCompleted }
+        guard !isBeingCompleted else { throw .beingCompleted }
         earlier = try acknowledgement()
         if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
         return .skipped(size: 0, message: "\(path) was there already.")
+    }
+
+    /// Whether another connection has brought all of the upload, and has no acknowledgement yet.
+    private var isBeingCompleted: Bool {
+        intake.known.recent.isClaimed(intent.id) || intake.assemblies[intent.wholeID]?.isFinished ?? false
     }
 
     /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.

@@ -2,7 +2,14 @@
 package enum Limits {
     /// Bytes in one block, the unit of the tree digest: 4 MiB, large enough that its digest (16 bytes) costs nothing,
     /// small enough that resending one bad block is cheap on a slow link.
-    package static let blockSize = 4 << 20
+    package static let blockSize = standardBlockSize
+
+    #if TRANSFER_SMALL_BLOCKS
+        /// In simulations: so that uploads of several blocks cost as little as others.
+        private static let standardBlockSize = 4 << 10
+    #else
+        private static let standardBlockSize = 4 << 20
+    #endif
 
     /// Bytes of a path: Linux's PATH_MAX (linux/limits.h) without the terminating NUL.
     package static let path = 4095

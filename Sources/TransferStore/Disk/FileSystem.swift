@@ -3,14 +3,14 @@ import Glibc
 import TransferSystem
 
 /// What there is to know about the file system that uploads are written to.
-struct FileSystem: Equatable, Sendable {
+package struct FileSystem: Equatable, Sendable {
     /// Nothing is ever written back, and a sync has nothing to do.
     var isMemory: Bool
 
     /// Whether syncfs(2) on it tells when writing failed, so that it can stand for many fsync(2).
     var syncsAsAWhole: Bool
 
-    init(isMemory: Bool, syncsAsAWhole: Bool) {
+    package init(isMemory: Bool, syncsAsAWhole: Bool) {
         self.isMemory = isMemory
         self.syncsAsAWhole = syncsAsAWhole
     }

@@ -164,6 +164,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
             // Takes what lies behind the end, too.
             try disk.truncate(number, to: size)
             isReserved = false
+            hold?.shrink(to: try disk.status(number).sizeOfPart)
         } catch {
             // It stays reserved until the file goes.
         }

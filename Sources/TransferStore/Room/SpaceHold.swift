@@ -49,6 +49,16 @@ final class SpaceHold: Sendable {
         }
     }
 
+    /// Of a part, no more than this is there or reserved any more.
+    func shrink(to bytes: UInt64) {
+        guard let part else { return }
+        state.withLock { state in
+            guard !state.isOver, bytes < state.bytes else { return }
+            state.bytes = bytes
+            for quota in quotas { quota.release(part: part, but: bytes) }
+        }
+    }
+
     /// The bytes are no longer there.
     func giveBack() {
         guard let bytes = end() else { return }

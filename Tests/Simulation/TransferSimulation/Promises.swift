@@ -1,0 +1,93 @@
+import TransferModel
+
+/// What was promised, and whether it is kept.
+struct Promises {
+    /// What may stand under a path.
+    private struct Path {
+        /// Contents that were published there, the oldest first that may still be found.
+        var published: [Int] = []
+        /// Whether the first of them was acknowledged, so that one of them has to be there.
+        var isPromised = false
+    }
+
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    private var paths: [String: Path] = [:]
+    /// Contents that were ever published under a path, and those of them that others have changed since.
+    private var ever: [String: Set<Int>] = [:]
+    private var voided: [String: Set<Int>] = [:]
+    /// Paths that each content was published under and that nobody else has touched since.
+    private var places: [Int: Set<String>] = [:]
+
+    /// A content has got a name.
+    mutating func published(_ content: Int, at path: String) {
+        paths[path, default: Path()].published.append(content)
+        ever[path, default: []].insert(content)
+        voided[path]?.remove(content)
+        places[content, default: []].insert(path)
+    }
+
+    /// A durable acknowledgement was given for a content at a path.
+    ///
+    /// - Throws: when it was never there.
+    mutating func acknowledged(_ content: Int, at path: String) throws(Broken) {
+        guard ever[path]?.contains(content) ?? false else {
+            throw Broken("content \(content) was acknowledged under \(path), where it never was")
+        }
+        // Somebody else has changed it, or a newer one was acknowledged there.
+        guard var known = paths[path], let index = known.published.lastIndex(of: content),
+            !(voided[path]?.contains(content) ?? false)
+        else { return }
+        // What came behind it has replaced it, and may be acknowledged later.
+        known.published.removeFirst(index)
+        known.isPromised = true
+        paths[path] = known
+    }
+
+    /// Somebody else has changed what is there.
+    mutating func changed(_ path: String) {
+        for content in paths[path]?.published ?? [] { places[content]?.remove(path) }
+        voided[path, default: []].formUnion(ever[path] ?? [])
+        paths[path] = nil
+    }
+
+    /// Whether everything that was promised is on the medium that a power cut would leave now.
+    ///
+    /// - Parameter content: what a number stands for.
+    func check(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
+        for (path, known) in paths where known.isPromised {
+            for possibility in medium.possibilities(at: path) {
+                switch possibility {
+                case .content(let bytes) where known.published.contains(where: { contents($0) == bytes }): continue
+                case .content: throw Broken("what was acknowledged under \(path) may be other content on disk")
+                case .nothing: throw Broken("what was acknowledged under \(path) may be gone from the disk")
+                case .uncertain: throw Broken("what was acknowledged under \(path) is not all on disk")
+                }
+            }
+        }
+    }
+
+    /// What is found after the power was cut is what there is now.
+    mutating func settle(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
+        for (path, known) in paths {
+            let found = medium.seen(at: path)
+            let index = known.published.lastIndex { contents($0) == found }
+            if known.isPromised, index == nil {
+                throw Broken("after a power cut, \(path) is \(found == nil ? "gone" : "other content")")
+            }
+            for content in known.published where index.map({ known.published[$0] != content }) ?? true {
+                places[content]?.remove(path)
+            }
+            paths[path] = index.map { Path(published: [known.published[$0]], isPromised: known.isPromised) }
+        }
+    }
+
+    /// Paths that a content has now, by what every program sees.
+    func places(of content: Int, _ medium: Medium, _ contents: (Int) -> [UInt8]) -> [String] {
+        (places[content] ?? []).filter { medium.seen(at: $0) == contents(content) }.sorted()
+    }
+}

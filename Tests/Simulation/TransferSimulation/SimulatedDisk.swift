@@ -1,0 +1,189 @@
+internal import CLinux
+import Glibc
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+/// A disk that keeps, beside what every program sees of a directory in memory, what a power cut would leave of it: what was
+/// synced, and of everything else each thing by itself or not. It fails when it is told to, and dies with its process.
+///
+/// The calls take place for real, in a directory of a file system in memory; only syncs are merely said to be.
+///
+/// `@unchecked Sendable`: a simulation has one thread.
+final class SimulatedDisk: @unchecked Sendable {
+    /// What goes wrong with one of the next calls.
+    struct Fault: Equatable {
+        enum Kind: UInt32, CaseIterable {
+            /// A sync fails, and what it was to cover may be lost.
+            case sync
+            /// A call that changes something is not made.
+            case refused
+            /// There is no room for content from now on, until the fault is mended.
+            case full
+            /// A write takes half of the bytes.
+            case short
+            /// The process dies before the call.
+            case death
+            /// The process dies after the call.
+            case deathBehind
+            /// The process dies in a sync that fails, and nobody hears of it.
+            case deathInSync
+        }
+
+        var kind: Kind
+        /// Calls of its kind that pass before.
+        var wait: UInt32
+    }
+
+    /// A name outside the server's own folder has changed its meaning.
+    struct Naming {
+        let path: String
+        let object: ino_t?
+    }
+
+    private(set) var medium: Medium
+    private(set) var isDead = false
+    /// Calls in all.
+    private(set) var calls: UInt64 = 0
+    private(set) var namings: [Naming] = []
+    private var fault: Fault?
+    private var random: SplitMix64
+    /// Leaves out syncs of directories and says that they were made: a planted mistake.
+    private let forgetsDirectories: Bool
+    /// Whether every call is printed.
+    private let tells: Bool
+
+    init(_ medium: Medium, seed: UInt64, forgetsDirectories: Bool, tells: Bool) {
+        self.medium = medium
+        (self.forgetsDirectories, self.tells) = (forgetsDirectories, tells)
+        random = SplitMix64(seed: seed)
+    }
+
+    var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }, dirtyBytes: { 0 }) }
+
+    func arm(_ fault: Fault?) { self.fault = fault }
+
+    /// The process is no more: nothing of what it still does takes place.
+    func die() { isDead = true }
+
+    func takeNamings() -> [Naming] {
+        defer { namings = [] }
+        return namings
+    }
+
+    /// What others have done to the directory, and synced.
+    func change(_ body: (inout Medium) -> Void) { body(&medium) }
+
+    private func perform(_ call: DiskCall, _ body: () -> Int) -> Int {
+        calls += 1
+        guard !isDead else { return -Int(EIO) }
+        switch due(call) {
+        case .sync, .refused:
+            if call.isSync { fail(call, names: true) }
+            return -Int(EIO)
+        case .full: return -Int(ENOSPC)
+        case .short:
+            guard case .write(let file, let bytes, let offset) = call else { break }
+            let half = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)])
+            let written = pwrite(file, half.baseAddress, half.count, off_t(offset))
+            medium.write(file, half, offset)
+            return written
+        case .death:
+            die()
+            return -Int(EIO)
+        case .deathBehind:
+            _ = make(call, body)
+            die()
+            return -Int(EIO)
+        case .deathInSync:
+            // A journal that could not be written is not written any more, and the next sync fails, too.
+            fail(call, names: false)
+            die()
+            return -Int(EIO)
+        case nil: break
+        }
+        return make(call, body)
+    }
+
+    /// The fault that comes with this call.
+    private func due(_ call: DiskCall) -> Fault.Kind? {
+        guard let fault, call.meets(fault.kind) else { return nil }
+        guard fault.wait == 0 else {
+            self.fault?.wait -= 1
+            return nil
+        }
+        if fault.kind != .full { self.fault = nil }
+        return fault.kind
+    }
+
+    private func fail(_ call: DiskCall, names: Bool) {
+        if case .sync(let number) = call {
+            medium.loseUnsynced(of: number, names: names, &random)
+        } else {
+            medium.loseUnsynced(names: names, &random)
+        }
+    }
+
+    private func make(_ call: DiskCall, _ body: () -> Int) -> Int {
+        switch call {
+        case .sync(let number):
+            if !(forgetsDirectories && medium.isDirectory(number)) { medium.sync(number) }
+            return 0
+        case .syncAll:
+            medium.syncAll()
+            return 0
+        case .startWriting, .checkWritten: return 0
+        default:
+            let result = body()
+            if tells { print("      \(call) = \(result)") }
+            if result >= 0 { note(call, result) }
+            return result
+        }
+    }
+
+    private func note(_ call: DiskCall, _ result: Int) {
+        switch call {
+        case .open(let directory, let name, let flags):
+            let makesNameless = flags & clinux_o_tmpfile == clinux_o_tmpfile
+            guard makesNameless || flags & O_CREAT != 0 else { return }
+            medium.add(file: Int32(result))
+            if !makesNameless { note(naming: medium.name(Int32(result), directory, name)) }
+        case .makeDirectory(let directory, let name): note(naming: medium.makeDirectory(directory, name))
+        case .write(let file, let bytes, let offset):
+            medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
+        case .truncate(let file, let size): medium.truncate(file, size)
+        case .link(let file, let directory, let name): note(naming: medium.name(file, directory, name))
+        case .rename(let from, let name, let directory, let newName, _):
+            for naming in medium.rename(from, name, directory, newName) { note(naming: naming) }
+        case .unlink(let directory, let name), .removeDirectory(let directory, let name):
+            note(naming: medium.remove(directory, name))
+        case .status, .examine, .read, .seek, .reserve, .release, .setTimes, .setPermissions, .startWriting,
+            .checkWritten, .sync, .syncAll:
+            break
+        }
+    }
+
+    private func note(naming: Naming?) {
+        if let naming { namings.append(naming) }
+    }
+}
+
+extension DiskCall {
+    fileprivate var isSync: Bool {
+        switch self {
+        case .sync, .syncAll: true
+        default: false
+        }
+    }
+
+    fileprivate func meets(_ fault: SimulatedDisk.Fault.Kind) -> Bool {
+        switch (fault, self) {
+        case (.sync, .sync), (.sync, .syncAll), (.deathInSync, .sync), (.deathInSync, .syncAll), (.full, .write), (.full, .reserve), (.short, .write): true
+        case (.full, .open(_, _, let flags)): flags & O_CREAT != 0
+        case (.sync, _), (.deathInSync, _), (.full, _), (.short, _): false
+        case (.refused, .status), (.refused, .examine), (.refused, .seek), (.refused, .startWriting): false
+        case (.refused, .open(_, _, let flags)): flags & (O_CREAT | O_RDWR) != 0
+        case (.refused, _), (.death, _), (.deathBehind, _): true
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import TransferCatalog
+import TransferModel
+import TransferSystem
+
+/// What a server remembers, in memory: as durable as a catalog is, and failing when it is told to.
+///
+/// `@unchecked Sendable`: a simulation has one thread.
+final class SimulatedRecords: UploadRecords, @unchecked Sendable {
+    private struct State {
+        var entries: [UploadID: CatalogEntry] = [:]
+        /// Ids in the order in which they came.
+        var order: [UploadID] = []
+        var receipts: [KeptReceipts] = []
+        var rotten: [String: RottenFile] = [:]
+        var receiptNumber: UInt64 = 0
+    }
+
+    /// What every program sees, and what is on disk.
+    private var seen = State()
+    private var certain = State()
+
+    /// Calls that pass before one fails.
+    var failsAfter: UInt32?
+
+    private(set) var wasEmpty = true
+
+    /// As after a restart.
+    func reopen() { wasEmpty = seen.entries.isEmpty }
+
+    /// - Parameter moved: the identities that files have now, by the numbers that they had.
+    func cutPower(_ moved: [UInt64: FileIdentity]) {
+        seen = certain
+        for (id, entry) in seen.entries {
+            if let identity = entry.identity.flatMap({ moved[$0.inode] }) { seen.entries[id]?.identity = identity }
+        }
+        certain = seen
+        reopen()
+    }
+
+    private func mayFail() throws(CatalogError) {
+        guard let left = failsAfter else { return }
+        failsAfter = left == 0 ? nil : left - 1
+        if left == 0 { throw CatalogError(.failed, "The simulated disk failed under the catalog.") }
+    }
+
+    private func put(_ entry: CatalogEntry) {
+        if seen.entries.updateValue(entry, forKey: entry.id) == nil { seen.order.append(entry.id) }
+    }
+
+    // MARK: Writing
+
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(CatalogError) {
+        try mayFail()
+        for entry in entries { put(entry) }
+        if let receipts {
+            seen.receipts.append(KeptReceipts(receipts, uploads: entries.filter { $0.receipt != nil }.map(\.id)))
+        }
+        certain = seen
+    }
+
+    func recordUnfinished(_ entries: [CatalogEntry], forgetting given: [UploadID]) throws(CatalogError) {
+        try mayFail()
+        for entry in entries where seen.entries[entry.id].map({ $0.state == .unfinished }) ?? true { put(entry) }
+        for id in given where seen.entries[id]?.state == .unfinished {
+            seen.entries[id] = nil
+            seen.order.removeAll { $0 == id }
+        }
+    }
+
+    func settle() throws(CatalogError) { try mayFail() }
+
+    let hasUnsettled = false
+
+    func remove(paths: [String]) throws(CatalogError) {
+        try mayFail()
+        for (id, entry) in seen.entries where entry.state != .unfinished && paths.contains(entry.path) {
+            seen.entries[id] = nil
+            seen.order.removeAll { $0 == id }
+        }
+        certain = seen
+    }
+
+    func keep(receiptNumber: UInt64) throws(CatalogError) {
+        try mayFail()
+        seen.receiptNumber = max(seen.receiptNumber, receiptNumber)
+        certain.receiptNumber = seen.receiptNumber
+    }
+
+    func add(rotten files: [RottenFile]) throws(CatalogError) {
+        try mayFail()
+        for file in files { seen.rotten[file.path] = file }
+        certain.rotten = seen.rotten
+    }
+
+    func removeRotten(at paths: [String]) throws(CatalogError) {
+        try mayFail()
+        for path in paths { seen.rotten[path] = nil }
+        certain.rotten = seen.rotten
+    }
+
+    func close() throws(CatalogError) { certain = seen }
+
+    // MARK: Reading
+
+    func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
+        try mayFail()
+        return seen.entries[id]
+    }
+
+    func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
+        try mayFail()
+        return paths.map { path in acknowledged.filter { $0.path == path } }
+    }
+
+    func stored(at path: String) throws(CatalogError) -> [CatalogEntry] {
+        try mayFail()
+        return acknowledged.filter { $0.path == path && $0.state == .committed }
+    }
+
+    private var acknowledged: [CatalogEntry] {
+        seen.order.compactMap { seen.entries[$0] }.filter { $0.state != .unfinished }
+    }
+
+    func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int {
+        try mayFail()
+        for id in seen.order { if let entry = seen.entries[id] { body(entry) } }
+        return 0
+    }
+
+    func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] { [:] }
+
+    func count() throws(CatalogError) -> Int { seen.entries.count }
+
+    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
+        try mayFail()
+        return seen.receipts.last { number >= $0.seal.number && number - $0.seal.number < UInt64($0.uploads.count) }
+    }
+
+    var receiptNumber: UInt64 {
+        get throws(CatalogError) { seen.receiptNumber }
+    }
+
+    func hasRotten() throws(CatalogError) -> Bool { !seen.rotten.isEmpty }
+
+    func rotten(at path: String) throws(CatalogError) -> RottenFile? { seen.rotten[path] }
+
+    /// The identities of files that it knows.
+    var identities: [FileIdentity] { seen.entries.values.compactMap(\.identity) }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferStore
+import TransferTestSupport
+
+/// Runs of the intake in a simulated world, each with its seed.
+public struct Simulation: Sendable {
+    /// A run in which a promise was broken.
+    public struct Failure: Error, CustomStringConvertible, Sendable {
+        public let seed: UInt64
+        public let reason: String
+
+        /// The fewest that were found with which it happens.
+        public let steps: [Step]
+
+        public var description: String {
+            "seed \(seed): \(reason)\n" + steps.map { "  \($0)" }.joined(separator: "\n")
+        }
+    }
+
+    /// What a run came to.
+    public struct Figures: Sendable {
+        public var runs: UInt64 = 0
+        public var steps: UInt64 = 0
+        /// Calls to disks.
+        public var calls: UInt64 = 0
+        public var acknowledgements: UInt64 = 0
+
+        public init() {}
+
+        public mutating func add(_ other: Figures) {
+            runs += other.runs
+            steps += other.steps
+            calls += other.calls
+            acknowledgements += other.acknowledgements
+        }
+    }
+
+    /// Steps in a run.
+    private static let length = 120
+
+    /// Runs in which a shorter failure is looked for.
+    private static let mostAttempts = 400
+
+    /// A mistake in the disk below: syncs of directories are said to be made, and are not.
+    private let forgetsDirectories: Bool
+
+    /// Whether the shortest run with a failure is made once more, and every call to the disk printed.
+    private let tells: Bool
+
+    public init(forgetsDirectories: Bool = false, tells: Bool = false) {
+        (self.forgetsDirectories, self.tells) = (forgetsDirectories, tells)
+    }
+
+    /// - Throws: `Failure`.
+    public func run(seed: UInt64) throws(Failure) -> Figures {
+        var random = SplitMix64(seed: seed)
+        let steps = Step.steps(Self.length, &random, parts: Limits.blockSize <= 4 << 10)
+        do {
+            return try play(steps, seed)
+        } catch {
+            let fewer = shrink(steps, seed)
+            throw Failure(seed: seed, reason: reason(fewer, seed, tells: tells) ?? "\(error)", steps: fewer)
+        }
+    }
+
+    private func play(_ steps: [Step], _ seed: UInt64, tells: Bool = false) throws -> Figures {
+        var random = SplitMix64(seed: seed)
+        var options = World.Options()
+        options.givesReceipts = random.next() % 8 == 0
+        options.syncsAsAWhole = random.next() % 2 == 0
+        options.quota = random.next() % 4 == 0 ? 40_000 : nil
+        (options.forgetsDirectories, options.tells) = (forgetsDirectories, tells)
+        let world = try World(options, seed: seed)
+        for step in steps { try world.take(step) }
+        try world.finish()
+        return Figures(
+            steps: UInt64(steps.count), calls: world.calls,
+            acknowledgements: UInt64(world.uploads.count { $0.answer != nil }))
+    }
+
+    private func reason(_ steps: [Step], _ seed: UInt64, tells: Bool = false) -> String? {
+        do {
+            _ = try play(steps, seed, tells: tells)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Leaves out what it happens without: first long stretches, then single steps.
+    private func shrink(_ steps: [Step], _ seed: UInt64) -> [Step] {
+        var steps = steps
+        var attempts = 0
+        var length = steps.count / 2
+        while length > 0, attempts < Self.mostAttempts {
+            var start = 0
+            while start < steps.count, attempts < Self.mostAttempts {
+                var fewer = steps
+                fewer.removeSubrange(start..<min(steps.count, start + length))
+                attempts += 1
+                if reason(fewer, seed) != nil { steps = fewer } else { start += length }
+            }
+            length /= 2
+        }
+        return steps
+    }
+}
+
+extension Simulation.Figures {
+    fileprivate init(steps: UInt64, calls: UInt64, acknowledgements: UInt64) {
+        (runs, self.steps, self.calls, self.acknowledgements) = (1, steps, calls, acknowledgements)
+    }
+}
+
+// MARK: The end of a run
+
+extension World {
+    /// Nothing fails any more: whoever has no acknowledgement can have it, a server that starts again finds what it promised,
+    /// and nothing is left of anybody.
+    func finish() throws {
+        mend()
+        for number in sessions.indices { vanish(UInt32(number)) }
+        try check()
+        for index in uploads.indices where uploads[index].answer == nil { try bringToItsEnd(index) }
+        for number in sessions.indices { vanish(UInt32(number)) }
+        try check()
+        wait(7200)
+        guard intake?.assemblies.isEmpty ?? false else { throw Promises.Broken("uploads in parts are never let go") }
+        let used = store?.quota?.used
+        try restart()
+        try checkQuota(used)
+        try cutPower()
+        try check()
+    }
+
+    /// What a server has counted is what the next one finds. Parts are found by the pages that they take.
+    private func checkQuota(_ used: UInt64?) throws {
+        guard !wasChanged, let used, let store, let now = store.quota?.used else { return }
+        let parts = try store.unfinished().count
+        guard max(used, now) - min(used, now) <= UInt64(parts) * UInt64(sysconf(Int32(_SC_PAGESIZE))) else {
+            throw Promises.Broken("\(used) bytes were counted, and \(now) are there")
+        }
+    }
+
+    private func bringToItsEnd(_ index: Int) throws {
+        guard let session = session(UInt32(uploads[index].caller)) else { return }
+        if uploads[index].isInParts {
+            guard let known = try survey(index, on: session) else { return }
+            let size = contents[uploads[index].content].count
+            for start in stride(from: 0, to: size, by: Limits.blockSize)
+            where !known.contains(UInt64(start / Limits.blockSize)) {
+                try sendPart(
+                    index, start..<min(size, start + Limits.blockSize), number: UInt32(1 << 20 + start), on: session)
+            }
+            try finishParts(index, on: session)
+        } else {
+            try begin(index, on: session)
+            try append(.max, to: session)
+            try end(session)
+        }
+        var wasOnItsWay = uploads[index].isOnItsWay
+        try publish(session)
+        try acknowledge(session)
+        wasOnItsWay = wasOnItsWay && uploads[index].isOnItsWay
+        if wasOnItsWay { throw Promises.Broken("upload \(index) has no end") }
+    }
+}
