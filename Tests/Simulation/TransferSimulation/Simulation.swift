@@ -138,7 +138,7 @@ extension World {
 
     /// What a server has counted is what the next one finds. Parts are found by the pages that they take.
     private func checkQuota(_ used: UInt64?) throws {
-        guard !wasChanged, let used, let store, let now = store.quota?.used else { return }
+        guard !isMiscounted, let used, let store, let now = store.quota?.used else { return }
         let parts = try store.unfinished().count
         guard max(used, now) - min(used, now) <= UInt64(parts) * UInt64(sysconf(Int32(_SC_PAGESIZE))) else {
             throw Promises.Broken("\(used) bytes were counted, and \(now) are there")

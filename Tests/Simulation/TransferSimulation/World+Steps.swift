@@ -30,7 +30,9 @@ extension World {
         case .powerCut: try cutPower()
         case .failDisk:
             let kinds = SimulatedDisk.Fault.Kind.allCases
-            disk.arm(.init(kind: kinds[Int(step.a) % kinds.count], wait: step.b % 12))
+            let kind = kinds[Int(step.a) % kinds.count]
+            disk.arm(.init(kind: kind, wait: step.b % 12))
+            if kind == .refused { isMiscounted = true }
         case .failRecords: records.failsAfter = step.b % 6
         case .mend: mend()
         }
@@ -320,7 +322,7 @@ extension World {
             disk.change { [path] in $0.replace(name, in: path, by: content) }
         }
         promises.changed(name)
-        wasChanged = true
+        isMiscounted = true
     }
 }
 

@@ -88,8 +88,9 @@ final class World {
     var uploads: [Upload] = []
     private(set) var contents: [[UInt8]] = []
     var promises = Promises()
-    /// Whether others have changed what is stored, which a server counts when it has to.
-    var wasChanged = false
+    /// Whether others have changed what is stored, or a file may have stayed that was to go. A server counts that when it has
+    /// to.
+    var isMiscounted = false
     /// Numbers of receipts that were given.
     private var receiptNumbers: Set<UInt64> = []
     /// Calls to disks that are no more.
