@@ -71,6 +71,7 @@ let package = Package(
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
         library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
+        library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferSystem", "TransferIO"]),
         library(
             "TransferIntake",
             uses: [
@@ -84,7 +85,7 @@ let package = Package(
                 "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts",
-                "TransferSystem", "TransferIO", "TransferStore", "TransferCatalog",
+                "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferCatalog",
             ]),
         library(
             "TransferClient",
@@ -145,6 +146,7 @@ let package = Package(
         tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
+        tests("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         tests(
             "TransferStore", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport"]),
         tests("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "CSQLite"]),

@@ -1,4 +1,5 @@
 import TransferAccess
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -6,7 +7,7 @@ import TransferProtocol
 /// One receive buffer on its way to the pool, with what was found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-final class LaneBatch: @unchecked Sendable {
+final class LaneBatch: ReceivedSteps, @unchecked Sendable {
     /// A step of an upload; data lies in the buffer.
     enum Operation {
         case begin(Begin)
@@ -29,12 +30,12 @@ final class LaneBatch: @unchecked Sendable {
         input = ReceiveBuffer(buffer, carry: carry)
     }
 
-    /// Goes on in the buffer of a batch that has all its steps. The two read and write different bytes of it.
     init(after batch: LaneBatch) {
         input = batch.input
     }
 
-    /// Whether no more steps may be added. There may be whole frames left in the buffer.
+    var isEmpty: Bool { operations.isEmpty }
+
     var isComplete: Bool { operations.count >= Self.mostOperations }
 
     /// Whether it has more than content of what has begun before.
@@ -74,4 +75,6 @@ struct LaneOutcome: Sendable {
     var isBusy = false
     /// Why the client may begin nothing any more.
     var refusal: Refusal?
+
+    var left: BatchPipe<LaneBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }
 }

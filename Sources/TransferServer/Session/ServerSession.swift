@@ -1,5 +1,6 @@
 import Synchronization
 import TransferAccess
+import TransferConnection
 import TransferIO
 import TransferIntake
 import TransferModel
@@ -25,11 +26,6 @@ actor ServerSession {
         /// The server is going.
         case shutdown
     }
-
-    /// Batches that wait for the pool beside the one that it works on and the one being filled. Where the two sides share
-    /// the cores, one of them stands still for milliseconds while the other has its turn: what waits must last as long. With
-    /// few buffers left everybody has to do with less.
-    private static let queueLimit = (usual: 8, scarce: 2)
 
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -61,14 +57,9 @@ actor ServerSession {
     /// Of its bytes, those that `ServerContext.unsent` counts.
     var counted = 0
     private var replies: [UInt8] = []
-    private var filling: LaneBatch?
-    private var carry: [UInt8] = []
-    /// Whether a batch had all its steps before its buffer was parsed.
-    private var isBehind = false
-    private var queue: [LaneBatch] = []
-    /// Bytes received since this session last gave way to others.
-    private var turn = 0
-    private var isWorking = false
+    /// What is received on its way to the lane.
+    private var pipe = BatchPipe<LaneBatch>()
+    private var turns = Turns(of: ServerContext.bufferSize)
     private(set) var isDraining = false
     var isOver = false
     private(set) var ending: Ending?
@@ -158,9 +149,9 @@ actor ServerSession {
     /// waits for the client is none yet.
     func endIfDrained() {
         // One that ends already has a thread in the lane, which leaves what it has entered.
-        guard ending == nil, isDraining, machine.isSettled, !isWorking, !waiting.isServing, queue.isEmpty,
-            outbound.isEmpty
-        else { return }
+        guard ending == nil, isDraining, machine.isSettled, pipe.isDrained, !waiting.isServing, outbound.isEmpty else {
+            return
+        }
         // Nobody is in the lane now.
         if !lane.hasUnfinished { end(.shutdown) }
     }
@@ -178,36 +169,36 @@ extension ServerSession {
     private func readLoop() async {
         while ending == nil {
             if let hello {
-                setAside()
+                // All who have not said who they are share its account, and deciding takes its time. What came behind the
+                // greeting goes on in a buffer of the client's own.
+                pipe.setAside()
                 await decide(hello)
                 self.hello = nil
                 isDecided = true
                 continue
             }
-            guard mayGoOn else {
+            switch reading {
+            case .wait:
                 // A client that doesn't take its results must not keep a buffer.
-                submit(unless: isWorking)
+                handOver()
                 pauseReading(true)
                 await wake.wait()
-                continue
-            }
-            pauseReading(false)
-            if filling == nil { filling = LaneBatch(await takeBuffer(), carry: carry) }
-            switch pump() {
-            case 0: await wake.wait()
-            case let count: await letOthers(after: count)
+            case .takeBuffer:
+                pauseReading(false)
+                pipe.begin(in: await takeBuffer())
+            case .parse:
+                pauseReading(false)
+                await letOthers(after: catchUp())
+            case .receive:
+                pauseReading(false)
+                switch pump() {
+                case 0: await wake.wait()
+                case let count: await letOthers(after: count)
+                }
             }
         }
         // Whoever lingers waits for the end of what comes.
         pauseReading(false)
-    }
-
-    /// Gives back the buffer that the greeting came in: all who have not said who they are share its account, and
-    /// deciding takes its time. What came behind the greeting goes on in a buffer of the client's own.
-    private func setAside() {
-        guard let batch = filling else { return }
-        carry = Array(batch.input.unparsed)
-        filling = nil
     }
 
     private func pauseReading(_ isPaused: Bool) {
@@ -215,30 +206,25 @@ extension ServerSession {
         socket?.pauseReading(isPaused)
     }
 
-    /// Whether there is room for what comes next. What is in a buffer already is worked on without asking for more.
-    private var mayGoOn: Bool { mayQueue && (isBehind || outbound.count < outboundLimit) }
-
-    private var mayQueue: Bool {
-        let limit = Self.queueLimit
-        let most = context.buffers.isScarce(for: account.buffers) ? limit.scarce : limit.usual
-        return queue.count < most
+    private var reading: BatchPipe<LaneBatch>.Reading {
+        pipe.reading(
+            isScarce: context.buffers.isScarce(for: account.buffers), takesAnswers: outbound.count < outboundLimit)
     }
 
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
     ///
     /// - Returns: how many bytes came; 0 when there is nothing to receive now.
     private func pump() -> Int {
-        guard ending == nil, let batch = filling else { return 0 }
-        guard !isBehind else { return catchUp(batch) }
+        guard let batch = pipe.filling else { return 0 }
         switch receive(into: batch) {
         case .wouldBlock:
-            submit(unless: isWorking)
+            handOver()
             return 0
         case .bytes(let count):
             batch.input.received(count)
             liveness.received(count, now: .now)
             parse(batch)
-            submit(unless: !batch.input.isFull && !batch.isComplete && isWorking)
+            handOver()
             return count
         case .end:
             end(isBetweenUploads ? .done : .lost("the client closed the connection"))
@@ -249,19 +235,17 @@ extension ServerSession {
     /// Parses what came with a batch that had all its steps.
     ///
     /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
-    private func catchUp(_ batch: LaneBatch) -> Int {
+    private func catchUp() -> Int {
+        guard let batch = pipe.filling else { return 1 }
         let before = batch.input.parsed
         parse(batch)
-        submit(unless: !batch.input.isFull && !batch.isComplete && isWorking)
+        handOver()
         return max(1, batch.input.parsed - before)
     }
 
     /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
     func letOthers(after count: Int) async {
-        turn += count
-        guard turn >= ServerContext.bufferSize else { return }
-        turn = 0
-        await Task.yield()
+        if turns.isOver(after: count) { await Task.yield() }
     }
 
     /// While the buffers are all in use, this side doesn't read.
@@ -273,7 +257,7 @@ extension ServerSession {
     }
 
     private var isBetweenUploads: Bool {
-        !machine.isReceiving && parser.isBetweenFrames && (filling?.input.unparsed.isEmpty ?? carry.isEmpty)
+        !machine.isReceiving && parser.isBetweenFrames && pipe.isParsed
     }
 
     private func receive(into batch: LaneBatch) -> StreamSocket.Received {
@@ -289,13 +273,13 @@ extension ServerSession {
     }
 
     private func parse(_ batch: LaneBatch) {
-        isBehind = false
+        var hasMore = true
         do throws(ProtocolFault) {
-            while ending == nil, hello == nil, try step(batch) {}
-            if hello != nil { isBehind = true }
+            while ending == nil, hello == nil, !batch.isComplete, hasMore { hasMore = try step(batch) }
         } catch {
             end(.fault(error))
         }
+        pipe.parsed(hasMore && !batch.input.unparsed.isEmpty || hello != nil ? .untilFull : .everything)
         send(replies)
         replies = []
         tellLane()
@@ -307,10 +291,6 @@ extension ServerSession {
     private func step(_ batch: LaneBatch) throws(ProtocolFault) -> Bool {
         let bytes = batch.input.unparsed
         guard !bytes.isEmpty else { return false }
-        guard !batch.isComplete else {
-            isBehind = true
-            return false
-        }
         switch try parser.next(bytes.bytes) {
         case .needsMore: return false
         case .message(let message, let consumed):
@@ -372,26 +352,12 @@ extension ServerSession {
 // MARK: Storing
 
 extension ServerSession {
-    /// Passes on what was received, unless it is better to receive more first: while the pool is busy anyway, fewer and
-    /// larger batches are cheaper.
-    private func submit(unless shouldWait: Bool) {
-        guard let batch = filling else { return }
-        guard !batch.operations.isEmpty else {
-            // Nothing to store in it. Between frames an idle connection must not hold a buffer.
-            release(batch)
-            return
-        }
-        guard !shouldWait else { return }
-        release(batch)
-        queue.append(batch)
-        guard !isWorking else { return }
-        isWorking = true
-        Task(executorPreference: loop) { await self.workLoop() }
+    private func handOver() {
+        if pipe.handOver() { startWork() }
     }
 
-    private func release(_ batch: LaneBatch) {
-        carry = isBehind ? [] : Array(batch.input.unparsed)
-        filling = isBehind ? LaneBatch(after: batch) : nil
+    private func startWork() {
+        Task(executorPreference: loop) { await self.workLoop() }
     }
 
     /// Sends what the pool has for the client before it is done with what it works on.
@@ -402,25 +368,19 @@ extension ServerSession {
         endIfDrained()
     }
 
-    private func takeQueue() -> [LaneBatch] {
-        defer {
-            queue = []
-            tellLane()
-        }
-        return queue
+    private func takeBatches() -> [LaneBatch] {
+        defer { tellLane() }
+        return pipe.take()
     }
 
     /// Tells the lane whether another batch will follow the one that it works on.
     private func tellLane() {
-        lane.hasMore.store(!queue.isEmpty || filling?.operations.isEmpty == false, ordering: .releasing)
+        lane.hasMore.store(pipe.hasMore, ordering: .releasing)
     }
 
     private func workLoop() async {
-        var isLaneWaiting = false
-        var isLaneBusy = false
-        while !queue.isEmpty || isLaneWaiting || isLaneBusy {
-            // All that wait in one hop: each costs two changes of thread. But what the lane has not come to yet is enough.
-            let outcome = await context.pool.run(for: account) { [lane, batches = isLaneBusy ? [] : takeQueue()] in
+        while pipe.hasWork {
+            let outcome = await context.pool.run(for: account) { [lane, batches = takeBatches()] in
                 lane.process(batches)
             }
             sendEarly()
@@ -429,13 +389,10 @@ extension ServerSession {
             send(outcome.frames)
             if let refusal = outcome.refusal { end(.refused(refusal)) }
             if outcome.hasEndedAssembly { context.assemblyEnded() }
-            isLaneWaiting = outcome.isWaiting
-            isLaneBusy = outcome.isBusy
-            // What it waits for may still be being filled.
-            if isLaneWaiting, !isLaneBusy, queue.isEmpty { submit(unless: false) }
+            pipe.worked(leaving: outcome.left)
             wake.fire()
         }
-        isWorking = false
+        pipe.rest()
         endIfDrained()
         wake.fire()
     }
@@ -454,7 +411,7 @@ extension ServerSession {
     private func timerFired() {
         timer = nil
         guard !isOver, ending == nil else { return }
-        if isWorking { liveness.active(now: .now) }
+        if pipe.isWorking { liveness.active(now: .now) }
         switch liveness.expire(now: .now) {
         case .nothing: break
         case .sendPing: send(.ping(0))
@@ -469,10 +426,8 @@ extension ServerSession {
 extension ServerSession {
     /// Stores what was received whole, says the last words, and closes.
     private func finish() async {
-        isBehind = false
-        submit(unless: false)
-        filling = nil
-        while isWorking { await wake.wait() }
+        if pipe.finish() { startWork() }
+        while pipe.isWorking { await wake.wait() }
         await endRequests()
         await context.pool.run(for: account) { [lane] in lane.cancel() }
         if let timer { loop.cancel(timer) }
