@@ -91,7 +91,7 @@ let package = Package(
             "TransferClient",
             uses: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
-                "TransferSystem", "TransferIO",
+                "TransferSystem", "TransferIO", "TransferConnection",
                 "TransferStore", "CLinux",
             ]),
         isFuzzing

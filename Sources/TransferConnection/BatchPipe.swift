@@ -107,7 +107,7 @@ extension BatchPipe {
     package var isParsed: Bool {
         switch input {
         case .empty(let carry), .setAside(let carry): carry.isEmpty
-        case .filling(let steps), .behind(let steps): steps.input.unparsed.isEmpty
+        case .filling(let steps), .behind(let steps): steps.unparsed.isEmpty
         }
     }
 
@@ -130,7 +130,7 @@ extension BatchPipe {
     /// Gives the buffer back though there are frames in it, for as long as these have to wait.
     package mutating func setAside() {
         guard let steps = filling else { return }
-        input = .setAside(Array(steps.input.unparsed))
+        input = .setAside(Array(steps.unparsed))
     }
 
     /// Passes on what was received, unless it is better to receive more first: while the pool is busy anyway, fewer and larger
@@ -173,7 +173,7 @@ extension BatchPipe {
     }
 
     private mutating func release(_ steps: Steps) {
-        input = isBehind ? .behind(Steps(after: steps)) : .empty(carry: Array(steps.input.unparsed))
+        input = isBehind ? .behind(Steps(after: steps)) : .empty(carry: Array(steps.unparsed))
     }
 }
 

@@ -3,7 +3,14 @@ package import TransferIO
 /// One receive buffer on its way to the pool, with what was found in it, in order.
 package protocol ReceivedSteps: AnyObject, Sendable {
     /// The buffer, and how far it was parsed.
-    var input: ReceiveBuffer { get set }
+    var input: ReceiveBuffer { get }
+
+    /// Received bytes that were not parsed yet.
+    var unparsed: UnsafeRawBufferPointer { get }
+
+    func received(_ count: Int)
+
+    func consumed(_ count: Int)
 
     /// Whether nothing was found that is to be worked on.
     var isEmpty: Bool { get }

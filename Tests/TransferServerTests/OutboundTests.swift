@@ -1,4 +1,5 @@
 import Testing
+import TransferConnection
 import TransferTestSupport
 
 @testable import TransferServer
@@ -6,7 +7,7 @@ import TransferTestSupport
 @Suite struct OutboundTests {
     @Test(arguments: 0..<5) func bytesLeaveInOrderHoweverFewAreTaken(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var outbound = Outbound()
+        var outbound = Outbound<FrameChunk>()
         var (given, taken): ([UInt8], [UInt8]) = ([], [])
         for _ in 0..<200 {
             let more = random.bytes(Int.random(in: 1...300, using: &random))
@@ -33,7 +34,7 @@ import TransferTestSupport
     @Test(arguments: [(100, 0), (16 << 10, 0), (20_000, 1)]) func shortChunksAreNotHeld(
         _ size: Int, held: Int
     ) {
-        var outbound = Outbound()
+        var outbound = Outbound<FrameChunk>()
         var given: [UInt8] = []
         weak var last: FrameChunk?
         for _ in 0..<50 {
@@ -58,7 +59,7 @@ import TransferTestSupport
     }
 
     @Test func whatWasSentIsLetGoThoughItNeverRunsEmpty() {
-        var outbound = Outbound()
+        var outbound = Outbound<FrameChunk>()
         outbound.append([UInt8](repeating: 1, count: 1000))
         for _ in 0..<1000 {
             var room = 900

@@ -1,4 +1,5 @@
 import Synchronization
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol

@@ -1,38 +1,16 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
 
-/// Time-outs, and the end of the connection.
+/// The end of the connection.
 extension ClientSession {
-    func armTimer() {
-        if let timer { run.loop.cancel(timer) }
-        timer = run.loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.timerFired() }
-        }
-    }
-
-    func timerFired() {
-        timer = nil
-        guard !isOver, ending == nil else { return }
-        switch liveness.expire(now: .now) {
-        case .nothing: break
-        case .sendPing: send(.ping(0))
-        case .giveUp(let fault): end(.lost(fault.message))
-        }
-        armTimer()
-    }
-
     /// It has said so, which is an answer; the push goes on when it is back.
     func serverLeaves(taking acceptance: Lanes.Acceptance) {
         hasConnected = true
         run.lanes.connected()
         run.lanes.serverLeaves(taking: acceptance)
         tellProducer()
-    }
-
-    func stopTimer() {
-        if let timer { run.loop.cancel(timer) }
-        timer = nil
     }
 
     func finish() async {

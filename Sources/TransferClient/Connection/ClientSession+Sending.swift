@@ -1,10 +1,21 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
 import TransferSystem
 
 /// What waits for the socket, and what the governor of compression learns from sending it.
-extension ClientSession {
+extension ClientSession: DrivenSession {
+    var isEnding: Bool { ending != nil }
+
+    /// Nothing of it takes so long that the server could say nothing of it.
+    var isWorking: Bool { false }
+
+    func lost(_ reason: String) { end(.lost(reason)) }
+
+    /// What was damaged on its way may arrive whole the next time.
+    func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
+
     func send(_ message: Message) {
         var frame: [UInt8] = []
         message.encode(into: &frame)
@@ -12,17 +23,23 @@ extension ClientSession {
         flush()
     }
 
-    func flush() {
-        guard !isOver, let socket else { return }
-        do throws(StreamError) {
-            let sent = try queue.drain(into: socket, run.bandwidth)
-            if sent.hasSent { liveness.sent(now: .now) }
-            observe(sent)
-            if let time = sent.resumesAt { flush(at: time) }
-        } catch {
-            // The server may have said why before it closed; the reader will find that, or the end.
-            hasSendFailed = true
-        }
+    /// The governor also learns from there being nothing.
+    var hasUnsent: Bool { !hasSendFailed }
+
+    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
+        let sent = try queue.drain(into: socket, run.bandwidth)
+        observe(sent)
+        if let time = sent.resumesAt { flush(at: time) }
+        return sent.hasSent
+    }
+
+    func flushed() {
+        mayProduce.fire()
+    }
+
+    /// The server may have said why before it closed; the reader will find that, or the end.
+    func sendingFailed(_ error: StreamError) {
+        hasSendFailed = true
         mayProduce.fire()
     }
 
@@ -42,12 +59,5 @@ extension ClientSession {
         let now = MonotonicTime.now
         for (bytes, epoch) in sent.content { governor.sent(content: bytes, epoch: epoch, now: now) }
         if sent.isBlocked { governor.blocked(now: now) } else { governor.starved() }
-    }
-
-    func writeLoop() async {
-        while !isOver {
-            await socket?.writable.wait()
-            if !hasSendFailed { flush() }
-        }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TransferConnection
 import TransferIO
 import TransferKeys
 import TransferModel
@@ -35,9 +36,6 @@ actor ClientSession {
     /// and several are compressed at once.
     private static let chunksAhead = 4
 
-    /// Heartbeats in the time after which a silent server is given up: some pongs must have the time to come back.
-    private static let heartbeatsInSilence = 3.0
-
     /// Uploads that the server is asked about at once: enough to hide the answer's way, and few enough that files are sent
     /// one after the other.
     private static let mostQuestions = 8
@@ -46,18 +44,17 @@ actor ClientSession {
         "The server gives no receipts: it is older, or was told not to make uploads durable. Nothing was sent."
 
     /// Bytes received at once; results are short.
-    private static let receiveSize = 64 << 10
+    static let receiveSize = 64 << 10
 
     nonisolated let unownedExecutor: UnownedSerialExecutor
+    nonisolated var loop: EventLoop { run.loop }
 
     let run: RunContext
     private let isFirst: Bool
     let producer: LaneProducer
     let mayProduce = Signal()
-    var socket: StreamSocket?
+    let driver: ConnectionDriver
     var machine: ClientConnection
-    var liveness: Liveness
-    var timer: EventLoop.Timer?
     var queue = SendQueue()
     var governor: CompressionGovernor
     var inFlight = InFlight()
@@ -78,7 +75,6 @@ actor ClientSession {
     /// What is ready waits only for the rate that is to be held.
     var isWaitingForTime = false
     var heldUntil = MonotonicTime(nanoseconds: 0)
-    var isOver = false
     var ending: Ending?
 
     /// Whether the server has answered.
@@ -98,7 +94,7 @@ actor ClientSession {
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         producer = LaneProducer(feed: run.feed, configuration: run.configuration)
         machine = ClientConnection(wantsReceipts: run.configuration.wantsReceipts)
-        liveness = Liveness(run.timeouts, now: .now)
+        driver = ConnectionDriver(run.timeouts)
         governor = CompressionGovernor(run.configuration.compression)
     }
 
@@ -107,19 +103,8 @@ actor ClientSession {
     ///
     /// - Parameter address: where to connect to.
     func converse(with address: SocketAddress) async -> Ending {
-        do throws(SystemError) {
-            let socket = try StreamSocket(for: address, loop: run.loop)
-            self.socket = socket
-            guard ending == nil else { throw SystemError(errno: ECANCELED, call: "connect") }
-            try await socket.connect(to: address, timeout: run.timeouts.handshake.nanoseconds)
-        } catch {
-            close()
-            return ending ?? .lost(error.reason)
-        }
-        if let ending { return ending }
-        liveness = Liveness(run.timeouts, now: .now)
-        armTimer()
-        if let socket { await secure(socket) }
+        if let reason = await connect(to: address, run.timeouts) { return ending ?? .lost(reason) }
+        if let socket = driver.socket { await secure(socket) }
         if let ending {
             stopTimer()
             return ending
@@ -171,9 +156,7 @@ actor ClientSession {
     }
 
     func close() {
-        guard !isOver else { return }
-        isOver = true
-        socket?.close()
+        driver.close()
     }
 }
 
@@ -256,7 +239,7 @@ extension ClientSession {
         for report in chunk.reports { run.channel.send(.finished(report)) }
         for (split, code) in chunk.failedInParts { giveUp(split, code) }
         for (upload, failure) in chunk.unread { unread(upload, failure) }
-        guard !chunk.isEmpty, !isOver else { return }
+        guard !chunk.isEmpty, !driver.isOver else { return }
         askForLane(produced: chunk.count)
         queue.append(chunk)
         if !chunk.begun.isEmpty { governor.contentChanged() }
@@ -312,56 +295,12 @@ extension ClientSession {
 
 // MARK: Receiving
 
-extension ClientSession {
-    private func readLoop() async {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.receiveSize, alignment: 64)
-        defer { buffer.deallocate() }
-        var parser = FrameParser()
-        var filled = 0
-        while ending == nil {
-            switch receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
-            case .wouldBlock: await socket?.readable.wait()
-            case .end: end(.lost("the server closed the connection"))
-            case .bytes(let count):
-                liveness.received(count, now: .now)
-                let received = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
-                let consumed = run.channel.gather { parse(&parser, received.bytes) }
-                filled = received.count - consumed
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: received[consumed...]))
-            }
-        }
-    }
+extension ClientSession: MessageSession {
+    func gather(_ body: () -> Int) -> Int { run.channel.gather(body) }
 
-    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
-        do throws(StreamError) {
-            return try socket?.receive(into: buffer) ?? .end
-        } catch {
-            end(.lost(error.reason))
-            return .wouldBlock
-        }
-    }
+    func ended() { end(.lost("the server closed the connection")) }
 
-    /// - Returns: how many bytes were taken.
-    private func parse(_ parser: inout FrameParser, _ bytes: RawSpan) -> Int {
-        var consumed = 0
-        do throws(ProtocolFault) {
-            while ending == nil {
-                switch try parser.next(bytes.extracting(consumed..<bytes.byteCount)) {
-                case .needsMore: return consumed
-                case .message(let message, let count):
-                    consumed += count
-                    try handle(message)
-                case .data: throw ProtocolFault(.unexpectedFrame, "The server sent data.")
-                }
-            }
-        } catch {
-            // What was damaged on its way may arrive whole the next time.
-            end(error.code.isRetryable ? .lost(error.message) : .fault(error))
-        }
-        return consumed
-    }
-
-    private func handle(_ message: Message) throws(ProtocolFault) {
+    func take(_ message: Message) throws(ProtocolFault) {
         switch try machine.receive(message) {
         case .welcomed(let welcome): welcomed(welcome)
         case .accepted(let id):
@@ -401,10 +340,7 @@ extension ClientSession {
         hasConnected = true
         run.keeps.withLock { $0 = welcome.keeps }
         run.lanes.connected()
-        let longest = Interval.seconds(run.configuration.silenceTimeout / Self.heartbeatsInSilence)
-        liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
-        liveness.established(now: .now)
-        armTimer()
+        established(heartbeat: welcome.heartbeat, silence: run.configuration.silenceTimeout)
         if run.configuration.wantsReceipts {
             guard let key = welcome.serverKey.flatMap({ ServerKey($0) }) else {
                 return end(.unsupported(Self.noReceipts))

@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -5,7 +6,7 @@ import TransferProtocol
 /// One receive buffer on its way to the pool, with the answers that were found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-final class ReceivedBatch: @unchecked Sendable {
+final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     /// A piece of an answer; data lies in the buffer.
     enum Piece {
         case entries([ListedEntry])
@@ -26,7 +27,19 @@ final class ReceivedBatch: @unchecked Sendable {
         input = ReceiveBuffer(buffer, carry: carry)
     }
 
-    var isFull: Bool { input.isFull || pieces.count >= Self.mostPieces }
+    init(after batch: ReceivedBatch) {
+        input = batch.input
+    }
+
+    var unparsed: UnsafeRawBufferPointer { input.unparsed }
+
+    func received(_ count: Int) { input.received(count) }
+
+    func consumed(_ count: Int) { input.consumed(count) }
+
+    var isEmpty: Bool { pieces.isEmpty }
+
+    var isComplete: Bool { pieces.count >= Self.mostPieces }
 
     /// Adds content whose range counts from the first unparsed byte. What came of one frame in several pieces becomes one
     /// again: each is a call to the disk.

@@ -1,4 +1,5 @@
 import Glibc
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -9,37 +10,23 @@ import TransferSystem
 actor RequestSession {
     typealias Ending = ClientSession.Ending
 
-    /// Batches that wait for the pool beside the one that it works on and the one being filled.
-    private static let queueLimit = 8
-
-    /// Heartbeats in the time after which a silent server is given up: some pongs must have the time to come back.
-    private static let heartbeatsInSilence = 3.0
-
-    private nonisolated let loop: EventLoop
+    nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let context: RequestContext
     private let source: any RequestSource
-    private var socket: StreamSocket?
+    let driver: ConnectionDriver
     private var machine = ClientConnection()
-    private var parser = FrameParser()
-    private var liveness: Liveness
-    private var timer: EventLoop.Timer?
-    private var unsent: [UInt8] = []
+    private var outbound = Outbound<Never>()
     private let mayAsk = Signal()
-    /// Fired when something has come, and when there is room for it again.
-    private let mayRead = Signal()
     /// Requests without a whole answer, in their order.
     private var asked: [Asked] = []
     private var firstAsked = 0
     private var number: UInt32 = 0
-    private var filling: ReceivedBatch?
-    private var carry: [UInt8] = []
-    private var queue: [ReceivedBatch] = []
-    private var isWorking = false
+    /// What is received on its way to the source.
+    var pipe = BatchPipe<ReceivedBatch>()
     /// Counts what may have given the source something to ask.
     private var news = 0
-    private var isOver = false
     private var ending: Ending?
 
     /// Whether the server has answered.
@@ -59,22 +46,13 @@ actor RequestSession {
         self.loop = loop
         self.source = source
         self.welcomed = welcomed
-        liveness = Liveness(context.configuration.timeouts, now: .now)
+        driver = ConnectionDriver(context.configuration.timeouts)
     }
 
     /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
     func converse(with address: SocketAddress, hasConnectedBefore: Bool) async -> Ending {
-        do throws(SystemError) {
-            let socket = try StreamSocket(for: address, loop: loop, readable: mayRead)
-            self.socket = socket
-            guard ending == nil else { throw SystemError(errno: ECANCELED, call: "connect") }
-            try await socket.connect(to: address, timeout: context.configuration.timeouts.handshake.nanoseconds)
-        } catch {
-            close()
-            return ending ?? .lost(error.reason)
-        }
-        liveness = Liveness(context.configuration.timeouts, now: .now)
-        armTimer()
+        let timeouts = context.configuration.timeouts
+        if let reason = await connect(to: address, timeouts) { return ending ?? .lost(reason) }
         await greet(hasConnectedBefore)
         let reader = Task(executorPreference: loop) { await self.readLoop() }
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
@@ -86,7 +64,7 @@ actor RequestSession {
     }
 
     private func greet(_ hasConnectedBefore: Bool) async {
-        guard let socket, ending == nil else { return }
+        guard let socket = driver.socket, ending == nil else { return }
         let greeting = ServerGreeting(server: context.server, security: context.security, pool: context.pool)
         if let reason = await greeting.secure(socket, hasConnected: hasConnectedBefore, unless: { ending != nil }) {
             return end(reason)
@@ -103,32 +81,27 @@ actor RequestSession {
     func resume() {
         news += 1
         mayAsk.fire()
-        mayRead.fire()
+        driver.wake.fire()
     }
 
     private func end(_ reason: Ending) {
         guard ending == nil else { return }
         ending = reason
         mayAsk.fire()
-        mayRead.fire()
+        driver.wake.fire()
         if reason != .complete { close() }
     }
 
-    private func close() {
-        guard !isOver else { return }
-        isOver = true
-        socket?.close()
+    func close() {
+        driver.close()
     }
 
     private func finish() async {
-        if let timer { loop.cancel(timer) }
-        timer = nil
+        stopTimer()
         if ending == .complete { send(.goodbye(Goodbye(.committed))) }
         close()
-        mayRead.fire()
         // What has arrived counts, also when the connection is lost.
-        submit(unless: false)
-        while isWorking { await mayAsk.wait() }
+        await finishWork()
         let lost = Array(asked[firstAsked...])
         asked = []
         firstAsked = 0
@@ -151,7 +124,7 @@ extension RequestSession {
             let free = Limits.requests - openCount
             // Few at a time would cost a hop to the pool each.
             guard machine.isWelcomed, free >= Limits.requests / 2, !hasNothing || news != newsBefore else {
-                if machine.isWelcomed, openCount == 0, !isWorking, queue.isEmpty, source.isOver {
+                if machine.isWelcomed, openCount == 0, pipe.isDrained, source.isOver {
                     return end(.complete)
                 }
                 await mayAsk.wait()
@@ -170,6 +143,7 @@ extension RequestSession {
             asked += next
             return
         }
+        var frames: [UInt8] = []
         for one in next {
             let request = one.request.numbered(number)
             number &+= 1
@@ -180,9 +154,10 @@ extension RequestSession {
                 continue
             }
             machine.requested(request)
-            request.message.encode(into: &unsent)
+            request.message.encode(into: &frames)
             asked.append(one)
         }
+        outbound.append(frames)
         flush()
     }
 
@@ -202,90 +177,43 @@ extension RequestSession {
 
 // MARK: Receiving
 
-extension RequestSession {
-    private func readLoop() async {
-        while ending == nil {
-            let next = openCount > 0 ? asked[firstAsked].request : nil
-            guard queue.count < Self.queueLimit, source.mayRead(next) else {
-                pauseReading(true)
-                await mayRead.wait()
-                continue
-            }
-            pauseReading(false)
-            if filling == nil { filling = ReceivedBatch(await takeBuffer(), carry: carry) }
-            if !pump() { await mayRead.wait() }
+extension RequestSession: PipedSession {
+    var isEnding: Bool { ending != nil }
+
+    var buffers: BufferPool { context.buffers }
+
+    /// They are all of one client.
+    var bufferAccount: BufferAccount? { nil }
+
+    var takesAnswers: Bool { source.mayRead(openCount > 0 ? asked[firstAsked].request : nil) }
+
+    var mostReceived: Int { .max }
+
+    /// What the server says needs no decision.
+    var isUndecided: Bool { false }
+
+    func decide() async {}
+
+    func lost(_ reason: String) { end(.lost(reason)) }
+
+    /// What was damaged on its way may arrive whole the next time.
+    func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
+
+    func ended() { end(.lost("the server closed the connection")) }
+
+    func parsed() {}
+
+    func take(_ piece: DataPiece, _ batch: ReceivedBatch) throws(ProtocolFault) {
+        try machine.receiveData()
+        guard piece.encoding == .stored else {
+            throw ProtocolFault(.unexpectedFrame, "The server compresses what was to come as it is.")
         }
+        batch.append(piece, of: asked[firstAsked])
     }
 
-    private func takeBuffer() async -> BlockBuffer {
-        if let buffer = context.buffers.takeNow() { return buffer }
-        pauseReading(true)
-        defer { pauseReading(false) }
-        return await context.buffers.take()
-    }
-
-    private func pauseReading(_ isPaused: Bool) {
-        liveness.pauseReading(isPaused, now: .now)
-        socket?.pauseReading(isPaused)
-    }
-
-    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
-    ///
-    /// - Returns: whether there may be more to receive now.
-    private func pump() -> Bool {
-        guard ending == nil, let batch = filling else { return true }
-        switch receive(into: batch.input.free) {
-        case .wouldBlock:
-            submit(unless: isWorking)
-            return false
-        case .end:
-            submit(unless: false)
-            end(.lost("the server closed the connection"))
-        case .bytes(let count):
-            batch.input.received(count)
-            liveness.received(count, now: .now)
-            parse(batch)
-            submit(unless: !batch.isFull && isWorking)
-        }
-        return true
-    }
-
-    private func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
-        do throws(StreamError) {
-            return try socket?.receive(into: buffer) ?? .end
-        } catch {
-            end(.lost(error.reason))
-            return .wouldBlock
-        }
-    }
-
-    private func parse(_ batch: ReceivedBatch) {
-        do throws(ProtocolFault) {
-            while ending == nil, try step(batch) {}
-        } catch {
-            // What was damaged on its way may arrive whole the next time.
-            end(error.code.isRetryable ? .lost(error.message) : .fault(error))
-        }
-    }
-
-    /// - Returns: false when more bytes are needed.
-    private func step(_ batch: ReceivedBatch) throws(ProtocolFault) -> Bool {
-        let bytes = batch.input.unparsed
-        guard !bytes.isEmpty else { return false }
-        switch try parser.next(bytes.bytes) {
-        case .needsMore: return false
-        case .message(let message, let consumed):
-            batch.input.consumed(consumed)
-            try handle(message, batch)
-        case .data(let piece, let consumed):
-            try machine.receiveData()
-            guard piece.encoding == .stored else {
-                throw ProtocolFault(.unexpectedFrame, "The server compresses what was to come as it is.")
-            }
-            batch.append(piece, of: asked[firstAsked])
-            batch.input.consumed(consumed)
-        }
-        return true
+    func take(_ message: Message, _ batch: ReceivedBatch) throws(ProtocolFault) -> Bool {
+        try handle(message, batch)
+        return ending == nil
     }
 
     private func handle(_ message: Message, _ batch: ReceivedBatch) throws(ProtocolFault) {
@@ -321,10 +249,7 @@ extension RequestSession {
 
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
-        let longest = Interval.seconds(context.configuration.silenceTimeout / Self.heartbeatsInSilence)
-        liveness.timeouts.heartbeat = min(.milliseconds(Int64(max(1000, welcome.heartbeat))), longest)
-        liveness.established(now: .now)
-        armTimer()
+        established(heartbeat: welcome.heartbeat, silence: context.configuration.silenceTimeout)
         guard welcome.features.contains(.files) else {
             return end(
                 .unsupported(
@@ -339,40 +264,16 @@ extension RequestSession {
 // MARK: Working
 
 extension RequestSession {
-    private func submit(unless shouldWait: Bool) {
-        guard let batch = filling else { return }
-        guard !batch.pieces.isEmpty else {
-            // Nothing for the pool in it. It may be full of half a message, which the next one has room for.
-            return release(batch)
-        }
-        guard !shouldWait else { return }
-        release(batch)
-        queue.append(batch)
-        guard !isWorking else { return }
-        isWorking = true
-        Task(executorPreference: loop) { await self.workLoop() }
+    func work() async {
+        let work = await context.pool.run { [source, batches = pipe.take()] in Self.work(on: batches, source) }
+        if let fault = work.fault { end(.fault(fault)) }
+        for one in work.unwanted { cancel(one) }
+        news += 1
+        pipe.worked()
+        mayAsk.fire()
     }
 
-    private func release(_ batch: ReceivedBatch) {
-        carry = Array(batch.input.unparsed)
-        filling = nil
-    }
-
-    private func takeQueue() -> [ReceivedBatch] {
-        defer { queue = [] }
-        return queue
-    }
-
-    private func workLoop() async {
-        while !queue.isEmpty {
-            let work = await context.pool.run { [source, batches = takeQueue()] in Self.work(on: batches, source) }
-            if let fault = work.fault { end(.fault(fault)) }
-            for one in work.unwanted { cancel(one) }
-            news += 1
-            mayAsk.fire()
-            mayRead.fire()
-        }
-        isWorking = false
+    func rested() {
         mayAsk.fire()
     }
 
@@ -398,54 +299,29 @@ extension RequestSession {
     }
 }
 
-// MARK: Sending, and time
+// MARK: Sending
 
 extension RequestSession {
-    private func send(_ message: Message) {
-        message.encode(into: &unsent)
+    func send(_ message: Message) {
+        var frame: [UInt8] = []
+        message.encode(into: &frame)
+        outbound.append(frame)
         flush()
     }
 
-    private func flush() {
-        guard !isOver, !unsent.isEmpty, let socket else { return }
-        do throws(StreamError) {
-            while !unsent.isEmpty {
-                let taken = try unsent.span.bytes.withUnsafeBytes { (bytes) throws(StreamError) in
-                    try socket.send(bytes)
-                }
-                guard let taken else { return }
-                unsent.removeFirst(taken)
-                liveness.sent(now: .now)
-            }
-        } catch {
-            // The server may have said why before it closed; the reader will find that, or the end.
-            unsent = []
-        }
+    var hasUnsent: Bool { !outbound.isEmpty }
+
+    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
+        let before = outbound.count
+        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
+        return outbound.count < before
     }
 
-    private func writeLoop() async {
-        while !isOver {
-            await socket?.writable.wait()
-            flush()
-        }
-    }
+    func flushed() {}
 
-    private func armTimer() {
-        if let timer { loop.cancel(timer) }
-        timer = loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.timerFired() }
-        }
-    }
-
-    private func timerFired() {
-        timer = nil
-        guard !isOver, ending == nil else { return }
-        switch liveness.expire(now: .now) {
-        case .nothing: break
-        case .sendPing: send(.ping(0))
-        case .giveUp(let fault): end(.lost(fault.message))
-        }
-        armTimer()
+    /// The server may have said why before it closed; the reader will find that, or the end.
+    func sendingFailed(_ error: StreamError) {
+        outbound = Outbound()
     }
 }
 

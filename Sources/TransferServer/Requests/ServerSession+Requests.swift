@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -31,7 +32,7 @@ extension ServerSession {
     private static let mostChunks = 3
 
     func admit(_ request: Request) {
-        liveness.active(now: .now)
+        driver.liveness.active(now: .now)
         waiting.requests.append(request)
         serve()
     }
@@ -48,7 +49,7 @@ extension ServerSession {
     }
 
     private func serveLoop() async {
-        while ending == nil, !isOver, !waiting.isEmpty {
+        while ending == nil, !driver.isOver, !waiting.isEmpty {
             let isCrowded = context.isCrowded
             guard outbound.count < (isCrowded ? 1 : Self.answersAhead), outbound.chunks < Self.mostChunks else {
                 await roomForAnswers.wait()
@@ -61,18 +62,18 @@ extension ServerSession {
             }
             waiting.isBusy = outcome.isBusy
             for id in outcome.answered { machine.answered(id) }
-            liveness.active(now: .now)
+            driver.liveness.active(now: .now)
             queue(outcome.chunk)
             if let refusal = outcome.refusal { end(.refused(refusal)) }
         }
         waiting.isServing = false
         endIfDrained()
-        wake.fire()
+        driver.wake.fire()
     }
 
     /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
     private func queue(_ chunk: FrameChunk) {
-        guard chunk.count > 0, !isOver else { return }
+        guard chunk.count > 0, !driver.isOver else { return }
         progress.answered(chunk.count)
         outbound.append(chunk)
         Task(executorPreference: loop) { await self.flush() }
@@ -82,7 +83,7 @@ extension ServerSession {
     func endRequests() async {
         waiting.isBusy = false
         roomForAnswers.fire()
-        while waiting.isServing { await wake.wait() }
+        while waiting.isServing { await driver.wake.wait() }
         await context.pool.run(for: account) { [requestLane] in requestLane.end() }
     }
 }

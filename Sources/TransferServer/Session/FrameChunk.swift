@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -6,7 +7,7 @@ import TransferProtocol
 /// socket.
 ///
 /// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
-final class FrameChunk: @unchecked Sendable {
+final class FrameChunk: OutboundChunk, @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
     /// Whose memory it is; nothing for memory of its own.
     private let buffer: BlockBuffer?

@@ -34,6 +34,12 @@ final class LaneBatch: ReceivedSteps, @unchecked Sendable {
         input = batch.input
     }
 
+    var unparsed: UnsafeRawBufferPointer { input.unparsed }
+
+    func received(_ count: Int) { input.received(count) }
+
+    func consumed(_ count: Int) { input.consumed(count) }
+
     var isEmpty: Bool { operations.isEmpty }
 
     var isComplete: Bool { operations.count >= Self.mostOperations }

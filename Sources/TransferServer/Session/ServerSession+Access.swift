@@ -1,4 +1,5 @@
 import TransferAccess
+import TransferConnection
 import TransferIO
 import TransferIntake
 import TransferKeys
@@ -40,7 +41,7 @@ extension ServerSession {
         let caller = lane.intake.caller
         progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
         context.admission.withLock { $0.establish(number) }
-        liveness.established(now: .now)
+        driver.liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
         if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
@@ -73,7 +74,8 @@ extension ServerSession {
 
     private func credentials(_ hello: Hello) -> Credentials {
         Credentials(
-            network: origin.network, isLocal: origin.isLocal, key: socket?.security?.peerKey.flatMap { PublicKey($0) },
+            network: origin.network, isLocal: origin.isLocal,
+            key: driver.socket?.security?.peerKey.flatMap { PublicKey($0) },
             token: hello.token, hostName: hello.clientName.isEmpty ? nil : hello.clientName)
     }
 }

@@ -5,10 +5,10 @@ import TransferProtocol
 /// The last words of a session.
 extension ServerSession {
     /// How long the last words may take to leave.
-    private static let lingering = Interval.seconds(2)
+    static let lingering = Interval.seconds(2)
 
     /// Bytes read at once to be dropped.
-    private static let scratchSize = 16 << 10
+    static let scratchSize = 16 << 10
 
     func sayGoodbye() {
         switch ending {
@@ -26,35 +26,6 @@ extension ServerSession {
         case .lost(let reason): context.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: context.log.write([.closed(peer: peer, reason: "the client is done")])
         }
-    }
-
-    /// Waits until the client has taken the last words. Closing a socket with unread bytes resets the connection, and
-    /// a reset can overtake what was sent last; so what still comes is read and dropped until the client closes too.
-    func linger() async {
-        guard !isOver else { return }
-        let deadline = loop.schedule(at: (MonotonicTime.now + Self.lingering).nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.close() }
-        }
-        var hasEnded = false
-        // Not from the pool: clients that linger must not take the buffers of those that upload.
-        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.scratchSize, alignment: 64)
-        defer { scratch.deallocate() }
-        while !isOver {
-            if outbound.isEmpty, !hasEnded {
-                socket?.endSending()
-                hasEnded = true
-            }
-            do throws(StreamError) {
-                switch try socket?.discard(into: scratch) ?? .end {
-                case .bytes(let count): await letOthers(after: count)
-                case .wouldBlock: await wake.wait()
-                case .end: if hasEnded { close() } else { await wake.wait() }
-                }
-            } catch {
-                close()
-            }
-        }
-        loop.cancel(deadline)
     }
 }
 

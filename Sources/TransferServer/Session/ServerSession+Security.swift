@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -21,7 +22,7 @@ extension ServerSession {
     }
 
     private func secure(_ tls: TLSContext) async throws(StreamError) {
-        guard let socket, let byte = try await firstByte(socket) else { return }
+        guard let socket = driver.socket, let byte = try await firstByte(socket) else { return }
         guard byte == Self.handshakeRecord else {
             mayTalk = true
             return end(
@@ -37,7 +38,7 @@ extension ServerSession {
                 if let security = socket.security { context.log.write([.secured(peer: peer, security)]) }
                 return
             }
-            await wake.wait()
+            await driver.wake.wait()
         }
     }
 
@@ -46,7 +47,7 @@ extension ServerSession {
         while ending == nil {
             switch try socket.firstByte() {
             case .byte(let byte): return byte
-            case .wouldBlock: await wake.wait()
+            case .wouldBlock: await driver.wake.wait()
             case .end: end(.done)
             }
         }

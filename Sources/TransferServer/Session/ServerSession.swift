@@ -42,26 +42,20 @@ actor ServerSession {
     /// What can be seen of it from elsewhere.
     nonisolated let progress: ConnectionProgress
     private let early = EarlyFrames()
-    let wake = Signal()
+    let driver: ConnectionDriver
     /// Fired when the client has taken some of what waits for it.
     let roomForAnswers = Signal()
     var waiting = WaitingRequests()
-    var socket: StreamSocket?
     var machine = ServerConnection()
-    private var parser = FrameParser()
     /// As they were when it began; clients are told of them.
     let settings: ServerSettings
-    var liveness: Liveness
-    private var timer: EventLoop.Timer?
-    var outbound = Outbound()
+    var outbound = Outbound<FrameChunk>()
     /// Of its bytes, those that `ServerContext.unsent` counts.
     var counted = 0
     private var replies: [UInt8] = []
     /// What is received on its way to the lane.
-    private var pipe = BatchPipe<LaneBatch>()
-    private var turns = Turns(of: ServerContext.bufferSize)
+    var pipe = BatchPipe<LaneBatch>()
     private(set) var isDraining = false
-    var isOver = false
     private(set) var ending: Ending?
     /// What the client has said first, as long as nobody has decided about it.
     private var hello: Hello?
@@ -87,7 +81,7 @@ actor ServerSession {
         lane = UploadLane(context: context, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(context: context, peer: origin.name)
         settings = context.settings
-        liveness = Liveness(settings.timeouts, now: .now)
+        driver = ConnectionDriver(settings.timeouts, turn: ServerContext.bufferSize)
         ending = refusal.map { .fault($0) }
         (lane.account, lane.intake.holder) = (account, owner)
     }
@@ -97,16 +91,16 @@ actor ServerSession {
     /// - Parameter descriptor: the connected socket's, which becomes the session's.
     func run(_ descriptor: Int32) async {
         do throws(SystemError) {
-            let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: wake)
-            self.socket = socket
+            let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: driver.wake)
+            driver.open(socket)
             lane.intake.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
         } catch {
             context.log.write([.closed(peer: peer, reason: error.description)])
             context.accounts.leave(owner)
             return
         }
-        socket?.disableDelay()
-        if origin.isLocal { socket?.tuneForLoopback() }
+        driver.socket?.disableDelay()
+        if origin.isLocal { driver.socket?.tuneForLoopback() }
         context.log.write([.connected(peer: peer)])
         armTimer()
         await secure()
@@ -133,7 +127,7 @@ actor ServerSession {
     func evict() {
         end(.fault(.tooManyHandshakes))
         // It may not have begun to run; then it will find its end.
-        guard socket != nil else { return }
+        guard driver.socket != nil else { return }
         send(.result(UploadResult(.tooManyHandshakes)))
         close()
     }
@@ -142,7 +136,7 @@ actor ServerSession {
         guard ending == nil else { return }
         ending = reason
         if reason != .done { lane.isEnding.store(true, ordering: .relaxed) }
-        wake.fire()
+        driver.wake.fire()
     }
 
     /// Who has sent all parts but the last one has nothing open, and still is in the middle of an upload. An answer that
@@ -157,129 +151,51 @@ actor ServerSession {
     }
 
     func close() {
-        isOver = true
-        socket?.close()
+        driver.close()
         countUnsent()
     }
 }
 
 // MARK: Reading
 
-extension ServerSession {
-    private func readLoop() async {
-        while ending == nil {
-            if let hello {
-                // All who have not said who they are share its account, and deciding takes its time. What came behind the
-                // greeting goes on in a buffer of the client's own.
-                pipe.setAside()
-                await decide(hello)
-                self.hello = nil
-                isDecided = true
-                continue
-            }
-            switch reading {
-            case .wait:
-                // A client that doesn't take its results must not keep a buffer.
-                handOver()
-                pauseReading(true)
-                await wake.wait()
-            case .takeBuffer:
-                pauseReading(false)
-                pipe.begin(in: await takeBuffer())
-            case .parse:
-                pauseReading(false)
-                await letOthers(after: catchUp())
-            case .receive:
-                pauseReading(false)
-                switch pump() {
-                case 0: await wake.wait()
-                case let count: await letOthers(after: count)
-                }
-            }
-        }
-        // Whoever lingers waits for the end of what comes.
-        pauseReading(false)
+extension ServerSession: PipedSession {
+    /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
+    private static let outboundLimit = 256 << 10
+
+    /// The same, while as much waits for all clients together as may.
+    private static let crowdedLimit = 1
+
+    var isEnding: Bool { ending != nil }
+
+    var buffers: BufferPool { context.buffers }
+    var bufferAccount: BufferAccount? { account.buffers }
+
+    var takesAnswers: Bool { outbound.count < (context.isCrowded ? Self.crowdedLimit : Self.outboundLimit) }
+
+    /// What comes with a greeting is kept outside the buffers until somebody has decided about it.
+    var mostReceived: Int { isDecided ? .max : Limits.controlBody }
+
+    /// All who have not said who they are share an account for buffers, and deciding takes its time. What came behind the
+    /// greeting goes on in a buffer of the client's own.
+    var isUndecided: Bool { hello != nil }
+
+    func decide() async {
+        guard let hello else { return }
+        await decide(hello)
+        self.hello = nil
+        isDecided = true
     }
 
-    private func pauseReading(_ isPaused: Bool) {
-        liveness.pauseReading(isPaused, now: .now)
-        socket?.pauseReading(isPaused)
+    func broke(_ fault: ProtocolFault) { end(.fault(fault)) }
+
+    func lost(_ reason: String) { end(.lost(reason)) }
+
+    func ended() {
+        let isBetweenUploads = !machine.isReceiving && driver.isBetweenFrames && pipe.isParsed
+        end(isBetweenUploads ? .done : .lost("the client closed the connection"))
     }
 
-    private var reading: BatchPipe<LaneBatch>.Reading {
-        pipe.reading(
-            isScarce: context.buffers.isScarce(for: account.buffers), takesAnswers: outbound.count < outboundLimit)
-    }
-
-    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
-    ///
-    /// - Returns: how many bytes came; 0 when there is nothing to receive now.
-    private func pump() -> Int {
-        guard let batch = pipe.filling else { return 0 }
-        switch receive(into: batch) {
-        case .wouldBlock:
-            handOver()
-            return 0
-        case .bytes(let count):
-            batch.input.received(count)
-            liveness.received(count, now: .now)
-            parse(batch)
-            handOver()
-            return count
-        case .end:
-            end(isBetweenUploads ? .done : .lost("the client closed the connection"))
-            return 0
-        }
-    }
-
-    /// Parses what came with a batch that had all its steps.
-    ///
-    /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
-    private func catchUp() -> Int {
-        guard let batch = pipe.filling else { return 1 }
-        let before = batch.input.parsed
-        parse(batch)
-        handOver()
-        return max(1, batch.input.parsed - before)
-    }
-
-    /// Gives way from time to time: a client that always has more to say must not keep the loop from the others.
-    func letOthers(after count: Int) async {
-        if turns.isOver(after: count) { await Task.yield() }
-    }
-
-    /// While the buffers are all in use, this side doesn't read.
-    private func takeBuffer() async -> BlockBuffer {
-        if let buffer = context.buffers.takeNow(for: account.buffers) { return buffer }
-        pauseReading(true)
-        defer { pauseReading(false) }
-        return await context.buffers.take(for: account.buffers)
-    }
-
-    private var isBetweenUploads: Bool {
-        !machine.isReceiving && parser.isBetweenFrames && pipe.isParsed
-    }
-
-    private func receive(into batch: LaneBatch) -> StreamSocket.Received {
-        do throws(StreamError) {
-            let free = batch.input.free
-            // What comes with a greeting is kept outside the buffers until somebody has decided about it.
-            let room = isDecided ? free.count : min(free.count, Limits.controlBody)
-            return try socket?.receive(into: UnsafeMutableRawBufferPointer(rebasing: free[..<room])) ?? .end
-        } catch {
-            end(.lost(error.reason))
-            return .wouldBlock
-        }
-    }
-
-    private func parse(_ batch: LaneBatch) {
-        var hasMore = true
-        do throws(ProtocolFault) {
-            while ending == nil, hello == nil, !batch.isComplete, hasMore { hasMore = try step(batch) }
-        } catch {
-            end(.fault(error))
-        }
-        pipe.parsed(hasMore && !batch.input.unparsed.isEmpty || hello != nil ? .untilFull : .everything)
+    func parsed() {
         send(replies)
         replies = []
         tellLane()
@@ -287,23 +203,11 @@ extension ServerSession {
         endIfDrained()
     }
 
-    /// - Returns: false when more bytes are needed.
-    private func step(_ batch: LaneBatch) throws(ProtocolFault) -> Bool {
-        let bytes = batch.input.unparsed
-        guard !bytes.isEmpty else { return false }
-        switch try parser.next(bytes.bytes) {
-        case .needsMore: return false
-        case .message(let message, let consumed):
-            batch.input.consumed(consumed)
-            try handle(message, batch)
-        case .data(let piece, let consumed):
-            if try machine.receiveData() == .store { batch.append(piece) }
-            batch.input.consumed(consumed)
-        }
-        return true
+    func take(_ piece: DataPiece, _ batch: LaneBatch) throws(ProtocolFault) {
+        if try machine.receiveData() == .store { batch.append(piece) }
     }
 
-    private func handle(_ message: Message, _ batch: LaneBatch) throws(ProtocolFault) {
+    func take(_ message: Message, _ batch: LaneBatch) throws(ProtocolFault) -> Bool {
         switch try machine.receive(message) {
         case .welcome(let hello): self.hello = hello
         case .begin(let begin): admit(begin, batch)
@@ -320,7 +224,8 @@ extension ServerSession {
         case .close: end(.done)
         case .nothing: break
         }
-        if !machine.isReceiving { liveness.expectRate(false, now: .now) }
+        if !machine.isReceiving { driver.liveness.expectRate(false, now: .now) }
+        return ending == nil && hello == nil
     }
 
     /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
@@ -333,10 +238,10 @@ extension ServerSession {
             send(.result(UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")))
             return
         }
-        liveness.active(now: .now)
+        driver.liveness.active(now: .now)
         guard !isQuestion else { return batch.operations.append(.resume(begin)) }
         batch.operations.append(.begin(begin))
-        liveness.expectRate(begin.size != nil, now: .now)
+        driver.liveness.expectRate(begin.size != nil, now: .now)
     }
 
     private func admit(_ lookup: Lookup, _ batch: LaneBatch) {
@@ -344,7 +249,7 @@ extension ServerSession {
             for id in lookup.ids { machine.settled(id) }
             return send(.unknown(lookup.ids))
         }
-        liveness.active(now: .now)
+        driver.liveness.active(now: .now)
         batch.operations.append(.lookup(lookup))
     }
 }
@@ -352,14 +257,6 @@ extension ServerSession {
 // MARK: Storing
 
 extension ServerSession {
-    private func handOver() {
-        if pipe.handOver() { startWork() }
-    }
-
-    private func startWork() {
-        Task(executorPreference: loop) { await self.workLoop() }
-    }
-
     /// Sends what the pool has for the client before it is done with what it works on.
     private func sendEarly() {
         let (frames, settled) = early.take()
@@ -378,46 +275,21 @@ extension ServerSession {
         lane.hasMore.store(pipe.hasMore, ordering: .releasing)
     }
 
-    private func workLoop() async {
-        while pipe.hasWork {
-            let outcome = await context.pool.run(for: account) { [lane, batches = takeBatches()] in
-                lane.process(batches)
-            }
-            sendEarly()
-            for id in outcome.settled { machine.settled(id) }
-            liveness.active(now: .now)
-            send(outcome.frames)
-            if let refusal = outcome.refusal { end(.refused(refusal)) }
-            if outcome.hasEndedAssembly { context.assemblyEnded() }
-            pipe.worked(leaving: outcome.left)
-            wake.fire()
+    func work() async {
+        let outcome = await context.pool.run(for: account) { [lane, batches = takeBatches()] in
+            lane.process(batches)
         }
-        pipe.rest()
+        sendEarly()
+        for id in outcome.settled { machine.settled(id) }
+        driver.liveness.active(now: .now)
+        send(outcome.frames)
+        if let refusal = outcome.refusal { end(.refused(refusal)) }
+        if outcome.hasEndedAssembly { context.assemblyEnded() }
+        pipe.worked(leaving: outcome.left)
+    }
+
+    func rested() {
         endIfDrained()
-        wake.fire()
-    }
-}
-
-// MARK: Time
-
-extension ServerSession {
-    func armTimer() {
-        if let timer { loop.cancel(timer) }
-        timer = loop.schedule(at: liveness.deadline.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.timerFired() }
-        }
-    }
-
-    private func timerFired() {
-        timer = nil
-        guard !isOver, ending == nil else { return }
-        if pipe.isWorking { liveness.active(now: .now) }
-        switch liveness.expire(now: .now) {
-        case .nothing: break
-        case .sendPing: send(.ping(0))
-        case .giveUp(let fault): end(.fault(fault))
-        }
-        armTimer()
     }
 }
 
@@ -426,13 +298,12 @@ extension ServerSession {
 extension ServerSession {
     /// Stores what was received whole, says the last words, and closes.
     private func finish() async {
-        if pipe.finish() { startWork() }
-        while pipe.isWorking { await wake.wait() }
+        await finishWork()
         await endRequests()
         await context.pool.run(for: account) { [lane] in lane.cancel() }
-        if let timer { loop.cancel(timer) }
+        stopTimer()
         sayGoodbye()
-        await linger()
+        await linger(atMost: Self.lingering, dropping: Self.scratchSize)
         close()
     }
 }

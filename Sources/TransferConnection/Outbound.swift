@@ -1,8 +1,21 @@
+/// Memory with whole frames in it.
+package protocol OutboundChunk {
+    /// Bytes that are in it.
+    var count: Int { get }
+    var filled: UnsafeRawBufferPointer { get }
+}
+
+/// Of a connection that has no chunks to send.
+extension Never: OutboundChunk {
+    package var count: Int { switch self {} }
+    package var filled: UnsafeRawBufferPointer { switch self {} }
+}
+
 /// Bytes that wait for the socket to take them.
-struct Outbound {
+package struct Outbound<Chunk: OutboundChunk> {
     private enum Piece {
         case bytes([UInt8])
-        case chunk(FrameChunk)
+        case chunk(Chunk)
 
         var count: Int {
             switch self {
@@ -13,7 +26,7 @@ struct Outbound {
     }
 
     /// Short pieces are put together, for one call less; copying longer ones would cost more than the call.
-    private static let mostCopied = 16 << 10
+    private static var mostCopied: Int { 16 << 10 }
 
     /// Sent ones are in front, as few as it takes not to move the rest each time.
     private var pieces: [Piece] = []
@@ -22,17 +35,19 @@ struct Outbound {
     private var sent = 0
 
     /// Bytes that wait.
-    private(set) var count = 0
+    package private(set) var count = 0
 
-    var isEmpty: Bool { count == 0 }
+    package init() {}
+
+    package var isEmpty: Bool { count == 0 }
 
     /// Bytes that are held, with those of pieces that were sent in part.
-    var held: Int { pieces.reduce(0) { $0 + $1.count } }
+    package var held: Int { pieces.reduce(0) { $0 + $1.count } }
 
     /// Chunks that are held, whose memory does not depend on how much is in them.
-    var chunks: Int { pieces[first...].count { if case .chunk = $0 { true } else { false } } }
+    package var chunks: Int { pieces[first...].count { if case .chunk = $0 { true } else { false } } }
 
-    mutating func append(_ more: [UInt8]) {
+    package mutating func append(_ more: [UInt8]) {
         guard !more.isEmpty else { return }
         count += more.count
         guard pieces.count - first > 0, case .bytes(var bytes) = pieces[pieces.count - 1],
@@ -44,7 +59,7 @@ struct Outbound {
         pieces[pieces.count - 1] = .bytes(bytes)
     }
 
-    mutating func append(_ chunk: FrameChunk) {
+    package mutating func append(_ chunk: Chunk) {
         // A chunk keeps its memory however little is in it: many short answers that nobody takes would be gigabytes.
         guard chunk.count > Self.mostCopied else { return append(Array(chunk.filled)) }
         count += chunk.count
@@ -54,7 +69,7 @@ struct Outbound {
     /// Offers the bytes to `send` until it takes no more.
     ///
     /// - Parameter send: says how many it took, nothing for none now.
-    mutating func drain<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) {
+    package mutating func drain<E: Error>(_ send: (UnsafeRawBufferPointer) throws(E) -> Int?) throws(E) {
         while first < pieces.count {
             guard let taken = try offer(send) else { return }
             sent += taken

@@ -1,0 +1,108 @@
+package import TransferIO
+import TransferModel
+package import TransferProtocol
+
+/// One end of a connection, on one loop for life: what it says, and what it makes of the other end's silence, faults and end.
+package protocol DrivenSession: Actor {
+    /// Where the session lives.
+    nonisolated var loop: EventLoop { get }
+
+    var driver: ConnectionDriver { get }
+
+    /// Whether the session reads no more.
+    var isEnding: Bool { get }
+
+    /// Whether it works on something, so that the connection is in use.
+    var isWorking: Bool { get }
+
+    /// Whether something waits for the socket.
+    var hasUnsent: Bool { get }
+
+    /// Offers what waits until the socket takes no more.
+    ///
+    /// - Returns: whether it took any.
+    func drain(into socket: StreamSocket) throws(StreamError) -> Bool
+
+    /// What waits was offered to the socket.
+    func flushed()
+
+    /// The socket takes no more, and never will.
+    func sendingFailed(_ error: StreamError)
+
+    func send(_ message: Message)
+
+    /// The other end broke the protocol, or has been silent or slow for too long.
+    func broke(_ fault: ProtocolFault)
+
+    /// The connection broke; a reason for people.
+    func lost(_ reason: String)
+
+    /// Closes the socket.
+    func close()
+}
+
+// MARK: Time
+
+extension DrivenSession {
+    /// To be called again whenever a deadline may have come nearer.
+    package func armTimer() {
+        stopTimer()
+        driver.timer = loop.schedule(at: driver.liveness.deadline.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    package func stopTimer() {
+        if let timer = driver.timer { loop.cancel(timer) }
+        driver.timer = nil
+    }
+
+    private func timerFired() {
+        driver.timer = nil
+        guard !driver.isOver, !isEnding else { return }
+        if isWorking { driver.liveness.active(now: .now) }
+        switch driver.liveness.expire(now: .now) {
+        case .nothing: break
+        case .sendPing: send(.ping(0))
+        case .giveUp(let fault): broke(fault)
+        }
+        armTimer()
+    }
+}
+
+// MARK: Sending
+
+extension DrivenSession {
+    /// Sends what the socket takes now.
+    package func flush() {
+        guard !driver.isOver, hasUnsent, let socket = driver.socket else { return }
+        do throws(StreamError) {
+            if try drain(into: socket) { driver.liveness.sent(now: .now) }
+            flushed()
+        } catch {
+            sendingFailed(error)
+        }
+    }
+
+    /// Sends whenever the socket takes more, until it is closed.
+    package func writeLoop() async {
+        while !driver.isOver {
+            await driver.socket?.writable.wait()
+            flush()
+        }
+    }
+}
+
+// MARK: Receiving
+
+extension DrivenSession {
+    /// - Returns: nothing to receive, where the connection broke.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
+        do throws(StreamError) {
+            return try driver.receive(into: buffer)
+        } catch {
+            lost(error.reason)
+            return .wouldBlock
+        }
+    }
+}

@@ -1,0 +1,198 @@
+package import TransferIO
+import TransferModel
+package import TransferProtocol
+
+/// A session whose work is done on a pool: what it receives goes there a buffer full at a time, and while the pool is behind,
+/// this connection alone is not read.
+package protocol PipedSession: DrivenSession {
+    associatedtype Steps: ReceivedSteps
+
+    var pipe: BatchPipe<Steps> { get set }
+
+    /// Where what is received goes.
+    var buffers: BufferPool { get }
+
+    /// Who pays for the buffers, where several do.
+    var bufferAccount: BufferAccount? { get }
+
+    /// Whether there is room for what comes of more.
+    var takesAnswers: Bool { get }
+
+    /// Bytes that are received at once at most.
+    var mostReceived: Int { get }
+
+    /// Whether something has to be decided before the next frame is looked at.
+    var isUndecided: Bool { get }
+
+    /// Decides about that.
+    func decide() async
+
+    /// - Returns: whether the next frame may be looked at: the session is not ending, and nothing is undecided.
+    func take(_ message: Message, _ steps: Steps) throws(ProtocolFault) -> Bool
+
+    /// - Parameter piece: its range counts from the first unparsed byte.
+    func take(_ piece: DataPiece, _ steps: Steps) throws(ProtocolFault)
+
+    /// Parses what a batch has, as far as that goes now. There is one for all, which the compiler makes once more for each
+    /// session: it runs for every frame.
+    func parse(_ steps: Steps)
+
+    /// All that was received is parsed, as far as that goes now.
+    func parsed()
+
+    /// The other end says no more.
+    func ended()
+
+    /// Has the pool work on what it can take from the pipe, once.
+    func work() async
+
+    /// The pool has nothing more to do.
+    func rested()
+}
+
+// MARK: Reading
+
+extension PipedSession {
+    /// Reads until the session is ending.
+    package func readLoop() async {
+        while !isEnding {
+            guard !isUndecided else {
+                pipe.setAside()
+                await decide()
+                continue
+            }
+            switch reading {
+            case .wait:
+                // Whoever isn't read must not keep a buffer.
+                handOver()
+                driver.pauseReading(true)
+                await driver.wake.wait()
+            case .takeBuffer:
+                driver.pauseReading(false)
+                pipe.begin(in: await takeBuffer())
+            case .parse:
+                driver.pauseReading(false)
+                await driver.letOthers(after: catchUp())
+            case .receive:
+                driver.pauseReading(false)
+                switch pump() {
+                case 0: await driver.wake.wait()
+                case let count: await driver.letOthers(after: count)
+                }
+            }
+        }
+        // Whoever lingers waits for the end of what comes.
+        driver.pauseReading(false)
+    }
+
+    private var reading: BatchPipe<Steps>.Reading {
+        pipe.reading(
+            isScarce: bufferAccount.map { buffers.isScarce(for: $0) } ?? false, takesAnswers: takesAnswers)
+    }
+
+    /// While the buffers are all in use, this side doesn't read.
+    private func takeBuffer() async -> BlockBuffer {
+        if let buffer = buffers.takeNow(for: bufferAccount) { return buffer }
+        driver.pauseReading(true)
+        defer { driver.pauseReading(false) }
+        return await buffers.take(for: bufferAccount)
+    }
+
+    /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
+    ///
+    /// - Returns: how many bytes came; 0 when there is nothing to receive now.
+    private func pump() -> Int {
+        guard let steps = pipe.filling else { return 0 }
+        let free = steps.input.free
+        switch receive(into: UnsafeMutableRawBufferPointer(rebasing: free[..<min(free.count, mostReceived)])) {
+        case .wouldBlock:
+            handOver()
+            return 0
+        case .bytes(let count):
+            steps.received(count)
+            parse(steps)
+            handOver()
+            return count
+        case .end:
+            ended()
+            return 0
+        }
+    }
+
+    /// Parses what came with a batch that had all its steps.
+    ///
+    /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
+    private func catchUp() -> Int {
+        guard let steps = pipe.filling else { return 1 }
+        let before = steps.input.parsed
+        parse(steps)
+        handOver()
+        return max(1, steps.input.parsed - before)
+    }
+
+    @inlinable package func parse(_ steps: Steps) {
+        var found = FoundFrame.frame
+        do throws(ProtocolFault) {
+            while found == .frame, !steps.isComplete { found = try step(steps) }
+        } catch {
+            broke(error)
+        }
+        let isAll = found == .needsMore || steps.unparsed.isEmpty
+        pipe.parsed(isAll && !isUndecided ? .everything : .untilFull)
+        parsed()
+    }
+
+    @inlinable func step(_ steps: Steps) throws(ProtocolFault) -> FoundFrame {
+        let bytes = steps.unparsed
+        guard !bytes.isEmpty else { return .needsMore }
+        switch try driver.parser.next(bytes.bytes) {
+        case .needsMore: return .needsMore
+        case .message(let message, let consumed):
+            steps.consumed(consumed)
+            return try take(message, steps) ? .frame : .lastFrame
+        case .data(let piece, let consumed):
+            try take(piece, steps)
+            steps.consumed(consumed)
+            return .frame
+        }
+    }
+}
+
+/// What one step of parsing came to.
+@usableFromInline enum FoundFrame {
+    case needsMore
+    case frame
+    /// No other one may be looked at now.
+    case lastFrame
+}
+
+// MARK: Working
+
+extension PipedSession {
+    package var isWorking: Bool { pipe.isWorking }
+
+    /// Hands over what was received whole, and waits until the pool has done with all of it.
+    package func finishWork() async {
+        if pipe.finish() { startWork() }
+        while pipe.isWorking { await driver.rested.wait() }
+    }
+
+    private func handOver() {
+        if pipe.handOver() { startWork() }
+    }
+
+    private func startWork() {
+        Task(executorPreference: loop) { await self.workLoop() }
+    }
+
+    private func workLoop() async {
+        while pipe.hasWork {
+            await work()
+            driver.wake.fire()
+        }
+        pipe.rest()
+        rested()
+        driver.rested.fire()
+        driver.wake.fire()
+    }
+}
