@@ -12,20 +12,17 @@ actor PushRun {
     /// The first lane, and where it leads.
     private var session: ClientSession?
     private var address: SocketAddress?
-    private var isCancelled = false
-    /// Whether the latest attempt ended with the server's name.
-    private var isNameLost = false
-    private var backoff = Backoff()
-    /// Runs from the first loss since the last progress: before, there was nothing to be patient about.
-    private var patience: MonotonicTime?
-    private var generator = SystemRandomNumberGenerator()
-    private let mayGoOn = Signal()
-    private let inquiry: TrustInquiry
+    /// The first lane that was there last, as long as it may have uploads.
+    private var latest: ClientSession?
+    private(set) var isCancelled = false
+    private let reconnector: Reconnector
 
     init(_ context: RunContext) {
         self.context = context
         unownedExecutor = context.loop.asUnownedSerialExecutor()
-        inquiry = TrustInquiry(context.configuration, context.security, on: context.loop)
+        reconnector = Reconnector(
+            context.server, context.configuration, context.security, on: context.loop, pool: context.pool,
+            leaving: "what is acknowledged")
     }
 
     func run() async {
@@ -34,7 +31,7 @@ actor PushRun {
             onRoom: { Task(executorPreference: loop) { await self.resume() } },
             onCancel: { Task(executorPreference: loop) { await self.cancel() } })
         let opening = Task(executorPreference: loop) { await self.openLanes() }
-        let end = await converseUntilDone()
+        let end = await result(of: reconnector.carryOn(self))
         context.lanes.finish()
         await opening.value
         context.channel.finish(end)
@@ -47,108 +44,36 @@ actor PushRun {
 
     private func cancel() async {
         isCancelled = true
-        mayGoOn.fire()
-        await inquiry.cancel()
+        await reconnector.cancel()
         await session?.cancel()
         for lane in context.lanes.sessions { await lane.cancel() }
     }
+}
 
-    private func converseUntilDone() async -> Result<Void, PushFailure> {
-        while !isCancelled {
-            let (ending, session) = await converse()
-            self.session = nil
-            switch ending {
-            case .complete: return .success(())
-            case .cancelled: return await cancelled(session)
-            case .refused(let result): return await refused(result, session)
-            case .unsupported(let message):
-                let local = LocalFailure(code: .cancelled, message: "Not sent.")
-                return await giveUp(session, PushFailure(reason: .unsupported, message: message), local)
-            case .untrusted(let message): return await untrusted(message, session)
-            case .unknown(let server):
-                guard await inquiry.isTrusted(server) else { return await unknown(server, session) }
-            case .fault(let fault):
-                return await giveUp(session, .broken(context.server.endpoint, fault))
-            case .lost(let reason):
-                guard context.lanes.hasConnected else { return .failure(unreachable(reason)) }
-                if let end = await pause(session, reason, orElse: { self.unreachable(reason) }) { return end }
-            case .paused(let result):
-                let hold = Interval.milliseconds(Int64(result.retryAfter ?? 0))
-                let failure = { PushFailure.refused(result, triedFor: self.triedFor) }
-                if let end = await pause(session, result.message, hold, orElse: failure) { return end }
-            }
-        }
-        return await cancelled(nil)
+// MARK: Connecting
+
+extension PushRun: ReconnectingRun {
+    var hasConnected: Bool { context.lanes.hasConnected }
+
+    func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
+        let session = ClientSession(context, isFirst: true)
+        (self.session, self.address) = (session, address)
+        context.lanes.open()
+        let ending = await session.converse(with: address)
+        await endLanes()
+        context.feed.askAgain()
+        (self.session, latest) = (nil, session)
+        return Reconnector.Attempt(
+            ending: ending, hasConnected: await session.hasConnected, hasProgressed: await session.hasProgressed)
     }
 
-    /// Waits before the next attempt.
-    ///
-    /// - Parameters:
-    ///   - hold: to be waited at least.
-    ///   - failure: when there is no time left for that.
-    /// - Returns: how the push ended; nothing when it goes on.
-    private func pause(
-        _ session: ClientSession?, _ reason: String, _ hold: Interval = Interval(nanoseconds: 0),
-        orElse failure: () -> PushFailure
-    ) async -> Result<Void, PushFailure>? {
-        guard !isCancelled else { return await cancelled(session) }
-        if context.lanes.hasConnected, await !hasMore() { return .success(()) }
-        if await session?.hasProgressed ?? false {
-            patience = nil
-            backoff.reset()
-        }
-        let deadline = patience ?? deadline
-        patience = deadline
-        return await wait(reason, hold, until: deadline) ? nil : await giveUp(session, failure())
-    }
-
-    /// Seconds since the first loss after the last progress.
-    private var triedFor: Double {
-        guard let patience else { return 0 }
-        return max(0, context.configuration.retryFor - (patience - .now).seconds)
-    }
-
-    private var deadline: MonotonicTime { .now + .seconds(context.configuration.retryFor) }
-
-    /// Tries the server's addresses in turn until one answers.
-    private func converse() async -> (ClientSession.Ending, ClientSession?) {
-        let endpoint = context.server.endpoint
-        let resolved = await context.pool.run { Result { () throws(ResolutionError) in try endpoint.resolve() } }
-        guard case .success(let addresses) = resolved else {
-            guard case .failure(let error) = resolved else { return (.lost(""), nil) }
-            isNameLost = true
-            return (.lost(error.reason), nil)
-        }
-        isNameLost = false
-        var last: (ClientSession.Ending, ClientSession?) = (.lost("The name has no address."), nil)
-        for address in addresses {
-            let session = ClientSession(context, isFirst: true)
-            self.session = session
-            self.address = address
-            guard !isCancelled else { return (.cancelled, session) }
-            context.lanes.open()
-            last = (await session.converse(with: address), session)
-            await endLanes()
-            context.feed.askAgain()
-            guard case .lost = last.0, await !session.hasConnected else { break }
-        }
-        return last
-    }
-
-    /// - Returns: false when there is no time left for another attempt.
-    private func wait(_ reason: String, _ hold: Interval, until patience: MonotonicTime) async -> Bool {
-        let interval = max(hold, backoff.next(using: &generator))
-        guard MonotonicTime.now + interval < patience else { return false }
+    func reconnects(_ reason: String, after interval: Interval) {
         context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
-        let timer = context.loop.schedule(at: (.now + interval).nanoseconds) { [mayGoOn] in mayGoOn.fire() }
-        await mayGoOn.wait()
-        context.loop.cancel(timer)
-        return true
     }
 
     /// Whether anything is left to push; what cannot be sent is reported on the way. A connection that was lost after
     /// its last result has done its work.
-    private func hasMore() async -> Bool {
+    func hasMore() async -> Bool {
         let feed = context.feed
         var drops: [PendingUpload] = []
         while !isCancelled, let item = await context.pool.run({ feed.next() }) {
@@ -164,10 +89,21 @@ actor PushRun {
         return isCancelled
     }
 
-    private func unreachable(_ reason: String) -> PushFailure {
-        .unreachable(
-            context.server.endpoint, reason, isName: isNameLost,
-            triedFor: context.lanes.hasConnected ? triedFor : nil)
+    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, PushFailure> {
+        switch outcome {
+        case .complete: return .success(())
+        case .cancelled: return await cancelled()
+        case .failed(let failure, let ending):
+            switch ending {
+            case .refused(let result) where failure.reason == .refused:
+                return await giveUp(failure, .refused(result.code))
+            case .unsupported:
+                return await giveUp(failure, LocalFailure(code: .cancelled, message: "Not sent."))
+            // Before anything was sent there is nothing to be said of each upload.
+            case .lost, .untrusted, .unknown: return hasConnected ? await giveUp(failure) : .failure(failure)
+            case .refused, .paused, .fault, .complete, .cancelled: return await giveUp(failure)
+            }
+        }
     }
 }
 
@@ -208,40 +144,20 @@ extension PushRun {
     }
 }
 
-// MARK: Trust
-
-extension PushRun {
-    private func unknown(_ server: UnknownServer, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        await untrusted(PushFailure.unknown(server).message, session)
-    }
-
-    private func untrusted(_ message: String, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        let failure = PushFailure(reason: .untrusted, message: message)
-        guard context.lanes.hasConnected else { return .failure(failure) }
-        return await giveUp(session, failure)
-    }
-}
-
 // MARK: Final failures
 
 extension PushRun {
-    private func refused(_ result: UploadResult, _ session: ClientSession?) async -> Result<Void, PushFailure> {
-        let failure = PushFailure.refused(result)
-        guard failure.reason == .refused else { return await giveUp(session, failure) }
-        return await giveUp(session, failure, .refused(result.code))
-    }
-
-    private func cancelled(_ session: ClientSession?) async -> Result<Void, PushFailure> {
+    private func cancelled() async -> Result<Void, PushFailure> {
         let failure = PushFailure(reason: .cancelled, message: "The push was stopped.")
-        await report(session, LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."))
+        await report(LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."))
         return .failure(failure)
     }
 
     /// Reports everything that has no report yet, to the last file, so that nobody has to guess what is missing.
     private func giveUp(
-        _ session: ClientSession?, _ failure: PushFailure, _ local: LocalFailure = .connectionLost
+        _ failure: PushFailure, _ local: LocalFailure = .connectionLost
     ) async -> Result<Void, PushFailure> {
-        await report(session, local)
+        await report(local)
         let feed = context.feed
         while let item = await context.pool.run({ feed.next() }) {
             switch item {
@@ -252,8 +168,8 @@ extension PushRun {
         return .failure(failure)
     }
 
-    private func report(_ session: ClientSession?, _ failure: LocalFailure) async {
-        for upload in await (session?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
+    private func report(_ failure: LocalFailure) async {
+        for upload in await (latest?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
             report(upload, failure)
         }
     }
