@@ -10,7 +10,7 @@ package final class ConnectionDriver {
     /// Fired when something has come, and by whoever else wants the session to look.
     package let wake: Signal
     /// Fired when the pool has nothing more to do for the session.
-    let rested = Signal()
+    package let rested = Signal()
     package private(set) var socket: StreamSocket?
     package var liveness: Liveness
     /// Whether the socket is closed, or will never be there.
@@ -47,14 +47,14 @@ package final class ConnectionDriver {
         socket?.close()
     }
 
-    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
         let received = try socket?.receive(into: buffer) ?? .end
         if case .bytes(let count) = received { liveness.received(count, now: .now) }
         return received
     }
 
     /// Gives way from time to time: a peer that always has more to say must not keep the loop from the others.
-    func letOthers(after count: Int) async {
+    package func letOthers(after count: Int) async {
         if turns.isOver(after: count) { await Task.yield() }
     }
 }
