@@ -1,4 +1,8 @@
+// What the API of this module is made of comes with it, so that a program imports one module.
 import TransferIO
+@_exported public import TransferKeys
+@_exported public import TransferModel
+@_exported public import TransferReceipts
 import TransferSystem
 
 /// Pushes to one server, and fetches from it.

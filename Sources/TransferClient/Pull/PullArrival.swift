@@ -4,6 +4,11 @@ import TransferProtocol
 import TransferStore
 import TransferSystem
 
+/// Is told what came of the publication of a file.
+protocol PullPublishing: AnyObject {
+    func published(_ outcome: Result<PublicationOutcome, StoreError>)
+}
+
 /// Takes the content of one file that is pulled, and stores it where nobody sees it before it is whole and verified.
 ///
 /// `@unchecked Sendable`: it is the pool's, one call at a time.
