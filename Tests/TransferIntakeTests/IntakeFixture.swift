@@ -1,0 +1,76 @@
+import TransferAccess
+import TransferCatalog
+import TransferCodec
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// An intake with a directory and a catalog behind it.
+final class IntakeFixture {
+    let directory: TemporaryDirectory
+    let store: FileStore
+    let intake: Intake
+    private var connections = 0
+
+    init(limits: SpaceLimits = SpaceLimits()) throws {
+        directory = try TemporaryDirectory(prefersMemory: true)
+        store = try FileStore(path: directory.path("store"), limits: limits)
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        intake = Intake(
+            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40), store: store,
+            records: catalog, signer: nil
+        ) { _ in }
+    }
+
+    deinit { intake.known.close() }
+
+    /// Another connection of the one client.
+    func session() -> IntakeSession {
+        connections += 1
+        let way = IntakeSession.Connection(number: connections) { work in work() }
+        return IntakeSession(intake, way, caller: Caller(peer: "test"))
+    }
+
+    var files: [String] { names(in: directory.path("store")).filter { $0 != ".transfer" }.sorted() }
+
+    static func digest(_ content: [UInt8]) -> Digest {
+        let digester = ContentDigester(.xxh128)
+        content.withUnsafeBytes { digester.update($0) { _, _ in } }
+        return digester.finish().digest
+    }
+}
+
+extension IntakeSession {
+    /// Sends all of an upload and seals it.
+    ///
+    /// - Returns: nothing for one that is to be published.
+    func send(_ intent: UploadIntent, _ content: [UInt8], declared: DeclaredEnd? = nil) throws -> UploadOutcome? {
+        let begun = begin(intent, mayEnd: false)
+        if let outcome = begun.outcome { return outcome }
+        try content.withUnsafeBytes { try begun.upload.append($0) }
+        let end = declared ?? DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content))
+        return try seal(begun.upload, end)
+    }
+
+    /// Sends a part that is all of its upload, and the end of it.
+    func sendInParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
+        var part = intent
+        (part.id, part.extent) = (.random(), .part(UploadPart(of: intent.id, offset: 0, total: UInt64(content.count))))
+        _ = try send(part, content)
+        return try finishParts(intent, content)
+    }
+
+    func finishParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
+        var end = intent
+        end.extent = .assembly
+        return try send(end, [], declared: DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content)))
+    }
+
+    /// What is published and acknowledged now.
+    func outcomes() -> [UploadOutcome] {
+        publish().settled.map(\.outcome) + acknowledge().settled.map(\.outcome)
+    }
+}

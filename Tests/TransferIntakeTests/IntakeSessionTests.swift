@@ -1,0 +1,97 @@
+import Testing
+import TransferModel
+import TransferStore
+
+@testable import TransferIntake
+
+@Suite struct IntakeSessionTests {
+    private let content = [UInt8]([1, 2, 3])
+
+    private func intent(_ path: String = "a", conflict: ConflictPolicy = .keepBoth) -> UploadIntent {
+        UploadIntent(id: .random(), path: path, size: UInt64(content.count), conflict: conflict)
+    }
+
+    @Test func acknowledgesWhatIsPublished() throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session()
+        let intent = intent()
+        #expect(try session.send(intent, content) == nil)
+        let outcome = try #require(session.outcomes().first)
+        #expect(outcome.code == .committed && outcome.path?.string == "a" && outcome.isDurable)
+        #expect(outcome.digest == IntakeFixture.digest(content) && outcome.size == 3)
+        #expect(fixture.files == ["a"])
+    }
+
+    /// The classic framings say nothing of what was to come.
+    @Test func nothingHasToBeDeclared() throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session()
+        var intent = intent()
+        intent.size = nil
+        #expect(try session.send(intent, content, declared: DeclaredEnd()) == nil)
+        let outcome = try #require(session.outcomes().first)
+        #expect(outcome.code == .committed && outcome.digest == IntakeFixture.digest(content))
+    }
+
+    @Test(arguments: [DeclaredEnd(size: 2), DeclaredEnd(digest: Digest(.xxh128, [UInt8](repeating: 0, count: 16)))])
+    func whatIsDeclaredIsCompared(_ end: DeclaredEnd) throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session()
+        #expect(throws: StoreError.self) { try session.send(intent(), content, declared: end) }
+        #expect(session.outcomes().isEmpty && fixture.files.isEmpty)
+    }
+
+    /// A caller that goes without waiting leaves nothing that keeps its uploads busy.
+    @Test(arguments: [false, true], [false, true])
+    func whoeverLeavesLetsOthersGoOn(isPublished: Bool, isInParts: Bool) throws {
+        let fixture = try IntakeFixture()
+        let intent = intent()
+        let first = fixture.session()
+        #expect(try isInParts ? first.sendInParts(intent, content) == nil : first.send(intent, content) == nil)
+        if isPublished { _ = first.publish() }
+        first.leave()
+        let second = fixture.session()
+        let known = try isInParts ? second.finishParts(intent, content) : second.send(intent, content)
+        if isPublished {
+            #expect(known?.code == .alreadyStored)
+        } else if known != nil {
+            #expect(isInParts && known?.code == .incomplete)
+            #expect(try second.sendInParts(intent, content) == nil)
+        }
+        #expect(second.outcomes().map(\.code) == (isPublished ? [] : [.committed]))
+        #expect(fixture.files == ["a"])
+    }
+
+    /// What stands under the name comes from this very upload, which another connection is completing.
+    @Test(arguments: [false, true]) func whatIsBeingCompletedIsNotSkipped(isInParts: Bool) throws {
+        let fixture = try IntakeFixture()
+        let intent = intent(conflict: .skip)
+        let (first, second) = (fixture.session(), fixture.session())
+        #expect(try isInParts ? first.sendInParts(intent, content) == nil : first.send(intent, content) == nil)
+        _ = first.publish()
+        #expect(fixture.files == ["a"])
+        let answer = try isInParts ? second.finishParts(intent, content) : second.send(intent, content)
+        #expect(answer?.code == .busy)
+        #expect(first.outcomes().map(\.code) == [.committed])
+        let again = try isInParts ? second.finishParts(intent, content) : second.send(intent, content)
+        #expect(again?.code == .alreadyStored)
+    }
+
+    /// What is reserved for an upload that nobody works on counts for nobody.
+    @Test func givesBackTheQuotaOfWhatDidNotCome() throws {
+        var limits = SpaceLimits()
+        limits.quota = 64 << 20
+        let fixture = try IntakeFixture(limits: limits)
+        let session = fixture.session()
+        let block = [UInt8](repeating: 7, count: Limits.blockSize)
+        let id = UploadID.random()
+        let part = UploadIntent(
+            id: .random(), path: "a", size: UInt64(block.count),
+            extent: .part(UploadPart(of: id, offset: 0, total: 60 << 20)))
+        #expect(try session.send(part, block)?.code == .staged)
+        #expect(fixture.store.quota?.used == 60 << 20)
+        session.leave()
+        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        #expect(fixture.store.quota?.used == UInt64(Limits.blockSize))
+    }
+}
