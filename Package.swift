@@ -132,7 +132,8 @@ let package = Package(
         .target(
             name: "TransferSimulation",
             dependencies: [
-                "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys", "TransferReceipts",
+                "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
+                "TransferReceipts",
                 "TransferStore", "TransferCatalog", "TransferSystem", "TransferTestSupport", "CLinux",
             ],
             path: "Tests/Simulation/TransferSimulation", swiftSettings: strict),

@@ -66,7 +66,8 @@ extension IntakeSession {
     func finishParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
         var end = intent
         end.extent = .assembly
-        return try send(end, [], declared: DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content)))
+        return try send(
+            end, [], declared: DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content)))
     }
 
     /// What is published and acknowledged now.

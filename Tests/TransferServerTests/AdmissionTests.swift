@@ -9,17 +9,17 @@ import TransferTestSupport
 @Suite struct AdmissionTests {
     /// The value to be changed inside an expectation.
     private final class Door {
-        private var admission: Admission
+        private var admission: ConnectionLimits
 
         init(connections: Int = 100, perNetwork: Int = 3, pending: Int = 4) {
-            admission = Admission(
+            admission = ConnectionLimits(
                 .init(connections: connections, perNetwork: perNetwork, pending: pending, refusals: 1))
         }
 
         var count: Int { admission.count }
 
         /// Comes, and begins its handshake when it may.
-        func arrive(_ number: Int, from network: PeerNetwork?) -> Admission.Verdict {
+        func arrive(_ number: Int, from network: PeerNetwork?) -> ConnectionLimits.Verdict {
             let verdict = admission.arrive(number, from: network)
             if case .admitted = verdict { admission.begin(number) }
             return verdict

@@ -143,18 +143,18 @@ extension ServerTests {
         /// While as much waits for all clients together as may, those whose results don't wait are served.
         @Test func aCrowdThatDoesNotReadLeavesOthersServed() async throws {
             try await serving { server in
-                server.server.context.unsent.wrappingAdd(1 << 30, ordering: .relaxed)
+                server.server.core.transport.unsent.wrappingAdd(1 << 30, ordering: .relaxed)
                 let client = try server.greetedClient()
                 for number in 0..<100 { client.send(Frames.upload("a-\(number)", [1])) }
                 for _ in 0..<100 { #expect(try client.result().code == .committed) }
-                server.server.context.unsent.wrappingSubtract(1 << 30, ordering: .relaxed)
+                server.server.core.transport.unsent.wrappingSubtract(1 << 30, ordering: .relaxed)
             }
         }
 
         /// What waits for those who have gone waits no more.
         @Test func whatWaitsForClientsIsCounted() async throws {
             try await serving { server in
-                let unsent = { server.server.context.unsent.load(ordering: .relaxed) }
+                let unsent = { server.server.core.transport.unsent.load(ordering: .relaxed) }
                 do {
                     let client = try server.greetedClient()
                     let one = Frames.encoded(.ping(1))

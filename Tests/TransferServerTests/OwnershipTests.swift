@@ -140,7 +140,7 @@ extension ServerTests {
             let mark = fixture.path(".transfer/\(MarkFile.runningPrefix)\(BootID.current)")
             #expect(TestServer.write([], mark))
             try await serving { [fixture] (server, owner, guest) throws in
-                guard server.server.context.store.isInDoubt else {
+                guard server.server.core.store.isInDoubt else {
                     return print("skipped \(#function): nothing is in doubt in memory")
                 }
                 let before = Self.status(fixture.path("a"))

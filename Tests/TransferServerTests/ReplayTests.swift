@@ -107,7 +107,7 @@ extension ServerTests {
         func whileTheFirstIsBeingCompletedHasToComeOnceMore(_ conflict: ConflictPolicy) async throws {
             try await serving { server in
                 let id = UploadID.random()
-                let recent = server.server.context.intake.known.recent
+                let recent = server.server.core.intake.known.recent
                 #expect(recent.claim([.init(id: id, begun: 0)]).isEmpty)
                 let client = try server.greetedClient()
                 if conflict == .skip { #expect(TestServer.write([1, 2], server.directory.path("store/x"))) }

@@ -259,7 +259,7 @@ extension ServerTests {
                 #expect(stat(path, &before) == 0)
                 // The same times, as if nobody had written. The time of change tells all the same, so the catalog is made
                 // to say what it would of a disk that decays.
-                let known = server.server.context.intake.known
+                let known = server.server.core.intake.known
                 known.settleIfNeeded()
                 let file = open(path, O_WRONLY)
                 #expect(pwrite(file, [Self.long[0] ^ 1], 1, 0) == 1)
@@ -267,7 +267,7 @@ extension ServerTests {
                 close(file)
                 let relative = try RelativePath("long")
                 var entry = try #require(known.entries(at: ["long"]).first?.first)
-                entry.identity = server.server.context.store.identity(at: relative)
+                entry.identity = server.server.core.store.identity(at: relative)
                 known.record([entry])
                 let fetched = try client.fetch(FetchRequest(id: 1, path: "long"))
                 #expect(fetched.end == nil && fetched.outcome?.code == .contentLost)
@@ -338,7 +338,7 @@ extension ServerTests {
                 let upload = Frames.encoded(.begin(begin)) + Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])
                 #expect(try client.codes(to: upload) == [.committed])
                 #expect(try client.remove("a").code == .completed)
-                #expect(server.server.context.intake.known.entries(at: ["a"]) == [[]])
+                #expect(server.server.core.intake.known.entries(at: ["a"]) == [[]])
                 #expect(try client.codes(to: upload) == [.committed])
                 #expect(server.content("a") == [1, 2, 3])
             }

@@ -77,12 +77,12 @@ extension ServerTests {
                 #expect(try client.codes(to: upload.inOnePart) == [.staged])
             }
             try await serving(in: directory) { server in
-                let (client, pool) = (try server.greetedClient(), server.server.context.pool)
+                let (client, pool) = (try server.greetedClient(), server.server.core.transport.pool)
                 let (gate, hasStopped) = (Gate(), Flag())
                 defer { gate.open() }
-                for _ in 0..<server.server.context.configuration.blockingThreads { pool.submit { gate.pass() } }
+                for _ in 0..<server.server.core.configuration.blockingThreads { pool.submit { gate.pass() } }
                 try server.waitUntil("no thread is free") {
-                    gate.waiting == server.server.context.configuration.blockingThreads
+                    gate.waiting == server.server.core.configuration.blockingThreads
                 }
                 client.send(upload.question)
                 try server.waitUntil("the question waits for one") { pool.isContended }

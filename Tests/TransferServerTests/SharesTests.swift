@@ -86,15 +86,15 @@ extension ServerTests {
         /// - Parameter withGreeting: whether they come in one piece with the greeting, before the client is known.
         @Test(arguments: [false, true]) func buffersForWhatIsReceived(withGreeting: Bool) async throws {
             try await serving { [busy, other] server in
-                let context = server.server.context
+                let transport = server.server.core.transport
                 let owner = AccountHolder.client(.key(busy.key))
-                let (gate, account) = (Gate(), context.accounts.enter(owner))
+                let (gate, account) = (Gate(), transport.accounts.enter(owner))
                 defer {
                     gate.open()
-                    context.accounts.leave(owner)
+                    transport.accounts.leave(owner)
                 }
-                context.pool.submit(for: account) { gate.pass() }
-                let clients = try (0..<ServerContext.bufferCount + 16).map { number in
+                transport.pool.submit(for: account) { gate.pass() }
+                let clients = try (0..<Transport.bufferCount + 16).map { number in
                     let client = try withGreeting ? server.securedClient(busy) : Self.connection(of: busy, to: server)
                     let begin = Frames.begin("busy/\(number)", size: 1 << 20)
                     let upload = begin + Frames.data([UInt8](repeating: 1, count: 1_000))
@@ -103,7 +103,7 @@ extension ServerTests {
                     return client
                 }
                 try server.waitUntil("it has all that it may have") {
-                    gate.waiting == 1 && context.buffers.takeNow(for: account.buffers) == nil
+                    gate.waiting == 1 && transport.buffers.takeNow(for: account.buffers) == nil
                 }
                 let client = try Self.connection(of: other, to: server)
                 #expect(try client.codes(to: Frames.upload("other", [1, 2, 3])) == [.committed])

@@ -38,7 +38,7 @@ extension UploadLane {
             guard !isEnding.load(ordering: .relaxed), open.query.count == 0 || intake.sender?.isGone() != true else {
                 return
             }
-            let threads = context.pool.isContended ? 1 : context.configuration.digestThreads
+            let threads = transport.pool.isContended ? 1 : transport.digestThreads
             guard let blocks = try open.query.step(threads: threads) else { return end(open) }
             var frames: [UInt8] = []
             for block in blocks { open.report.add(block.index, block.digest, to: &frames) }

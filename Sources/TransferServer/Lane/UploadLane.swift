@@ -37,7 +37,8 @@ final class UploadLane: @unchecked Sendable {
         set { payer.account.withLock { $0 = newValue } }
     }
 
-    let context: ServerContext
+    let transport: Transport
+    private let observability: Observability
     let peer: String
     private let inflation = Inflation()
     private let payer = Payer()
@@ -68,16 +69,17 @@ final class UploadLane: @unchecked Sendable {
     ///   - early: takes what cannot wait for the end of a batch.
     ///   - progress: is told what the lane does.
     init(
-        context: ServerContext, connection: Int, peer: String, early: EarlyFrames, progress: ConnectionProgress
+        _ shared: Intake, _ transport: Transport, _ observability: Observability, connection: Int, peer: String,
+        early: EarlyFrames, progress: ConnectionProgress
     ) {
         meter = LaneMeter(progress)
-        self.context = context
+        (self.transport, self.observability) = (transport, observability)
         self.early = early
         self.peer = peer
-        let way = IntakeSession.Connection(number: connection) { [pool = context.pool, payer] work in
+        let way = IntakeSession.Connection(number: connection) { [pool = transport.pool, payer] work in
             pool.submit(for: payer.account.withLock { $0 }, work)
         }
-        intake = IntakeSession(context.intake, way, caller: Caller(peer: peer))
+        intake = IntakeSession(shared, way, caller: Caller(peer: peer))
     }
 
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
@@ -93,7 +95,7 @@ final class UploadLane: @unchecked Sendable {
         }
         report()
         if case .receiving(let upload) = state { meter.publish(upload) } else { meter.publish(nil) }
-        context.log.write(events)
+        observability.log.write(events)
         events.removeAll(keepingCapacity: true)
         defer { outcome = LaneOutcome() }
         outcome.isWaiting = intake.completion.isWaiting
@@ -103,7 +105,7 @@ final class UploadLane: @unchecked Sendable {
     private var isBusy: Bool { question != nil || !pending.isEmpty }
 
     private func work() {
-        let turn = Turn(on: context.pool)
+        let turn = Turn(on: transport.pool)
         while isBusy, !turn.isOver {
             if question != nil {
                 goOnAnswering()
@@ -128,11 +130,11 @@ final class UploadLane: @unchecked Sendable {
         defer { intake.leave() }
         question = nil
         acknowledge()
-        if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
+        if let repeated = failures.repeated { observability.log.write([.moreFailed(repeated, peer: peer)]) }
         guard case .receiving(let upload) = state else { return }
         upload.suspend()
         state = .idle
-        context.log.write([.lost(upload, peer: peer)])
+        observability.log.write([.lost(upload, peer: peer)])
     }
 
     /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.

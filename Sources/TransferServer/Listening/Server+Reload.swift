@@ -39,23 +39,23 @@ extension Server {
         _ read: @escaping @Sendable () throws(ServerError) -> ServerReload,
         whenShown: @escaping @Sendable (KeyFingerprint) -> [LogEvent]
     ) async {
-        let read = await context.pool.run { [context] in
-            Result { () throws(ServerError) in (try read(), try context.renewedTLS()) }
+        let read = await core.transport.pool.run { [core] in
+            Result { () throws(ServerError) in (try read(), try core.renewedTLS()) }
         }
         switch read {
-        case .failure(let error): context.log.write([.notReloaded(error.message)])
+        case .failure(let error): core.observability.log.write([.notReloaded(error.message)])
         case .success((let reload, let tls)):
-            context.apply(reload)
-            let key = tls.flatMap(context.show)
+            core.apply(reload)
+            let key = tls.flatMap(core.show)
             var events = [LogEvent.reloaded(reload.changes, certificate: key)]
             if !reload.fixed.isEmpty { events.append(.needsRestart(reload.fixed)) }
-            if let key { events += await context.pool.run { whenShown(key) } }
-            context.log.write(events)
+            if let key { events += await core.transport.pool.run { whenShown(key) } }
+            core.observability.log.write(events)
         }
     }
 }
 
-extension ServerContext {
+extension ServerCore {
     /// - Returns: nothing where the server shows no certificate from a file.
     fileprivate func renewedTLS() throws(ServerError) -> TLSContext? {
         guard case .certificate(let certificate, let key) = configuration.security else { return nil }
@@ -70,18 +70,18 @@ extension ServerContext {
     ///
     /// - Returns: its key.
     fileprivate func show(_ tls: TLSContext) -> KeyFingerprint? {
-        security.withLock { $0 = tls }
+        transport.security.withLock { $0 = tls }
         return tls.key.map { KeyFingerprint(of: $0.bytes) }
     }
 
     fileprivate func apply(_ reload: ServerReload) {
-        log.change(format: reload.logFormat, level: reload.logLevel)
+        observability.log.change(format: reload.logFormat, level: reload.logLevel)
         var configuration = reload.configuration
         configuration.space = store.change(configuration.space)
         let settings = ServerSettings(configuration)
-        currentSettings.withLock { $0 = settings }
+        transport.currentSettings.withLock { $0 = settings }
         intake.maximumUpload = settings.maximumUpload
-        admission.withLock { $0.change(perNetwork: settings.maximumPerNetwork) }
+        transport.limits.withLock { $0.change(perNetwork: settings.maximumPerNetwork) }
         reload.whenDone()
     }
 }

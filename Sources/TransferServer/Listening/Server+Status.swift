@@ -7,20 +7,20 @@ import TransferSystem
 extension Server {
     /// Makes the socket, while that can still be done. A server that cannot tell how it is still serves.
     func bindStatusSocket() {
-        guard context.configuration.tellsStatus else { return }
+        guard core.configuration.tellsStatus else { return }
         do throws(SystemError) {
-            statusSocket = try StatusSocket.bind(in: context.store.ownFolder)
+            statusSocket = try StatusSocket.bind(in: core.store.ownFolder)
         } catch {
-            context.log.write([.noStatus(error)])
+            core.observability.log.write([.noStatus(error)])
         }
     }
 
     /// Answers from now on.
     func tellStatus() {
         do throws(SystemError) {
-            try statusSocket?.serve { [weak context] in context.map { $0.status().json.text + "\n" } ?? "" }
+            try statusSocket?.serve { [weak core] in core.map { $0.status().json.text + "\n" } ?? "" }
         } catch {
-            context.log.write([.noStatus(error)])
+            core.observability.log.write([.noStatus(error)])
         }
     }
 }

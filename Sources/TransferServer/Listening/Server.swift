@@ -14,7 +14,7 @@ package actor Server {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    nonisolated let context: ServerContext
+    nonisolated let core: ServerCore
     private let loops: [EventLoop]
     private let permits: Permits
     /// Tells programs of the same user what the server does.
@@ -43,9 +43,9 @@ package actor Server {
         }
         let identity = try Identity(configuration)
         self.identity = identity.events
-        context = ServerContext(
+        core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
-        context.expire(leftovers: true)
+        core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
         do throws(SystemError) {
             var made: [EventLoop] = []
@@ -60,8 +60,8 @@ package actor Server {
     /// The server is over when nobody holds it any more; its loops end with it.
     deinit {
         for loop in loops { loop.stop() }
-        context.pool.close()
-        context.accessPool.close()
+        core.transport.pool.close()
+        core.transport.accessPool.close()
         statusSocket?.close()
     }
 
@@ -78,20 +78,20 @@ package actor Server {
             closeListeners()
             throw error
         }
-        context.endpoints.withLock { $0 = bound.map(\.description) }
+        core.observability.endpoints.withLock { $0 = bound.map(\.description) }
         bindStatusSocket()
-        let announcements = await context.pool.run { [context, bound] in context.announce(bound) }
-        await context.pool.run { [context] in
-            context.openLibraries()
-            if context.configuration.isConfined { context.confine() }
+        let announcements = await core.transport.pool.run { [core, bound] in core.announce(bound) }
+        await core.transport.pool.run { [core] in
+            core.openLibraries()
+            if core.configuration.isConfined { core.confine() }
         }
-        if context.store.isInDoubt { context.log.write([.inDoubt]) }
+        if core.store.isInDoubt { core.observability.log.write([.inDoubt]) }
         // Who is started again in place of another has nothing new to say.
-        if !context.configuration.isRestart {
-            context.log.write(identity + announcements + bound.map { .listening($0.description) })
+        if !core.configuration.isRestart {
+            core.observability.log.write(identity + announcements + bound.map { .listening($0.description) })
         }
         scheduleExpiry()
-        await context.pool.run { [context] in context.logCatalog() }
+        await core.transport.pool.run { [core] in core.logCatalog() }
         tellStatus()
         // Who was faster waits in the kernel's queue.
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
@@ -103,26 +103,26 @@ package actor Server {
     package func shutDown() async {
         guard !isStopping else { return stopSessions() }
         isStopping = true
-        context.intake.isStopping.store(true, ordering: .relaxed)
+        core.intake.isStopping.store(true, ordering: .relaxed)
         closeListeners()
-        context.log.write([.stopping(sessions: sessions.count)])
+        core.observability.log.write([.stopping(sessions: sessions.count)])
         // One connection may wait for an upload that ends on another.
-        context.whenAssemblyEnds.withLock { [loop] in
+        core.transport.whenAssemblyEnds.withLock { [loop] in
             $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainSessions() } }
         }
         drainSessions()
-        let grace = MonotonicTime.now + context.settings.drain
+        let grace = MonotonicTime.now + core.transport.settings.drain
         let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
         while !sessions.isEmpty { await ended.wait() }
         loop.cancel(timer)
-        await context.pool.run { [context] in
-            context.intake.forgetUnfinished()
-            context.intake.known.close()
+        await core.transport.pool.run { [core] in
+            core.intake.forgetUnfinished()
+            core.intake.known.close()
         }
         statusSocket?.close()
-        context.store.unlock()
-        context.log.finish()
-        context.log.write([.stopped])
+        core.store.unlock()
+        core.observability.log.finish()
+        core.observability.log.write([.stopped])
     }
 
     private func drainSessions() {
@@ -147,7 +147,7 @@ package actor Server {
 
 extension Server {
     private func listen() async throws(ServerError) -> [Endpoint] {
-        let bound = await context.pool.run { [configuration = context.configuration] in
+        let bound = await core.transport.pool.run { [configuration = core.configuration] in
             Result { () throws(ServerError) in try configuration.bind() }
         }
         let sockets = try bound.get()
@@ -195,11 +195,11 @@ extension Server {
                     return (descriptor.release(), peer)
                 case .wouldBlock: await listener.acceptable.wait()
                 case .exhausted(let error):
-                    context.log.write([.acceptFailed(error)])
+                    core.observability.log.write([.acceptFailed(error)])
                     await loop.wait(until: (.now + backoff.next(using: &generator)).nanoseconds)
                 }
             } catch {
-                context.log.write([.acceptFailed(error)])
+                core.observability.log.write([.acceptFailed(error)])
                 await loop.wait(until: (.now + backoff.next(using: &generator)).nanoseconds)
             }
         }
@@ -208,30 +208,30 @@ extension Server {
 
     /// Gives a newcomer its session, when there is a place; or turns it away.
     private func seat(_ descriptor: Int32, _ peer: SocketAddress) async {
-        let origin = PeerOrigin(peer, context.configuration)
+        let origin = PeerOrigin(peer, core.configuration)
         connectionNumber += 1
         let number = connectionNumber
-        switch context.admission.withLock({ $0.arrive(number, from: origin.network) }) {
+        switch core.transport.limits.withLock({ $0.arrive(number, from: origin.network) }) {
         case .admitted(let evicted):
             if let evicted { await evict(evicted) }
             await permits.acquire()
             guard !isStopping else { return leave(number, closing: descriptor) }
-            context.admission.withLock { $0.begin(number) }
+            core.transport.limits.withLock { $0.begin(number) }
             begin(number, descriptor, from: origin)
         case .refused(isTold: true):
             begin(number, descriptor, from: origin, refusal: .tooManyConnections)
         case .refused(isTold: false):
             close(descriptor)
-            context.log.write([.refused(peer: origin.name, .tooManyConnections)])
+            core.observability.log.write([.refused(peer: origin.name, .tooManyConnections)])
         }
     }
 
     /// - Parameter refusal: what the client is told instead of being served.
     private func begin(_ number: Int, _ descriptor: Int32, from origin: PeerOrigin, refusal: ProtocolFault? = nil) {
         let loop = loops[number % loops.count]
-        let session = ServerSession(number, from: origin, loop: loop, context: context, refusal: refusal)
+        let session = ServerSession(number, from: origin, loop: loop, core, refusal: refusal)
         sessions[number] = session
-        if refusal == nil { context.connections.add(session.progress) }
+        if refusal == nil { core.observability.connections.add(session.progress) }
         Task(executorPreference: loop) {
             await session.run(descriptor)
             await self.over(number, wasRefused: refusal != nil)
@@ -247,31 +247,31 @@ extension Server {
 
     private func over(_ number: Int, wasRefused: Bool) {
         sessions[number] = nil
-        context.connections.remove(number)
-        if wasRefused { context.admission.withLock { $0.refused() } } else { leave(number) }
+        core.observability.connections.remove(number)
+        if wasRefused { core.transport.limits.withLock { $0.refused() } } else { leave(number) }
         ended.fire()
         letPartsGo()
         guard sessions.isEmpty, !isStopping else { return }
-        context.pool.submit { [context] in
-            context.intake.forgetUnfinished()
-            context.intake.known.settle()
+        core.transport.pool.submit { [core] in
+            core.intake.forgetUnfinished()
+            core.intake.known.settle()
         }
     }
 
     /// - Parameter descriptor: of one that will have no session.
     private func leave(_ number: Int, closing descriptor: Int32? = nil) {
         if let descriptor { close(descriptor) }
-        if context.admission.withLock({ $0.leave(number) }) { permits.release() }
+        if core.transport.limits.withLock({ $0.leave(number) }) { permits.release() }
     }
 
     /// Looks after desertion whether the parts of an upload are still nobody's.
     private func letPartsGo() {
-        guard !context.intake.assemblies.isEmpty, !isStopping else { return }
+        guard !core.intake.assemblies.isEmpty, !isStopping else { return }
         let deserted = MonotonicTime.now
-        let moment = deserted + context.configuration.keepParts
-        _ = loop.schedule(at: moment.nanoseconds) { [weak context] in
-            guard let context else { return }
-            context.pool.submit { context.intake.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
+        let moment = deserted + core.configuration.keepParts
+        _ = loop.schedule(at: moment.nanoseconds) { [weak core] in
+            guard let core else { return }
+            core.transport.pool.submit { core.intake.assemblies.letGo(desertedUpTo: deserted.nanoseconds) }
         }
     }
 
@@ -279,12 +279,12 @@ extension Server {
     private static let expiryInterval = (longest: Interval.seconds(3600), shortest: Interval.seconds(10))
 
     private func scheduleExpiry() {
-        let keep = context.settings.keepUnfinished
+        let keep = core.transport.settings.keepUnfinished
         let interval = max(Self.expiryInterval.shortest, min(keep, Self.expiryInterval.longest))
         _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in
                 guard !server.isStopping else { return }
-                server.context.pool.submit { [context = server.context] in context.expire(leftovers: false) }
+                server.core.transport.pool.submit { [core = server.core] in core.expire(leftovers: false) }
                 server.scheduleExpiry()
             }
         }

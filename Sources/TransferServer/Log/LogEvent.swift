@@ -168,7 +168,7 @@ extension LogEvent {
             ])
     }
 
-    static func admitted(peer: String, _ admission: TransferAccess.Admission) -> LogEvent {
+    static func admitted(peer: String, _ admission: Admission) -> LogEvent {
         let grant = admission.grant
         let how = admission.enrolled == nil ? "is" : "was paired as"
         return LogEvent(

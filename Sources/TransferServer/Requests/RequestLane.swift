@@ -38,7 +38,10 @@ final class RequestLane: @unchecked Sendable {
     /// Whose requests these are; set before the first one, and renewed with every step.
     var client: Caller
 
-    let context: ServerContext
+    private let intake: Intake
+    private let store: FileStore
+    private let transport: Transport
+    private let observability: Observability
     let peer: String
     /// Those that are not begun are behind the first ones.
     private var requests: [Request] = []
@@ -73,8 +76,11 @@ final class RequestLane: @unchecked Sendable {
     /// Between two steps.
     private static let noChunk = FrameChunk(room: 0)
 
-    init(context: ServerContext, peer: String) {
-        self.context = context
+    init(
+        _ intake: Intake, _ store: FileStore, _ transport: Transport, _ observability: Observability, peer: String
+    ) {
+        (self.intake, self.store) = (intake, store)
+        (self.transport, self.observability) = (transport, observability)
         self.peer = peer
         client = Caller(peer: peer)
     }
@@ -89,7 +95,7 @@ final class RequestLane: @unchecked Sendable {
     func step(
         _ requests: [Request], cancelled: [UInt32], room: Int, isStopping: Bool
     ) -> RequestOutcome {
-        outcome = RequestOutcome(chunk: FrameChunk(room: room, from: context.chunks))
+        outcome = RequestOutcome(chunk: FrameChunk(room: room, from: transport.chunks))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
         outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
@@ -99,12 +105,12 @@ final class RequestLane: @unchecked Sendable {
         {
             attempt(work) { () throws(StoreError) in throw error }
         }
-        if begun < self.requests.count { hasRotten = context.intake.known.hasRotten }
-        let turn = Turn(on: context.pool)
+        if begun < self.requests.count { hasRotten = intake.known.hasRotten }
+        let turn = Turn(on: transport.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         reader = nil
-        context.log.write(events)
+        observability.log.write(events)
         events.removeAll(keepingCapacity: true)
         outcome.isBusy = work != nil || begun < self.requests.count
         defer { outcome = RequestOutcome(chunk: Self.noChunk) }
@@ -116,13 +122,13 @@ final class RequestLane: @unchecked Sendable {
     /// An access that was taken back ends what is under way, too.
     private func recheck() -> Refusal? {
         accessAsked = monotonicNanoseconds()
-        return context.recheck(&client) { _ in nil }
+        return transport.gate?.recheck(&client) { _ in nil }
     }
 
     /// The connection ended.
     func end() {
         work = nil
-        if let repeated = failures.repeated { context.log.write([.moreFailed(repeated, peer: peer)]) }
+        if let repeated = failures.repeated { observability.log.write([.moreFailed(repeated, peer: peer)]) }
     }
 
     /// - Returns: false when it is others' turn, or nothing is left to do.
@@ -156,7 +162,7 @@ final class RequestLane: @unchecked Sendable {
         case .fetch(let fetch): return .sending(try begin(fetch))
         case .remove(let remove):
             let path = try client.removable(remove.path)
-            let remover = remover ?? context.store.remover()
+            let remover = remover ?? store.remover()
             self.remover = remover
             return .removing(
                 remove, path, try remover.begin(path, isRecursive: remove.isRecursive), files: 0)
@@ -197,31 +203,31 @@ final class RequestLane: @unchecked Sendable {
 extension RequestLane {
     private func begin(_ list: ListRequest) throws(StoreError) -> FolderListing {
         let path = try client.seen(list.path)
-        if list.wantsDetails { context.intake.known.settleIfNeeded() }
+        if list.wantsDetails { intake.known.settleIfNeeded() }
         guard list.isAboutItself else {
             do throws(StoreError) {
-                return FolderListing(list, try context.store.list(path), context.intake.known)
+                return FolderListing(list, try store.list(path), intake.known)
             } catch {
                 // The folder of a client is made when it first sends something.
                 guard error.code == .notFound, list.path.isEmpty else { throw error }
-                return FolderListing(list, nil, context.intake.known)
+                return FolderListing(list, nil, intake.known)
             }
         }
-        let attributes = try context.store.attributes(at: path)
+        let attributes = try store.attributes(at: path)
         let name = list.path.isEmpty ? "" : path.map { String($0.name) } ?? ""
         let isKnown = list.wantsDetails && !attributes.isDirectory
-        let details = isKnown ? path.flatMap { context.intake.known.details(of: [($0, attributes)])[0] } : nil
-        return FolderListing(list, about: ListedEntry(name, attributes, details), context.intake.known)
+        let details = isKnown ? path.flatMap { intake.known.details(of: [($0, attributes)])[0] } : nil
+        return FolderListing(list, about: ListedEntry(name, attributes, details), intake.known)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
         guard let path = try client.seen(fetch.path) else {
             throw StoreError(.wrongForm, "The server's directory is a folder, and no file.")
         }
-        let reader = reader ?? context.store.reader()
+        let reader = reader ?? store.reader()
         self.reader = reader
         let content = try reader.open(path)
-        guard !hasRotten || !context.intake.known.isRotten(path, content.attributes.identity) else {
+        guard !hasRotten || !intake.known.isRotten(path, content.attributes.identity) else {
             throw .contentLost(path)
         }
         let sending = FileSending(
@@ -238,8 +244,8 @@ extension RequestLane {
         of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
     ) -> Digest? {
         guard attributes.size > UInt64(Limits.blockSize) else { return nil }
-        context.intake.known.settleIfNeeded()
-        let known = context.intake.known.details(of: [(path, attributes)])[0]?.digest
+        intake.known.settleIfNeeded()
+        let known = intake.known.details(of: [(path, attributes)])[0]?.digest
         return known?.algorithm == function.tree ? known : nil
     }
 
@@ -280,10 +286,10 @@ extension RequestLane {
     /// What has its path again by now, somebody else has stored since.
     private func forget(_ files: [Removal.File]) {
         guard !files.isEmpty else { return }
-        context.intake.known.settleIfNeeded()
-        context.intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in context.store.identity(at: path) == nil }
-        context.intake.known.forget(gone.map(\.string))
+        intake.known.settleIfNeeded()
+        intake.quotas.removed(files)
+        let gone = files.map(\.path).filter { path in store.identity(at: path) == nil }
+        intake.known.forget(gone.map(\.string))
     }
 
     /// Answers removals, when they are durable.
@@ -297,7 +303,7 @@ extension RequestLane {
             for removal in ended { fail(removal.request.id, removal.path, error) }
             return
         }
-        let isDurable = context.store.durability == .commit
+        let isDurable = store.durability == .commit
         for removal in ended {
             let id = removal.request.id
             outcome.chunk.append(
@@ -322,7 +328,7 @@ extension RequestLane {
             self.work = nil
             switch work {
             case .sending(let sending):
-                if error.code == .contentLost, let rotten = sending.suspect { context.intake.known.add(rotten: rotten) }
+                if error.code == .contentLost, let rotten = sending.suspect { intake.known.add(rotten: rotten) }
                 failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)

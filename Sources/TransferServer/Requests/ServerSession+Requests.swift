@@ -23,10 +23,10 @@ struct WaitingRequests {
 /// What clients ask of the files: the pool makes one chunk of answers while the one before it leaves.
 extension ServerSession {
     /// Bytes of content in one chunk, also where too much waits for all clients together. Half of it costs a tenth more.
-    private static let chunkRoom = (usual: ServerContext.chunkSize, crowded: 32 << 10)
+    private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
 
     /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
-    private static let answersAhead = 3 * ServerContext.chunkSize / 2
+    private static let answersAhead = 3 * Transport.chunkSize / 2
 
     /// Chunks that may wait, however little is in each.
     private static let mostChunks = 3
@@ -50,14 +50,14 @@ extension ServerSession {
 
     private func serveLoop() async {
         while ending == nil, !driver.isOver, !waiting.isEmpty {
-            let isCrowded = context.isCrowded
+            let isCrowded = transport.isCrowded
             guard outbound.count < (isCrowded ? 1 : Self.answersAhead), outbound.chunks < Self.mostChunks else {
                 await roomForAnswers.wait()
                 continue
             }
             let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
             let (requests, cancelled) = waiting.take()
-            let outcome = await context.pool.run(for: account) { [requestLane, isDraining] in
+            let outcome = await transport.pool.run(for: account) { [requestLane, isDraining] in
                 requestLane.step(requests, cancelled: cancelled, room: room, isStopping: isDraining)
             }
             waiting.isBusy = outcome.isBusy
@@ -84,6 +84,6 @@ extension ServerSession {
         waiting.isBusy = false
         roomForAnswers.fire()
         while waiting.isServing { await driver.wake.wait() }
-        await context.pool.run(for: account) { [requestLane] in requestLane.end() }
+        await transport.pool.run(for: account) { [requestLane] in requestLane.end() }
     }
 }

@@ -11,18 +11,17 @@ import TransferSystem
 extension ServerSession {
     /// Decides about the client that has said hello. Afterwards it has its welcome, or the session is ending.
     func decide(_ hello: Hello) async {
-        guard let authenticator = context.authenticator else { return welcome(hello) }
+        guard let gate = transport.gate else { return welcome(hello) }
         let began = MonotonicTime.now
         let credentials = credentials(hello)
-        let decision = await context.accessPool.run { [context] in
-            defer { context.logAccessFaults() }
-            return Result { () throws(Refusal) in try authenticator.authenticate(credentials, at: .now, .now) }
+        let decision = await transport.accessPool.run {
+            Result { () throws(Refusal) in try gate.authenticate(credentials) }
         }
         switch decision {
         case .success(let admission):
-            context.log.write([.admitted(peer: peer, admission)])
+            observability.log.write([.admitted(peer: peer, admission)])
             do throws(Refusal) {
-                let scope = try UploadScope(admission.grant.source, secret: context.uploadSecret)
+                let scope = try UploadScope(admission.grant.source, secret: transport.uploadSecret)
                 lane.intake.caller = Caller(admission.grant, scope, peer: peer)
                 requestLane.client = lane.intake.caller
                 pay(as: AccountHolder(admission.grant, origin))
@@ -40,7 +39,7 @@ extension ServerSession {
         lane.intake.run = hello.run
         let caller = lane.intake.caller
         progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
-        context.admission.withLock { $0.establish(number) }
+        transport.limits.withLock { $0.establish(number) }
         driver.liveness.established(now: .now)
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
@@ -51,17 +50,17 @@ extension ServerSession {
                 Welcome(
                     uploadSize: caller.maximumUpload(of: settings.maximumUpload),
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
-                    silence: timeouts.silence.wireMilliseconds, agent: context.configuration.agent,
+                    silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: context.intake.receiptKey, features: .files)))
+                    serverKey: intake.receiptKey, features: .files)))
     }
 
     /// Work on the pool is the client's from now on.
     private func pay(as owner: AccountHolder) {
         guard owner != self.owner else { return }
-        context.accounts.leave(self.owner)
+        transport.accounts.leave(self.owner)
         self.owner = owner
-        account = context.accounts.enter(owner)
+        account = transport.accounts.enter(owner)
         (lane.account, lane.intake.holder) = (account, owner)
     }
 

@@ -13,18 +13,18 @@ extension ServerSession {
     func sayGoodbye() {
         switch ending {
         case .fault(let fault):
-            context.log.write([.refused(peer: peer, fault)])
+            observability.log.write([.refused(peer: peer, fault)])
             send(.result(UploadResult(fault)))
         case .refused(let refusal):
-            context.log.write([.notAdmitted(peer: peer, refusal)])
+            observability.log.write([.notAdmitted(peer: peer, refusal)])
             send(.result(UploadResult(refusal)))
         case .shutdown:
-            context.log.write([.closed(peer: peer, reason: "the server is stopping")])
+            observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
             // What was begun and has no result, has this one.
             send(machine.isSettled ? .goodbye(Goodbye(.shuttingDown, "The server is stopping.")) : .result(.stopping))
-        case .insecure(let reason): context.log.write([.insecure(peer: peer, reason: reason)])
-        case .lost(let reason): context.log.write([.closed(peer: peer, reason: reason)])
-        case .done, nil: context.log.write([.closed(peer: peer, reason: "the client is done")])
+        case .insecure(let reason): observability.log.write([.insecure(peer: peer, reason: reason)])
+        case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
+        case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
         }
     }
 }

@@ -10,7 +10,7 @@ extension ServerSession {
 
     /// Finds out how the client talks. Afterwards this side may talk too, or the session is ending.
     func secure() async {
-        guard let tls = context.tls else {
+        guard let tls = transport.tls else {
             mayTalk = true
             return
         }
@@ -35,7 +35,7 @@ extension ServerSession {
         while ending == nil {
             guard try !socket.handshake() else {
                 mayTalk = true
-                if let security = socket.security { context.log.write([.secured(peer: peer, security)]) }
+                if let security = socket.security { observability.log.write([.secured(peer: peer, security)]) }
                 return
             }
             await driver.wake.wait()

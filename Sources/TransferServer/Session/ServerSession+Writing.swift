@@ -21,7 +21,7 @@ extension ServerSession {
     /// Tells how much waits here.
     func countUnsent() {
         let count = driver.isOver ? 0 : outbound.count
-        context.unsent.wrappingAdd(count - counted, ordering: .relaxed)
+        transport.unsent.wrappingAdd(count - counted, ordering: .relaxed)
         counted = count
     }
 

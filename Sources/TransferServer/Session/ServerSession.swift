@@ -30,7 +30,9 @@ actor ServerSession {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let context: ServerContext
+    nonisolated let intake: Intake
+    nonisolated let transport: Transport
+    nonisolated let observability: Observability
     let number: Int
     let origin: PeerOrigin
     let lane: UploadLane
@@ -50,7 +52,7 @@ actor ServerSession {
     /// As they were when it began; clients are told of them.
     let settings: ServerSettings
     var outbound = Outbound<FrameChunk>()
-    /// Of its bytes, those that `ServerContext.unsent` counts.
+    /// Of its bytes, those that `Transport.unsent` counts.
     var counted = 0
     private var replies: [UInt8] = []
     /// What is received on its way to the lane.
@@ -69,19 +71,20 @@ actor ServerSession {
     ///   - number: of the connection; they grow.
     ///   - refusal: what the client is told, and then nothing else.
     init(
-        _ number: Int, from origin: PeerOrigin, loop: EventLoop, context: ServerContext, refusal: ProtocolFault? = nil
+        _ number: Int, from origin: PeerOrigin, loop: EventLoop, _ core: ServerCore, refusal: ProtocolFault? = nil
     ) {
         self.number = number
         self.origin = origin
         self.loop = loop
-        self.context = context
+        (intake, transport, observability) = (core.intake, core.transport, core.observability)
         progress = ConnectionProgress(number, peer: origin.name)
         owner = AccountHolder(origin)
-        account = context.accounts.enter(owner)
-        lane = UploadLane(context: context, connection: number, peer: origin.name, early: early, progress: progress)
-        requestLane = RequestLane(context: context, peer: origin.name)
-        settings = context.settings
-        driver = ConnectionDriver(settings.timeouts, turn: ServerContext.bufferSize)
+        account = transport.accounts.enter(owner)
+        lane = UploadLane(
+            intake, transport, observability, connection: number, peer: origin.name, early: early, progress: progress)
+        requestLane = RequestLane(intake, core.store, transport, observability, peer: origin.name)
+        settings = transport.settings
+        driver = ConnectionDriver(settings.timeouts, turn: Transport.bufferSize)
         ending = refusal.map { .fault($0) }
         (lane.account, lane.intake.holder) = (account, owner)
     }
@@ -95,20 +98,20 @@ actor ServerSession {
             driver.open(socket)
             lane.intake.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
         } catch {
-            context.log.write([.closed(peer: peer, reason: error.description)])
-            context.accounts.leave(owner)
+            observability.log.write([.closed(peer: peer, reason: error.description)])
+            transport.accounts.leave(owner)
             return
         }
         driver.socket?.disableDelay()
         if origin.isLocal { driver.socket?.tuneForLoopback() }
-        context.log.write([.connected(peer: peer)])
+        observability.log.write([.connected(peer: peer)])
         armTimer()
         await secure()
         early.connect { [weak self, loop] in Task(executorPreference: loop) { await self?.sendEarly() } }
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
         await finish()
-        context.accounts.leave(owner)
+        transport.accounts.leave(owner)
         await writer.value
     }
 
@@ -167,10 +170,10 @@ extension ServerSession: PipedSession {
 
     var isEnding: Bool { ending != nil }
 
-    var buffers: BufferPool { context.buffers }
+    var buffers: BufferPool { transport.buffers }
     var bufferAccount: BufferAccount? { account.buffers }
 
-    var takesAnswers: Bool { outbound.count < (context.isCrowded ? Self.crowdedLimit : Self.outboundLimit) }
+    var takesAnswers: Bool { outbound.count < (transport.isCrowded ? Self.crowdedLimit : Self.outboundLimit) }
 
     /// What comes with a greeting is kept outside the buffers until somebody has decided about it.
     var mostReceived: Int { isDecided ? .max : Limits.controlBody }
@@ -229,7 +232,7 @@ extension ServerSession: PipedSession {
     }
 
     /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
-    private var isStopping: Bool { isDraining || context.intake.isStopping.load(ordering: .relaxed) }
+    private var isStopping: Bool { isDraining || intake.isStopping.load(ordering: .relaxed) }
 
     private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
         // Whether it is some of an upload that was under way, the lane knows.
@@ -276,7 +279,7 @@ extension ServerSession {
     }
 
     func work() async {
-        let outcome = await context.pool.run(for: account) { [lane, batches = takeBatches()] in
+        let outcome = await transport.pool.run(for: account) { [lane, batches = takeBatches()] in
             lane.process(batches)
         }
         sendEarly()
@@ -284,7 +287,7 @@ extension ServerSession {
         driver.liveness.active(now: .now)
         send(outcome.frames)
         if let refusal = outcome.refusal { end(.refused(refusal)) }
-        if outcome.hasEndedAssembly { context.assemblyEnded() }
+        if outcome.hasEndedAssembly { transport.assemblyEnded(of: intake) }
         pipe.worked(leaving: outcome.left)
     }
 
@@ -300,7 +303,7 @@ extension ServerSession {
     private func finish() async {
         await finishWork()
         await endRequests()
-        await context.pool.run(for: account) { [lane] in lane.cancel() }
+        await transport.pool.run(for: account) { [lane] in lane.cancel() }
         stopTimer()
         sayGoodbye()
         await linger(atMost: Self.lingering, dropping: Self.scratchSize)

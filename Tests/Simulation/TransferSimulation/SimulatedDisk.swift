@@ -178,7 +178,9 @@ extension DiskCall {
 
     fileprivate func meets(_ fault: SimulatedDisk.Fault.Kind) -> Bool {
         switch (fault, self) {
-        case (.sync, .sync), (.sync, .syncAll), (.deathInSync, .sync), (.deathInSync, .syncAll), (.full, .write), (.full, .reserve), (.short, .write): true
+        case (.sync, .sync), (.sync, .syncAll), (.deathInSync, .sync), (.deathInSync, .syncAll), (.full, .write),
+            (.full, .reserve), (.short, .write):
+            true
         case (.full, .open(_, _, let flags)): flags & O_CREAT != 0
         case (.sync, _), (.deathInSync, _), (.full, _), (.short, _): false
         case (.refused, .status), (.refused, .examine), (.refused, .seek), (.refused, .startWriting): false

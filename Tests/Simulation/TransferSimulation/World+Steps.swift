@@ -61,7 +61,8 @@ extension World {
         if let known = uploads.indices.randomElement(bits >> 3), bits % 8 == 0, !parts, !uploads[known].isInParts {
             content = uploads[known].content
         } else {
-            let size = parts ? Int(bits >> 4 % 3 + 1) * Self.block + Int(bits >> 8 % 3) * 7 : Self.sizes[Int(bits >> 4) % 7]
+            let size =
+                parts ? Int(bits >> 4 % 3 + 1) * Self.block + Int(bits >> 8 % 3) * 7 : Self.sizes[Int(bits >> 4) % 7]
             content = addContent(size)
         }
         let conflicts = ConflictPolicy.allCases
@@ -224,7 +225,8 @@ extension World {
         let first = Int(step.b >> 4) % blocks
         let last = min(blocks, first + 1 + Int(step.b >> 8) % 2)
         let stops = step.c >> 16 % 5 == 0
-        try sendPart(index, first * Self.block..<min(size, last * Self.block), number: step.a, on: session, stops: stops)
+        try sendPart(
+            index, first * Self.block..<min(size, last * Self.block), number: step.a, on: session, stops: stops)
     }
 
     func sendPart(_ index: Int, _ range: Range<Int>, number: UInt32, on session: Session, stops: Bool = false) throws {

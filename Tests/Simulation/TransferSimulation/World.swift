@@ -168,7 +168,8 @@ extension World {
     /// The process is killed, and another one started on what it has left.
     func restart() throws {
         kill()
-        disk = SimulatedDisk(disk.medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+        disk = SimulatedDisk(
+            disk.medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells)
         records.failsAfter = nil
         try start()
@@ -186,7 +187,8 @@ extension World {
         let (medium, moved) = before.cut(to: path, &random)
         records.failsAfter = nil
         records.cutPower(identities(moved, before, old))
-        disk = SimulatedDisk(medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+        disk = SimulatedDisk(
+            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells)
         try promises.settle(medium) { contents[$0] }
         TemporaryDirectory.remove(old)
@@ -301,7 +303,8 @@ extension World {
     /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.
     private func compare(_ earlier: Answer, _ answer: Answer, _ index: Int) throws(Promises.Broken) {
         guard earlier.path == answer.path else {
-            throw Promises.Broken("upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
+            throw Promises.Broken(
+                "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }
         // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
         guard earlier.code == answer.code || earlier.server != servers || uploads[index].caller != 0 else {

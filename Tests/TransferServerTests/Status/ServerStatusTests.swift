@@ -61,9 +61,9 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 let begin = Begin(id: .random(), path: "a/b", size: 1_000)
                 client.send(Frames.encoded(.begin(begin)) + Frames.stored(Array(Self.content[..<400])))
-                let context = server.server.context
-                try server.waitUntil("the bytes are seen") { context.status().uploads.first?.received == 400 }
-                let status = context.status()
+                let core = server.server.core
+                try server.waitUntil("the bytes are seen") { core.status().uploads.first?.received == 400 }
+                let status = core.status()
                 let upload = try #require(status.uploads.first)
                 #expect(upload.path == "a/b" && upload.size == 1_000 && upload.connections == 1 && upload.rate > 0)
                 #expect(status.reserved == 600 && status.uploads.count == 1)
@@ -72,11 +72,11 @@ extension ServerTests {
                 client.send(Frames.stored(Array(Self.content[400..<1_000])) + Frames.end(Array(Self.content[..<1_000])))
                 #expect(try client.result().code == .committed)
                 try server.waitUntil("it is over") {
-                    context.status().uploads.isEmpty && context.status().connections.first?.stored == 1
+                    core.status().uploads.isEmpty && core.status().connections.first?.stored == 1
                 }
                 client.endSending()
                 try client.waitForClose()
-                try server.waitUntil("nobody is left") { context.status().connections.isEmpty }
+                try server.waitUntil("nobody is left") { core.status().connections.isEmpty }
             }
         }
 
@@ -84,7 +84,7 @@ extension ServerTests {
         @Test func anUploadInParts() async throws {
             try await serving { server in
                 let upload = PartedUpload("big", Self.content)
-                let context = server.server.context
+                let core = server.server.core
                 let first = try server.greetedClient()
                 first.send(upload.part(0..<Limits.blockSize))
                 #expect(try first.result().code == .staged)
@@ -96,15 +96,15 @@ extension ServerTests {
                 }
                 let half = UInt64(Limits.blockSize / 2)
                 try server.waitUntil("both halves are seen") {
-                    let received = context.status().uploads.first?.received ?? 0
+                    let received = core.status().uploads.first?.received ?? 0
                     return received > 2 * half + 2 * (half - 4_096)
                 }
-                let status = context.status()
+                let status = core.status()
                 #expect(status.uploads.count == 1 && status.uploads.first?.connections == 2)
                 #expect(status.uploads.first?.size == UInt64(Self.content.count) && status.reserved < 2 * half + 8_192)
                 for client in clients { client.endSending() }
                 for client in clients { try? client.waitForClose() }
-                try server.waitUntil("nobody works on it") { context.status().uploads.isEmpty }
+                try server.waitUntil("nobody works on it") { core.status().uploads.isEmpty }
             }
         }
 
@@ -115,7 +115,7 @@ extension ServerTests {
                 client.send(Frames.begin("a", size: 100_000) + Frames.stored(content) + Frames.end(content))
                 #expect(try client.result().code == .committed)
                 _ = try client.fetch(FetchRequest(id: 1, path: "a"))
-                let connection = try #require(server.server.context.status().connections.first)
+                let connection = try #require(server.server.core.status().connections.first)
                 #expect((100_000...101_000).contains(connection.sent) && connection.received == 100_000)
             }
         }
@@ -123,11 +123,11 @@ extension ServerTests {
         @Test func whoHasNotIntroducedItself() async throws {
             try await serving { server in
                 let client = try server.client()
-                let context = server.server.context
-                try server.waitUntil("it is seen") { context.status().connections.first?.isEstablished == false }
+                let core = server.server.core
+                try server.waitUntil("it is seen") { core.status().connections.first?.isEstablished == false }
                 client.send(Frames.hello)
-                try server.waitUntil("it is known") { context.status().connections.first?.isEstablished == true }
-                #expect(context.status().connections.first?.client == nil)
+                try server.waitUntil("it is known") { core.status().connections.first?.isEstablished == true }
+                #expect(core.status().connections.first?.client == nil)
             }
         }
     }

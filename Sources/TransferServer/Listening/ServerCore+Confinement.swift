@@ -5,7 +5,7 @@ import TransferStore
 import TransferSystem
 
 /// What the process may still do while it serves.
-extension ServerContext {
+extension ServerCore {
     /// Confines the process to the directory, to removing its Unix sockets when it stops, and to reading again what can be
     /// renewed. Everything else must be open: streams and sockets. Where the kernel cannot, one line says so.
     func confine() {
@@ -22,19 +22,23 @@ extension ServerContext {
             }
             switch try confinement.enforce() {
             case .confined(let version):
-                if !configuration.isRestart { log.write([.confined(version: version, to: configuration.directory)]) }
-            case .unprivileged(let reason): log.write([.notConfined(reason)])
+                if !configuration.isRestart {
+                    observability.log.write([.confined(version: version, to: configuration.directory)])
+                }
+            case .unprivileged(let reason): observability.log.write([.notConfined(reason)])
             }
         } catch {
-            log.write([.notConfined(error.description)])
+            observability.log.write([.notConfined(error.description)])
         }
     }
 
     /// Opens now what a confined process cannot open any more. What does not do as it must is told: all is slower without it.
     func openLibraries() {
         var refusals = SharedLibraries.open()
-        if tls != nil, let refusal = TLSContext.wideAESRefusal { refusals.append((WideAES.fileName, refusal)) }
-        for case (let file, .unfit(let reason)) in refusals { log.write([.unfitLibrary(file, reason)]) }
+        if transport.tls != nil, let refusal = TLSContext.wideAESRefusal {
+            refusals.append((WideAES.fileName, refusal))
+        }
+        for case (let file, .unfit(let reason)) in refusals { observability.log.write([.unfitLibrary(file, reason)]) }
     }
 
     /// Certificates are renewed by others, who put new files in place of the old ones.
@@ -49,7 +53,7 @@ extension ServerContext {
     ///
     /// - Returns: what it wants to have logged.
     func announce(_ endpoints: [Endpoint]) -> [LogEvent] {
-        let key = tls?.key.map { KeyFingerprint(of: $0.bytes) }
+        let key = transport.tls?.key.map { KeyFingerprint(of: $0.bytes) }
         return configuration.whenBound(ServerConfiguration.Bound(endpoints: endpoints, key: key))
     }
 

@@ -3,18 +3,18 @@ import TransferModel
 import TransferStore
 
 /// Unfinished uploads don't stay for ever.
-extension ServerContext {
+extension ServerCore {
     /// Removes those that are too old, and says what is left.
     ///
     /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
     func expire(leftovers: Bool) {
         do throws(StoreError) {
             let (removed, left) = try intake.expire(
-                after: settings.keepUnfinished.nanoseconds, leftovers: leftovers)
-            if removed.count > 0 { log.write([.expired(removed)]) }
-            if left.count > 0 { log.write([.unfinished(left)]) }
+                after: transport.settings.keepUnfinished.nanoseconds, leftovers: leftovers)
+            if removed.count > 0 { observability.log.write([.expired(removed)]) }
+            if left.count > 0 { observability.log.write([.unfinished(left)]) }
         } catch {
-            log.write([.expiryFailed(error)])
+            observability.log.write([.expiryFailed(error)])
         }
         intake.forgetUnfinished()
     }

@@ -8,20 +8,20 @@ import TransferSystem
 
 /// What the server does now. Nobody is asked: all of it lies where sessions and lanes have left it, so it costs them
 /// nothing, and can be told when a loop no longer answers.
-extension ServerContext {
+extension ServerCore {
     func status() -> ServerStatus {
         let now = monotonicNanoseconds()
-        let connections = connections.all.map { ($0, $0.present) }
+        let connections = observability.connections.all.map { ($0, $0.present) }
         return ServerStatus(
             agent: configuration.agent, process: getpid(), directory: configuration.directory,
-            isStopping: intake.isStopping.load(ordering: .relaxed), started: started, now: .now,
-            endpoints: endpoints.withLock { $0 }, advertised: configuration.advertised,
+            isStopping: intake.isStopping.load(ordering: .relaxed), started: observability.started, now: .now,
+            endpoints: observability.endpoints.withLock { $0 }, advertised: configuration.advertised,
             isEncrypted: configuration.security.isEncrypted, isOpen: configuration.isOpen,
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
             uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
-            minimumFree: settings.space.minimumFree, figures: figures.present(),
-            isInDoubt: store.isInDoubt, restarts: configuration.supervision?.restarts, crashes: crashes,
-            crashFolder: crashReports.path)
+            minimumFree: transport.settings.space.minimumFree, figures: observability.figures.present(),
+            isInDoubt: store.isInDoubt, restarts: configuration.supervision?.restarts, crashes: observability.crashes,
+            crashFolder: observability.crashReports.path)
     }
 
     private func uploads(_ connections: [ConnectionProgress.State], at now: Int64) -> [ServerStatus.Upload] {

@@ -5,7 +5,7 @@ import TransferSystem
 /// A connection is *pending* until its handshake is done. Pending ones cost an attacker nothing but a socket, so they give
 /// way to newcomers: the longest pending one of the network that has most of them. A network that opens thousands
 /// therefore only loses its own.
-struct Admission {
+struct ConnectionLimits {
     /// How many there may be of everything, each at least 1.
     struct Limits: Equatable, Sendable {
         /// Connections at once.

@@ -1,0 +1,39 @@
+import TransferAccess
+import TransferIntake
+import TransferModel
+import TransferStore
+
+/// Decides who may come in, and whether he still may, by lists that change while the server runs.
+final class AccessGate: Sendable {
+    private let authenticator: Authenticator
+    private let log: Log
+
+    init(_ authenticator: Authenticator, log: Log) {
+        (self.authenticator, self.log) = (authenticator, log)
+    }
+
+    func authenticate(_ credentials: Credentials) throws(Refusal) -> Admission {
+        defer { logFaults() }
+        return try authenticator.authenticate(credentials, at: .now, .now)
+    }
+
+    /// Asks whether a client may still come in, and renews what it may do.
+    ///
+    /// - Returns: why it may begin nothing any more.
+    func recheck(_ caller: inout Caller, quota: (Grant) -> Quota?) -> Refusal? {
+        defer { logFaults() }
+        do throws(Refusal) {
+            let grant = try authenticator.recheck(caller.grant, at: .now)
+            caller.renew(grant, quota(grant))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Says what is wrong with the lists of who may come in.
+    private func logFaults() {
+        let faults = authenticator.takeFaults()
+        if !faults.isEmpty { log.write(faults.map { .accessFault($0) }) }
+    }
+}
