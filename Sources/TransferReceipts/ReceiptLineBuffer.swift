@@ -1,3 +1,5 @@
+import TransferModel
+
 /// Collects the lines of a receipts file in memory that is allocated once.
 ///
 /// It belongs to one task at a time.

@@ -104,11 +104,11 @@ struct ReceiptScanner {
         case UInt8(ascii: "f"): return "\u{C}"
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "u"):
-            let digits = String(decoding: line[offset...].prefix(4), as: UTF8.self)
+            let digits = line[offset...].prefix(4)
             // Halves of a pair are no scalars; nothing that is escaped needs pairs.
-            guard digits.utf8.count == 4, let scalar = UInt32(digits, radix: 16).flatMap(UnicodeScalar.init) else {
-                throw unexpected
-            }
+            guard digits.count == 4, let value = Hexadecimal.number(digits),
+                let scalar = UnicodeScalar(UInt32(truncatingIfNeeded: value))
+            else { throw unexpected }
             offset += 4
             return Character(scalar)
         default: throw unexpected

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// When a receipt was made: UTC to the millisecond.
 public struct ReceiptTime: Hashable, Sendable {
     /// Since 1970-01-01 00:00, leap seconds not counted (POSIX).

@@ -1,4 +1,5 @@
 package import TransferKeys
+import TransferModel
 
 /// A receipt with the proof that the server gave it.
 ///

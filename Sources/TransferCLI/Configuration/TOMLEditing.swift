@@ -1,3 +1,5 @@
+private import TransferModel
+
 /// Changes the text of a document and leaves everything else in it as it is.
 package enum TOMLEditing {
     /// Puts a table behind everything else.
@@ -68,8 +70,7 @@ extension TOMLValue {
             case "\n": text += "\\n"
             case "\t": text += "\\t"
             case _ where scalar.properties.generalCategory == .control || scalar.properties.isBidiControl:
-                let digits = String(scalar.value, radix: 16, uppercase: true)
-                text += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+                text += "\\u" + String(hexadecimal: scalar.value, digits: 4).uppercased()
             default: text.unicodeScalars.append(scalar)
             }
         }

@@ -1,3 +1,5 @@
+private import TransferModel
+
 /// Reads one value.
 enum TOMLValueParser {
     static func parse(_ scanner: inout TOMLScanner) throws(TOMLFault) -> TOMLValue {
@@ -110,7 +112,7 @@ enum TOMLValueParser {
     ) throws(TOMLFault) -> Unicode.Scalar {
         var value: UInt32 = 0
         for _ in 0..<digits {
-            guard let byte = scanner.peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+            guard let byte = scanner.peek, let digit = Hexadecimal.value(of: byte) else {
                 throw start.fault("an escape needs \(digits) hexadecimal digits")
             }
             // Eight digits fill it exactly.

@@ -1,3 +1,5 @@
+private import TransferModel
+
 /// Writes text for man(7).
 enum Roff {
     /// Text as it stands within a line: nothing in it means anything to roff, and dashes and quotes can be copied from the
@@ -13,9 +15,7 @@ enum Roff {
             case "~": escaped += "\\(ti"
             case "\"": escaped += "\\(dq"
             case _ where scalar.isASCII: escaped.unicodeScalars.append(scalar)
-            default:
-                let digits = String(scalar.value, radix: 16, uppercase: true)
-                escaped += "\\[u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "]"
+            default: escaped += "\\[u\(String(hexadecimal: scalar.value, digits: 4).uppercased())]"
             }
         }
     }

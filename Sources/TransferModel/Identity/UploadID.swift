@@ -60,8 +60,8 @@ extension UploadID: CustomStringConvertible {
 extension UploadID {
     /// Reads what `description` writes; nothing for any other text.
     package init?(hexadecimal text: some StringProtocol) {
-        guard text.utf8.count == 32, text.utf8.allSatisfy({ $0 < 0x80 && Character(UnicodeScalar($0)).isHexDigit }),
-            let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
+        guard text.utf8.count == 32, let high = Hexadecimal.number(text.utf8.prefix(16)),
+            let low = Hexadecimal.number(text.utf8.suffix(16))
         else { return nil }
         self.init(high: high, low: low)
     }

@@ -45,14 +45,9 @@ package struct JSONValue: Equatable, Sendable {
         case 0x0C: "\\f"
         case 0x0D: "\\r"
         case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
-            "\\u" + fourDigits(scalar.value)
+            "\\u" + String(hexadecimal: scalar.value, digits: 4)
         default: nil
         }
-    }
-
-    private static func fourDigits(_ value: UInt32) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 }
 

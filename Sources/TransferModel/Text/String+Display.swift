@@ -11,7 +11,7 @@ extension String {
             case "\r": shown += "\\r"
             case "\t": shown += "\\t"
             case "\\": shown += "\\\\"
-            case _ where scalar.needsEscape: shown += "\\u{\(String(scalar.value, radix: 16))}"
+            case _ where scalar.needsEscape: shown += "\\u{\(String(hexadecimal: scalar.value))}"
             default: shown.unicodeScalars.append(scalar)
             }
         }

@@ -1,18 +1,24 @@
 extension String {
     /// Two digits for each byte, lower case.
     package init(hexadecimal bytes: some Collection<UInt8>) {
+        let digits = bytes.withContiguousStorageIfAvailable { String(hexadecimal: UnsafeRawBufferPointer($0)) }
+        self = digits ?? String(hexadecimal: Array(bytes))
+    }
+
+    private init(hexadecimal bytes: UnsafeRawBufferPointer) {
         self.init(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
-            var end = 0
-            for byte in bytes {
-                digits[end] = Self.digit(byte >> 4)
-                digits[end + 1] = Self.digit(byte & 15)
-                end += 2
-            }
-            return end
+            Hexadecimal.write(bytes, to: UnsafeMutableRawBufferPointer(digits))
+            return 2 * bytes.count
         }
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    /// A number in lower case, with zeros in front where it has fewer digits.
+    ///
+    /// - Parameter digits: 1 to 8.
+    package init(hexadecimal number: UInt32, digits: Int = 1) {
+        let needed = (UInt32.bitWidth - number.leadingZeroBitCount + 3) / 4
+        self = withUnsafeBytes(of: Hexadecimal.digits(of: number).bigEndian) { all in
+            String(decoding: all.suffix(Swift.max(needed, digits)), as: UTF8.self)
+        }
     }
 }

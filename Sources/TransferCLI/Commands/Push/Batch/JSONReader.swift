@@ -1,3 +1,5 @@
+private import TransferModel
+
 /// Reads one JSON value (RFC 8259) that somebody else wrote.
 package struct JSONReader {
     /// Arrays and objects within each other; RFC 8259 lets a reader choose.
@@ -174,7 +176,7 @@ extension JSONReader {
     private mutating func unit() throws(JSONFault) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw unexpected }
+            guard let byte = next, let digit = Hexadecimal.value(of: byte) else { throw unexpected }
             offset += 1
             value = value << 4 | UInt32(digit)
         }

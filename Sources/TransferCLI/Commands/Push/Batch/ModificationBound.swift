@@ -1,5 +1,4 @@
-import CLinux
-
+private import CLinux
 private import Glibc
 private import TransferAccess
 private import TransferSystem

@@ -1,7 +1,6 @@
 import Testing
-import TransferModel
 
-@testable import TransferReceipts
+@testable import TransferModel
 
 @Suite struct ByteWriterTests {
     /// Several bytes are written at once; it must not show.

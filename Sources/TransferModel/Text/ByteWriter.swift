@@ -1,0 +1,105 @@
+/// Writes into memory that is allocated once: a server writes tens of thousands of receipts a second, and appending to an
+/// array byte by byte takes several times as long.
+package struct ByteWriter {
+    @usableFromInline let space: UnsafeMutableBufferPointer<UInt8>
+    @usableFromInline var end = 0
+
+    /// - Parameter space: for more than will be written.
+    @inlinable package init(_ space: UnsafeMutableBufferPointer<UInt8>) {
+        self.space = space
+    }
+
+    /// - Parameter capacity: at least what `body` writes.
+    @inlinable package static func bytes(capacity: Int, _ body: (inout ByteWriter) -> Void) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            var writer = ByteWriter(buffer)
+            body(&writer)
+            count = writer.count
+        }
+    }
+
+    /// The same as text. What is written has to be UTF-8.
+    @inlinable package static func string(capacity: Int, _ body: (inout ByteWriter) -> Void) -> String {
+        String(unsafeUninitializedCapacity: capacity) { buffer in
+            var writer = ByteWriter(buffer)
+            body(&writer)
+            return writer.count
+        }
+    }
+
+    /// Bytes written.
+    @inlinable package var count: Int { end }
+
+    /// Bytes that `append(jsonString:)` writes at most: every one of them as `\u0001`, and the quotes.
+    package static func longestJSON(of text: String) -> Int { 6 * text.utf8.count + 2 }
+
+    @inlinable mutating func reserve(_ length: Int) -> UnsafeMutableBufferPointer<UInt8> {
+        // Trap: callers compute the room from the texts that they write, each byte six times.
+        precondition(length <= space.count - end, "a text longer than its capacity")
+        defer { end += length }
+        return UnsafeMutableBufferPointer(rebasing: space[end..<end + length])
+    }
+
+    @inlinable package mutating func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inlinable package mutating func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    @inlinable package mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    @inlinable package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(reserve(bytes.count)).copyMemory(from: bytes)
+    }
+
+    @inlinable package mutating func append(byte: UInt8) {
+        reserve(1)[0] = byte
+    }
+
+    /// In network byte order, the last `size` bytes of it.
+    @inlinable package mutating func append(bigEndian number: UInt64, size: Int) {
+        let place = reserve(size)
+        for index in 0..<size { place[index] = UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - index))) }
+    }
+
+    /// With zeros in front where the number has fewer digits.
+    @inlinable package mutating func append(decimal number: UInt64, digits: Int = 1) {
+        var length = 1
+        var rest = number / 10
+        while rest > 0 || length < digits {
+            rest /= 10
+            length += 1
+        }
+        let place = reserve(length)
+        rest = number
+        for index in (0..<length).reversed() {
+            place[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+
+    @inlinable package mutating func append(hexadecimal bytes: UnsafeRawBufferPointer) {
+        Hexadecimal.write(bytes, to: UnsafeMutableRawBufferPointer(reserve(2 * bytes.count)))
+    }
+
+    @inlinable package mutating func append(hexadecimal bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append(hexadecimal: $0) }
+    }
+
+    /// As a JSON string, with its quotes; what is escaped, and how, is part of the format of receipts.
+    package mutating func append(jsonString text: String) {
+        var text = text
+        let isPlain = text.withUTF8 { bytes in
+            bytes.allSatisfy { 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        }
+        guard isPlain else { return append(JSONValue.string(text).text) }
+        append("\"")
+        append(text)
+        append("\"")
+    }
+}

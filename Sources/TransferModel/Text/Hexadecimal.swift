@@ -1,0 +1,54 @@
+/// Hexadecimal digits: two for each byte, lower case where they are written, either where they are read.
+package enum Hexadecimal {
+    /// Writes the digits of `bytes`.
+    ///
+    /// - Parameter place: twice as many bytes, or more.
+    package static func write(_ bytes: UnsafeRawBufferPointer, to place: UnsafeMutableRawBufferPointer) {
+        // Trap: callers ask for the room from the same count.
+        precondition(place.count >= 2 * bytes.count, "no room for the digits")
+        var index = 0
+        while bytes.count - index >= 4 {
+            let four = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self))
+            place.storeBytes(of: digits(of: four).bigEndian, toByteOffset: 2 * index, as: UInt64.self)
+            index += 4
+        }
+        while index < bytes.count {
+            let pair = UInt16(truncatingIfNeeded: digits(of: UInt32(bytes[index])))
+            place.storeBytes(of: pair.bigEndian, toByteOffset: 2 * index, as: UInt16.self)
+            index += 1
+        }
+    }
+
+    /// The eight digits of a number, the first in the highest byte. They are spread over a word and made digits all at
+    /// once: half of what is written of a receipt are digits.
+    static func digits(of number: UInt32) -> UInt64 {
+        var halves = UInt64(number)
+        halves = (halves | halves << 16) & 0x0000_FFFF_0000_FFFF
+        halves = (halves | halves << 8) & 0x00FF_00FF_00FF_00FF
+        halves = (halves | halves << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        // 1 in each byte that holds 10 or more; between "9" and "a" are 39 other characters.
+        let letters = (halves &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return halves &+ 0x3030_3030_3030_3030 &+ letters &* 39
+    }
+
+    /// What a digit in ASCII stands for; nothing for any other byte.
+    package static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// The number that 1 to 16 digits stand for; nothing for any other text.
+    package static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+        guard (1...16).contains(digits.count) else { return nil }
+        var number: UInt64 = 0
+        for digit in digits {
+            guard let value = value(of: digit) else { return nil }
+            number = number << 4 | UInt64(value)
+        }
+        return number
+    }
+}
