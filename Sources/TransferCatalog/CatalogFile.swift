@@ -1,4 +1,5 @@
 import Glibc
+import TransferModel
 import TransferSystem
 
 /// The files of the catalog on disk: how they are opened, and what becomes of them when they are damaged.
@@ -92,7 +93,7 @@ extension CatalogFile {
     ///
     /// - Returns: the new path.
     func moveAside() throws(SystemError) -> String {
-        let name = freeName(Self.moment)
+        let name = freeName(Timestamp.now.text(.seconds, .basic))
         // The database first: a log without one is thrown away, one with a new database beside it must not be.
         for suffix in Self.suffixes {
             do throws(SystemError) {
@@ -114,16 +115,5 @@ extension CatalogFile {
             number += 1
         }
         return free
-    }
-
-    /// UTC in the short form of ISO 8601.
-    private static var moment: String {
-        var now = time(nil)
-        var parts = tm()
-        gmtime_r(&now, &parts)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-            let count = strftime(buffer.baseAddress, buffer.count, "%Y%m%dT%H%M%SZ", &parts)
-            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
     }
 }

@@ -19,7 +19,7 @@ struct ReceiptEnding {
             text.append(",\"sender\":")
             text.append(jsonString: receipt.sender)
             text.append(",\"time\":\"")
-            receipt.time.append(to: &text)
+            text.append(receipt.time.description)
             text.append("\",\"server\":\"")
             receipt.server.raw.withUnsafeBytes { text.append(hexadecimal: $0) }
             text.append("\"}")

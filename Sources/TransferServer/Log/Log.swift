@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 package import TransferModel
 import TransferSystem
@@ -14,7 +13,6 @@ package final class Log: Sendable {
     private let isJSON: Atomic<Bool>
     /// The least that is written, as its raw value.
     private let level: Atomic<Int>
-    private let clock = Locked(SecondCache())
     private let throttle = Locked(LogThrottle(now: .now))
 
     /// - Parameters:
@@ -38,7 +36,7 @@ package final class Log: Sendable {
         let least = level.load(ordering: .relaxed)
         let wanted = throttled(events.filter { $0.level.rawValue >= least })
         guard !wanted.isEmpty else { return }
-        let time = clock.withLock { $0.now() }
+        let time = Timestamp.now.text(.milliseconds)
         sink.write(wanted.map { line($0, time) }.joined(), count: wanted.count) { line(.unread($0), time) }
     }
 
@@ -65,33 +63,5 @@ package final class Log: Sendable {
         line.append("event", .string(event.name))
         for (key, value) in event.fields() { line.append(key, value.json) }
         return line.text + "\n"
-    }
-}
-
-/// The present time as text, made once a second.
-private struct SecondCache {
-    private var second: time_t = 0
-    private var text = ""
-
-    /// UTC in the form of RFC 3339, to the millisecond.
-    mutating func now() -> String {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        if time.tv_sec != second || text.isEmpty {
-            second = time.tv_sec
-            text = Self.format(second)
-        }
-        let milliseconds = String(1000 + time.tv_nsec / 1_000_000).dropFirst()
-        return "\(text).\(milliseconds)Z"
-    }
-
-    private static func format(_ second: time_t) -> String {
-        var second = second
-        var parts = tm()
-        gmtime_r(&second, &parts)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { buffer in
-            let count = strftime(buffer.baseAddress, buffer.count, "%Y-%m-%dT%H:%M:%S", &parts)
-            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
     }
 }

@@ -1,4 +1,5 @@
 package import Glibc
+import TransferModel
 import TransferSystem
 
 /// What is kept about a worker that a signal ended.
@@ -23,11 +24,11 @@ package struct CrashReport: Sendable {
     var signalName: String { SignalName.of(signal).replacing(" ", with: "-") }
 
     /// The time for a file's name, which sorts as the times do.
-    var stamp: String { format("%Y-%m-%dT%H-%M-%SZ") }
+    var stamp: String { moment.text(.seconds, .name) }
 
     var text: [UInt8] {
         let head = """
-            \(agent) was ended by \(SignalName.of(signal)) at \(format("%Y-%m-%dT%H:%M:%SZ"))
+            \(agent) was ended by \(SignalName.of(signal)) at \(moment.text(.seconds))
             process \(process), after \(seconds) seconds
 
             """
@@ -35,12 +36,5 @@ package struct CrashReport: Sendable {
         return Array(head.utf8) + (words.isEmpty ? Array(silence.utf8) : words)
     }
 
-    private func format(_ pattern: String) -> String {
-        var (second, parts) = (time, tm())
-        gmtime_r(&second, &parts)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-            let count = strftime(buffer.baseAddress, buffer.count, pattern, &parts)
-            return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
-    }
+    private var moment: Timestamp { Timestamp(seconds: Int64(time), nanoseconds: 0) }
 }

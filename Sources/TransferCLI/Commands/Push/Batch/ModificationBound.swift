@@ -1,6 +1,6 @@
 private import CLinux
 private import Glibc
-private import TransferAccess
+private import TransferModel
 private import TransferSystem
 
 /// What `--newer` means: a duration before now, a date, or the time of modification of a file.
@@ -19,7 +19,7 @@ struct ModificationBound: Equatable {
             self.init(
                 seconds: seconds - (nanoseconds < 0 ? 1 : 0), nanoseconds: (nanoseconds + 1_000_000_000) % 1_000_000_000
             )
-        } else if let seconds = CalendarTime(text)?.seconds {
+        } else if let seconds = WrittenTime(text).flatMap(Self.seconds) {
             self.init(seconds: seconds, nanoseconds: 0)
         } else {
             var status = stat()
@@ -40,9 +40,35 @@ struct ModificationBound: Equatable {
         let message: String
     }
 
+    /// Since 1970. Without `Z` it is a local time, which no clock may have shown where clocks are put forward.
+    private static func seconds(_ time: WrittenTime) -> Int64? {
+        switch time.precision {
+        case .fraction: return nil
+        case _ where time.isUTC: return time.calendar.secondsSince1970
+        case .day, .minute, .second: break
+        }
+        let wanted = tm(local: time.calendar)
+        var fields = wanted
+        let seconds = mktime(&fields)
+        // This makes a time of everything; one that it had to change was none. Hours it may put forward.
+        guard
+            (fields.tm_mon, fields.tm_mday, fields.tm_min, fields.tm_sec)
+                == (wanted.tm_mon, wanted.tm_mday, wanted.tm_min, wanted.tm_sec)
+        else { return nil }
+        return Int64(seconds)
+    }
+
     /// A duration needs its unit here: a plain number is as likely a year, or the name of a file.
     private static func duration(_ text: String) -> Double? {
         guard let last = text.utf8.last, last > UInt8(ascii: "9") else { return nil }
         return try? DurationNotation.seconds(text)
+    }
+}
+
+extension tm {
+    fileprivate init(local time: CalendarTime) {
+        self.init()
+        (tm_year, tm_mon, tm_mday) = (Int32(time.year) - 1900, Int32(time.month) - 1, Int32(time.day))
+        (tm_hour, tm_min, tm_sec, tm_isdst) = (Int32(time.hour), Int32(time.minute), Int32(time.second), -1)
     }
 }

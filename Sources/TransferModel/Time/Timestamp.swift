@@ -1,0 +1,21 @@
+import TransferSystem
+
+/// A moment in UTC as seconds and nanoseconds since 1970, leap seconds not counted (POSIX `struct timespec`).
+package struct Timestamp: Equatable, Sendable {
+    package var seconds: Int64
+    /// 0 to 999,999,999.
+    package var nanoseconds: UInt32
+
+    package init(seconds: Int64, nanoseconds: UInt32) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+
+    /// The system's clock.
+    package static var now: Timestamp {
+        let (seconds, rest) = utcNanoseconds().quotientAndRemainder(dividingBy: 1_000_000_000)
+        return rest < 0
+            ? Timestamp(seconds: seconds - 1, nanoseconds: UInt32(rest + 1_000_000_000))
+            : Timestamp(seconds: seconds, nanoseconds: UInt32(rest))
+    }
+}
