@@ -55,7 +55,7 @@ struct ProgressLine {
         case .percent: snapshot.currentSize.map { percent(snapshot.currentBytes, of: $0) }
         case .amount: amount
         case .rate: snapshot.bytesPerSecond > 0 ? ByteFormat.rate(snapshot.bytesPerSecond) : nil
-        case .timeLeft: snapshot.secondsLeft.map { ByteFormat.duration($0.rounded(.up)) }
+        case .timeLeft: snapshot.secondsLeft.map { DurationFormat.clock($0.rounded(.up)) }
         case .totals: totals
         }
     }

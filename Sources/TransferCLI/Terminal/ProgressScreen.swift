@@ -58,7 +58,7 @@ struct ProgressScreen {
         var parts: [(text: String?, rank: Int)] = [
             (bar, 5), (label, 2), (files, 0), (percent, 1), (amount, 4),
             (snapshot.bytesPerSecond > 0 ? ByteFormat.rate(snapshot.bytesPerSecond) : nil, 3),
-            (snapshot.secondsLeft.map { ByteFormat.duration($0.rounded(.up)) }, 2),
+            (snapshot.secondsLeft.map { DurationFormat.clock($0.rounded(.up)) }, 2),
             (snapshot.failed > 0 ? "\(snapshot.failed) failed" : nil, 0),
         ]
         while Self.line(parts).displayColumns > columns, let worst = parts.map(\.rank).max(), worst > 0 {

@@ -34,15 +34,9 @@ struct LocalFailure: Error, Equatable {
     ///
     /// - Parameter seconds: for which the server keeps what has arrived.
     func keeping(seconds: UInt32) -> LocalFailure {
-        let advice = "What has arrived is kept for \(Self.words(seconds)); the same command goes on from there."
+        let kept = DurationFormat.words(seconds)
+        let advice = "What has arrived is kept for \(kept); the same command goes on from there."
         return LocalFailure(code: code, message: "\(message) \(advice)")
-    }
-
-    /// In the largest unit of which there are two; not more than it is.
-    private static func words(_ seconds: UInt32) -> String {
-        let units: [(seconds: UInt32, name: String)] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")]
-        let unit = units.first { seconds >= 2 * $0.seconds } ?? (1, "seconds")
-        return "\(seconds / unit.seconds) \(unit.name)"
     }
 
     static let reserved = LocalFailure(

@@ -26,7 +26,7 @@ actor PullReporter: Asker {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
-            talk("\(what): \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
+            talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
         case .connected: isConnected = true
         case .progress: break
         }
@@ -113,9 +113,8 @@ actor PullReporter: Asker {
     private var summary: String {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         let rate = ByteFormat.rate(Double(fetched.bytes) / max(seconds, 1e-9))
-        let time = Int64((seconds * 100).rounded())
-        let shown = "\(time / 100)." + (time % 100 < 10 ? "0" : "") + "\(time % 100)"
-        var text = "\(fetched.files) fetched, \(ByteFormat.size(fetched.bytes)) in \(shown) s (\(rate))"
+        let pace = "\(seconds.shown(decimals: 2)) s (\(rate))"
+        var text = "\(fetched.files) fetched, \(ByteFormat.size(fetched.bytes)) in \(pace)"
         if present > 0 { text += ", \(present) already here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
         if let failures = tally.failures { text += ", \(failures)" }

@@ -1,4 +1,3 @@
-private import TransferAccess
 internal import TransferClient
 internal import TransferModel
 
@@ -39,10 +38,6 @@ extension RemoteEntry.Time {
 
     /// As in RFC 3339, with as many digits behind the point as it takes.
     var exact: String {
-        guard nanoseconds > 0 else { return shown }
-        var digits = String(nanoseconds)
-        digits = String(repeating: "0", count: max(0, 9 - digits.utf8.count)) + digits
-        while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
-        return "\(shown.dropLast()).\(digits)Z"
+        Timestamp(seconds: UTCTime(clamping: seconds).seconds, nanoseconds: nanoseconds).text(.exact)
     }
 }

@@ -41,7 +41,7 @@ actor PushReporter {
         case .finished(let report): show(report, removal)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
-            talk("\(what): \(reason.escapedForDisplay); trying again in \(ByteFormat.duration(seconds))")
+            talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
         case .connected: isConnected = true
         case .counted, .progress: break
         }

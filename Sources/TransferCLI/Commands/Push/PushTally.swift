@@ -55,7 +55,8 @@ struct PushTally {
     var summary: String {
         let seconds = Double(monotonicNanoseconds() - started) / 1e9
         let rate = ByteFormat.rate(Double(committed.bytes) / max(seconds, 1e-9))
-        var text = "\(committed.files) stored, \(ByteFormat.size(committed.bytes)) in \(seconds.shown) s (\(rate))"
+        let pace = "\(seconds.shown(decimals: 2)) s (\(rate))"
+        var text = "\(committed.files) stored, \(ByteFormat.size(committed.bytes)) in \(pace)"
         if removed > 0 { text += ", \(removed) removed here" }
         if kept > 0 { text += ", \(kept) not removed here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
@@ -82,13 +83,5 @@ struct PushTally {
         let codes = Set(failed.keys.map(\.exitCode))
         guard let code = codes.first else { return .success }
         return codes.count == 1 ? ExitCode(rawValue: code) ?? .uploadsFailed : .uploadsFailed
-    }
-}
-
-extension Double {
-    /// Seconds with two digits behind the point.
-    fileprivate var shown: String {
-        let hundredths = Int64((self * 100).rounded())
-        return "\(hundredths / 100)." + (hundredths % 100 < 10 ? "0" : "") + "\(hundredths % 100)"
     }
 }

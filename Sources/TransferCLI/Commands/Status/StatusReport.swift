@@ -113,7 +113,7 @@ extension StatusReport {
         let share = size.map { "\(ByteFormat.size($0)) (\(ByteFormat.percent(upload.number("received"), of: $0))%)" }
         return [
             ByteFormat.size(upload.number("received")), share ?? "unknown", upload.rate("rate"),
-            ByteFormat.duration(upload.real("seconds")), upload.shown("client"), upload.shown("path"),
+            DurationFormat.clock(upload.real("seconds")), upload.shown("client"), upload.shown("path"),
         ]
     }
 

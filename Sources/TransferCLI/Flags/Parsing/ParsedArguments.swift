@@ -1,4 +1,3 @@
-private import TransferAccess
 private import TransferModel
 
 /// What the command line says, with what the environment, the configuration and the table's defaults add.

@@ -1,5 +1,4 @@
-internal import TransferAccess
-private import TransferModel
+internal import TransferModel
 
 extension Flag {
     /// What is wrong with a value, as far as that can be said without running the command.

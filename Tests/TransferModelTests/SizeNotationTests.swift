@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferAccess
+@testable import TransferModel
 
 @Suite struct SizeNotationTests {
     @Test(

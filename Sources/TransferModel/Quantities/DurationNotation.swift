@@ -1,5 +1,3 @@
-package import TransferAccess
-
 /// How times are written in flags: `500ms`, `20s`, `5m`, `2h`, `7d`; a plain number means seconds.
 package enum DurationNotation {
     /// 10,000 days: beyond any use, and far below where counts of nanoseconds overflow.

@@ -1,35 +1,25 @@
-/// How amounts, rates and times are shown to people. Units are decimal, as on the labels of disks and networks.
-enum ByteFormat {
+/// How amounts and rates are shown to people. Units are decimal, as on the labels of disks and networks.
+package enum ByteFormat {
     private static let units = ["B", "KB", "MB", "GB", "TB", "PB", "EB"]
 
-    /// Longer times are shown as this one: 999:59:59.
-    private static let longestDuration = 999.0 * 3_600 + 59 * 60 + 59
-
     /// A size, such as `512 B`, `2.4 MB` or `110 GB`.
-    static func size(_ bytes: UInt64) -> String {
+    package static func size(_ bytes: UInt64) -> String {
         let unit = unit(for: bytes)
         return "\(number(bytes, in: unit)) \(units[unit])"
     }
 
     /// A size and how much of it there is, both in the unit of the whole, such as `12.3 of 27.1 MB`.
-    static func portion(_ part: UInt64, of whole: UInt64) -> String {
+    package static func portion(_ part: UInt64, of whole: UInt64) -> String {
         "\(number(part, in: unit(for: whole))) of \(size(whole))"
     }
 
     /// A rate, such as `1.2 GB/s`. What is no number or negative counts as zero.
-    static func rate(_ bytesPerSecond: Double) -> String {
+    package static func rate(_ bytesPerSecond: Double) -> String {
         size(UInt64(exactly: max(0, bytesPerSecond).rounded()) ?? (bytesPerSecond > 0 ? .max : 0)) + "/s"
     }
 
-    /// A time as hours, minutes and seconds, such as `0:07` or `1:02:03`; fractions are dropped.
-    static func duration(_ seconds: Double) -> String {
-        let total = Int(min(max(0, seconds.isNaN ? 0 : seconds), longestDuration))
-        let (minutes, hours) = (total / 60 % 60, total / 3_600)
-        return (hours > 0 ? "\(hours):\(twoDigits(minutes))" : "\(minutes)") + ":\(twoDigits(total % 60))"
-    }
-
     /// How much of the whole there is in percent, rounded down, so that 100 means all of it. Nothing of nothing is all.
-    static func percent(_ part: UInt64, of whole: UInt64) -> Int {
+    package static func percent(_ part: UInt64, of whole: UInt64) -> Int {
         guard part < whole else { return 100 }
         return Int(UInt128(part) * 100 / UInt128(whole))
     }
@@ -52,6 +42,4 @@ enum ByteFormat {
         let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
         return quotient + (remainder >= divisor - remainder ? 1 : 0)
     }
-
-    private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

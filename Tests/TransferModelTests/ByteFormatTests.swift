@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCLI
+@testable import TransferModel
 
 @Suite struct ByteFormatTests {
     @Test(
@@ -31,16 +31,6 @@ import Testing
         ] as [(Double, String)]) func rate(_ bytesPerSecond: Double, text: String)
     {
         #expect(ByteFormat.rate(bytesPerSecond) == text)
-    }
-
-    @Test(
-        arguments: [
-            (0, "0:00"), (7, "0:07"), (7.9, "0:07"), (60, "1:00"), (754, "12:34"), (3_599, "59:59"), (3_600, "1:00:00"),
-            (3_723, "1:02:03"), (360_000, "100:00:00"), (1e300, "999:59:59"), (.infinity, "999:59:59"), (.nan, "0:00"),
-            (-3, "0:00"), (-.infinity, "0:00"),
-        ] as [(Double, String)]) func duration(_ seconds: Double, text: String)
-    {
-        #expect(ByteFormat.duration(seconds) == text)
     }
 
     @Test(

@@ -1,7 +1,6 @@
 import Testing
-import TransferAccess
 
-@testable import TransferCLI
+@testable import TransferModel
 
 @Suite struct DurationNotationTests {
     @Test(arguments: [
