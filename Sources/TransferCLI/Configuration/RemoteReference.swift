@@ -1,3 +1,6 @@
+internal import TransferClient
+private import TransferModel
+
 /// How a remote is named where a server is asked for: `NAME`, `NAME:`, `NAME:/FOLDER` or `NAME/FOLDER`.
 ///
 /// A host can be written in the first and the last way too. A name that is configured wins; a host of that name is reached
@@ -25,5 +28,19 @@ package struct RemoteReference: Equatable, Sendable {
         // A link.
         guard !isOnlyRemote || !path.starts(with: "//".utf8) else { return nil }
         folder = path.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
+    }
+}
+
+extension ParsedArguments {
+    /// The server that a text names, if it is a remote's.
+    ///
+    /// - Parameter text: of the flag that asks for a server.
+    /// - Returns: nothing for a text that may be an address.
+    /// - Throws: `UsageError` for the name of a remote that is not there.
+    func remoteServer(_ text: String) throws(UsageError) -> ServerAddress? {
+        guard let reference = RemoteReference(text) else { return nil }
+        if let remote { return remote.server(reference.folder) }
+        guard reference.isOnlyRemote else { return nil }
+        throw error("there is no remote '\(reference.name)'; 'transfer remote list' shows those that there are")
     }
 }

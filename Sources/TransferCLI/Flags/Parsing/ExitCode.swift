@@ -1,3 +1,6 @@
+internal import TransferClient
+private import TransferModel
+
 /// What the program exits with. Scripts rely on the numbers: they never change their meaning.
 enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
@@ -16,6 +19,19 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .unreachable: "could not connect to the server"
         case .accessRefused: "the server refused access, or is not one that is trusted"
         case .fault: "protocol or server fault"
+        }
+    }
+}
+
+extension PushFailure.Reason {
+    /// What a command exits with that could not do its work for this reason.
+    var exitCode: ExitCode {
+        switch self {
+        case .unreachable: .unreachable
+        case .refused, .untrusted: .accessRefused
+        case .protocolFault, .unsupported: .fault
+        case .cancelled: .uploadsFailed
+        case .rejected(let code): ExitCode(rawValue: code.exitCode) ?? .uploadsFailed
         }
     }
 }

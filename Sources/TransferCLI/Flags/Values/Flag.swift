@@ -57,3 +57,16 @@ package struct Flag: Equatable, Sendable {
         name: "config", placeholder: "FILE", help: "Take settings from FILE, before those of the user's own file.",
         details: "docs/CONFIGURATION.md describes both.", value: .file, reach: .environment)
 }
+
+extension Flag {
+    /// What there is to know beside sentences: choices, default, variables.
+    func facts(in command: Command) -> String {
+        let variables = command.variables(of: self)
+        let facts = [
+            choices.map { "One of: \($0.joined(separator: ", "))." },
+            defaultValue.map { "Default: \($0)." },
+            variables.isEmpty ? nil : "Environment: \(variables.joined(separator: ", ")).",
+        ]
+        return facts.compactMap(\.self).joined(separator: " ")
+    }
+}

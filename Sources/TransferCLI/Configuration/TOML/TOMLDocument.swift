@@ -30,3 +30,23 @@ package struct TOMLDocument: Equatable, Sendable {
 
     package subscript(path: [String]) -> Table? { tables.first { $0.path == path } }
 }
+
+/// Why a text is not a document that this program reads, and where.
+package struct TOMLFault: Error, Equatable, Sendable {
+    /// A phrase.
+    package let message: String
+
+    /// From 1.
+    package let line: Int
+
+    /// In Unicode scalars, from 1.
+    package let column: Int
+}
+
+/// A value of the kinds that configuration files have.
+package enum TOMLValue: Equatable, Sendable {
+    case string(String)
+    case integer(Int64)
+    case boolean(Bool)
+    case strings([String])
+}

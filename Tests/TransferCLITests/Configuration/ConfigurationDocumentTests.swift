@@ -5,7 +5,7 @@ import Testing
 /// What docs/CONFIGURATION.md shows can be used as it stands.
 @Suite struct ConfigurationDocumentTests {
     private static func document() throws -> String {
-        let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         return try String(decoding: readFile("\(root)/docs/CONFIGURATION.md"), as: UTF8.self)
     }
 

@@ -1,3 +1,4 @@
+private import CLinux
 private import Glibc
 
 /// Calls back at the first SIGINT or SIGTERM, which the process blocks everywhere; a second one ends it at once.
