@@ -21,4 +21,12 @@ import Testing
     func tooLarge(_ text: String) {
         #expect(throws: QuantityFault.tooLarge) { try DurationNotation.seconds(text) }
     }
+
+    @Test(arguments: [
+        (0, "0s"), (1, "1s"), (20, "20s"), (60, "60s"), (90, "90s"), (120, "2m"), (600, "10m"), (3_600, "60m"),
+        (7_200, "2h"), (86_400, "24h"), (604_800, "7d"), (0.5, "500ms"), (1.25, "1250ms"), (864_000_000, "10000d"),
+    ]) func writes(_ seconds: Double, text: String) throws {
+        #expect(DurationNotation.text(seconds) == text)
+        #expect(try DurationNotation.seconds(text) == seconds)
+    }
 }

@@ -31,4 +31,14 @@ import Testing
     ]) func tooLarge(_ text: String) {
         #expect(throws: QuantityFault.tooLarge) { try SizeNotation.bytes(text) }
     }
+
+    @Test(
+        arguments: [
+            (0, "0"), (1, "1"), (1_000, "1000"), (1_024, "1K"), (1_025, "1025"), (65_536, "64K"), (10 << 20, "10M"),
+            (3 << 29, "1536M"), (2 << 40, "2T"), (UInt64(Int64.max), "9223372036854775807"),
+        ] as [(UInt64, String)]) func writes(_ bytes: UInt64, text: String) throws
+    {
+        #expect(SizeNotation.text(bytes) == text)
+        #expect(try SizeNotation.bytes(text) == bytes)
+    }
 }

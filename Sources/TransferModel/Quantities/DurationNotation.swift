@@ -3,6 +3,10 @@ package enum DurationNotation {
     /// 10,000 days: beyond any use, and far below where counts of nanoseconds overflow.
     package static let longest = 10_000.0 * 86_400
 
+    /// For people, in a sentence.
+    package static let description =
+        "Durations are seconds, or a number with ms, s, m, h or d, such as 500ms or 5m."
+
     /// The time in seconds, at most `longest`.
     package static func seconds(_ text: String) throws(QuantityFault) -> Double {
         let quantity = try QuantityText(text)
@@ -11,6 +15,20 @@ package enum DurationNotation {
         let seconds = number * factor
         guard seconds <= longest else { throw .tooLarge }
         return seconds
+    }
+
+    /// As it is read again, in the largest unit of which there are two and no fraction: `90s`, `10m`, `7d`.
+    ///
+    /// - Parameter seconds: whole milliseconds, and no more than `longest`.
+    package static func text(_ seconds: Double) -> String {
+        let units = ["d", "h", "m", "s"]
+        for unit in units {
+            guard let factor = factor(of: Substring(unit)), seconds >= 2 * factor || unit == "s",
+                let count = Int64(exactly: seconds / factor)
+            else { continue }
+            return "\(count)\(unit)"
+        }
+        return "\(Int64((min(max(0, seconds), longest) * 1_000).rounded()))ms"
     }
 
     private static func factor(of unit: Substring) -> Double? {

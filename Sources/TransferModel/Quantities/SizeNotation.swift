@@ -9,6 +9,11 @@ package enum SizeNotation {
     /// A fraction of a byte needs no more digits than this, and 10^18 times the largest unit fits 128 bits.
     private static let fractionDigits = 18
 
+    /// For people, in sentences.
+    package static let description =
+        "Sizes are bytes, or a number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
+        + "of 1000), such as 500, 64K or 1.5G."
+
     /// The number of bytes, at most `largest`.
     package static func bytes(_ text: String) throws(QuantityFault) -> UInt64 {
         let quantity = try QuantityText(text)
@@ -18,6 +23,14 @@ package enum SizeNotation {
         let (product, hasOverflowed) = whole.multipliedReportingOverflow(by: factor)
         guard !hasOverflowed, product <= largest, part <= largest - product else { throw .tooLarge }
         return product + part
+    }
+
+    /// In the largest unit of powers of 1024 that leaves no fraction, as it is read again: `64K`.
+    package static func text(_ bytes: UInt64) -> String {
+        let unit = ["T", "G", "M", "K"].first { unit in
+            factor(of: unit.lowercased()).map { bytes > 0 && bytes.isMultiple(of: $0) } ?? false
+        }
+        return unit.flatMap { unit in factor(of: unit.lowercased()).map { "\(bytes / $0)\(unit)" } } ?? "\(bytes)"
     }
 
     private static func factor(of unit: String) -> UInt64? {
