@@ -25,18 +25,18 @@ enum ArgumentTarget {
         do throws(UsageError) {
             let invocation = try Invocation(texts, sources: sources)
             guard case .run(let arguments) = invocation else { return }
-            for flag in arguments.command.flags { ask(arguments, flag.name) }
+            for flag in arguments.command.flags { ask(arguments, flag) }
         } catch {
             try require(shown: String(error.report.dropLast()), isOneLine: false)
         }
     }
 
-    private static func ask(_ arguments: ParsedArguments, _ name: String) {
-        _ = arguments.strings(name)
-        guard arguments.string(name) != nil else { return }
-        _ = try? arguments.size(name)
-        _ = try? arguments.duration(name)
-        _ = try? arguments.count(name, in: 1...16)
+    private static func ask(_ arguments: ParsedArguments, _ flag: Flag) {
+        for value in arguments.values(of: flag) {
+            _ = try? arguments.size(value, of: flag)
+            _ = try? arguments.duration(value, of: flag)
+            _ = try? arguments.count(value, of: flag, in: 1...16)
+        }
     }
 
     private static func readQuantities(_ text: String) throws(Finding) {

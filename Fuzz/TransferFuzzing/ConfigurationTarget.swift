@@ -87,7 +87,7 @@ enum ConfigurationTarget {
         let (taken, wanted) = (parsed.remote.debugDescription, remote.debugDescription)
         try require(parsed.remote == remote, "\(arguments) took \(taken), not \(wanted).")
         for flag in parsed.command.flags {
-            try require(parsed.strings(flag.name).allSatisfy { !$0.utf8.contains(0) }, "A value has a NUL in it.")
+            try require(parsed.values(of: flag).allSatisfy { !$0.utf8.contains(0) }, "A value has a NUL in it.")
         }
         guard let remote else { return }
         let server = remote.server("folder")

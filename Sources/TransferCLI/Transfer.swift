@@ -9,7 +9,7 @@ struct Transfer {
     static func main() {
         StandardStream.occupyClosed()
         // A server reads its files again at SIGHUP; other commands end, as everybody expects.
-        let isServer = CommandLine.arguments.dropFirst().first == Commands.serve.name
+        let isServer = CommandLine.arguments.dropFirst().first == ServeCommand.definition.name
         ExitSignals.block(hangUp: isServer)
         // Before there is any other thread.
         if isServer, let code = Supervision.run() { _exit(code) }
@@ -44,35 +44,9 @@ struct Transfer {
     }
 
     private static func run(_ arguments: ParsedArguments) async throws(UsageError) -> ExitCode {
-        switch arguments.command.name {
-        case Commands.serve.name: return try await ServeCommand(arguments).run()
-        case Commands.push.name: return try await PushCommand(arguments).run()
-        case Commands.pull.name: return try await PullCommand(arguments).run()
-        case Commands.list.name: return try await ListCommand(arguments).run()
-        case Commands.stat.name: return try await StatCommand(arguments).run()
-        case Commands.cat.name: return try await CatCommand(arguments).run()
-        case Commands.remove.name: return try await RemoveCommand(arguments).run()
-        case Commands.key.name: return try KeyCommand(arguments).run()
-        case Commands.accessList.name: return try AccessListCommand(arguments).run()
-        case Commands.accessAdd.name: return try AccessAddCommand(arguments).run()
-        case Commands.accessRemove.name: return try AccessRemoveCommand(arguments).run()
-        case Commands.accessPair.name: return try AccessPairCommand(arguments).run()
-        case Commands.tokenCreate.name: return try TokenCreateCommand(arguments).run()
-        case Commands.tokenList.name: return try TokenListCommand(arguments).run()
-        case Commands.tokenRevoke.name: return try TokenRevokeCommand(arguments).run()
-        case Commands.trustList.name, Commands.trustAdd.name, Commands.trustRemove.name:
-            return try TrustCommand(arguments).run()
-        case Commands.receiptVerify.name: return try VerifyReceiptsCommand(arguments).run()
-        case Commands.receiptShow.name: return try ShowReceiptsCommand(arguments).run()
-        case Commands.remoteAdd.name: return try await RemoteAddCommand(arguments).run()
-        case Commands.remoteList.name: return try RemoteListCommand(arguments).run()
-        case Commands.remoteRemove.name: return try RemoteRemoveCommand(arguments).run()
-        case Commands.configShow.name: return try ConfigShowCommand(arguments, Environment.sources).run()
-        case Commands.man.name: return try ManCommand(arguments).run()
-        case Commands.completions.name: return try CompletionsCommand(arguments).run()
-        case Commands.status.name: return try StatusCommand(arguments).run()
-        case Commands.verify.name: return try await VerifyCommand(arguments).run()
-        default: throw arguments.error("'\(arguments.command.name)' cannot be run")
+        guard let type = Commands.types.first(where: { $0.definition == arguments.command }) else {
+            throw arguments.error("'\(arguments.command.name)' cannot be run")
         }
+        return try await type.init(arguments).run()
     }
 }

@@ -54,7 +54,7 @@ import TransferTestSupport
         ]
         #expect(files(below: home.path("root/usr")) == (pages + others).sorted())
         let page = try readFile(home.path("root/usr/share/man/man1/transfer-access-token-create.1"))
-        #expect(String(decoding: page, as: UTF8.self) == ManualPage.page(for: Commands.tokenCreate))
+        #expect(String(decoding: page, as: UTF8.self) == ManualPage.page(for: TokenCreateCommand.definition))
         let uninstall = try Self.make("uninstall", home.path("root"))
         #expect(uninstall.end == .exited(0) && files(below: home.path("root")) == [], "\(uninstall.errors)")
     }
@@ -88,7 +88,7 @@ import TransferTestSupport
         }
         for content in [text, lines.joined(separator: "\n") + "\n"] {
             let file = try ConfigurationFile(Array(content.utf8), path: "/etc/transfer/config.toml", home: nil)
-            #expect(file.settings(of: Commands.serve).count == (content == text ? 0 : 8))
+            #expect(file.settings(of: ServeCommand.definition).count == (content == text ? 0 : 8))
         }
     }
 

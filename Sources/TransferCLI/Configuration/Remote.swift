@@ -49,3 +49,14 @@ struct RemoteDraft {
     /// The lines of its table.
     var entries: [(key: String, value: TOMLValue)] { [(Remote.addressKey, .string(address))] + settings }
 }
+
+/// What there is to say about all commands for remotes.
+extension Remote {
+    static let about =
+        "A remote is a server with a name, kept in ~/.config/transfer/config.toml below [remote.NAME]: its address, perhaps its "
+        + "key, and flags for all pushes to it. Where a server is asked for, NAME and NAME:/FOLDER stand for it."
+
+    static let outcomes: [Command.Outcome] = [
+        .init(.success, "it was done"), .init(.uploadsFailed, "it could not be done"), .init(.usage),
+    ]
+}

@@ -1,15 +1,18 @@
+private import TransferClient
 private import TransferModel
 
 /// The table of commands.
 enum Commands {
     /// Where `serve` listens and `push` sends when nothing else is said.
-    static let defaultAddress = "127.0.0.1:5288"
+    static let defaultAddress = "127.0.0.1:\(ServerAddress.defaultPort)"
+
+    static let version = Flag(name: "version", short: "V", help: "Print the version and stop.", reach: .nowhere)
 
     /// What `transfer` itself takes in place of a command.
     static let program = Command(
         name: "", summary: "Sends files to a server that acknowledges each one once it is safely stored.",
         operands: "COMMAND",
-        flags: [.help, Flag(name: "version", short: "V", help: "Print the version and stop.", reach: .nowhere)],
+        flags: [.help, version],
         outcomes: ExitCode.allCases.map { .init($0) })
 
     static let help = Command(
@@ -17,12 +20,29 @@ enum Commands {
         description: ["Without a command, lists the commands."], flags: [.help],
         outcomes: [.init(.success, "the help was printed"), .init(.usage)], operandValue: .command)
 
-    static let all =
-        [serve, push, pull, list, stat, cat, remove]
-        + [key, trustList, trustAdd, trustRemove]
-        + [accessList, accessAdd, accessRemove, accessPair, tokenCreate, tokenList, tokenRevoke]
-        + [receiptVerify, receiptShow, verify, status]
-        + [remoteAdd, remoteList, remoteRemove, configShow, completions, man, help]
+    /// In the order in which they are listed.
+    static let types: [any ProgramCommand.Type] = [
+        ServeCommand.self, PushCommand.self, PullCommand.self, ListCommand.self, StatCommand.self, CatCommand.self,
+        RemoveCommand.self, KeyCommand.self, TrustListCommand.self, TrustAddCommand.self, TrustRemoveCommand.self,
+        AccessListCommand.self, AccessAddCommand.self, AccessRemoveCommand.self, AccessPairCommand.self,
+        TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self, VerifyReceiptsCommand.self,
+        ShowReceiptsCommand.self, VerifyCommand.self, StatusCommand.self, RemoteAddCommand.self,
+        RemoteListCommand.self, RemoteRemoveCommand.self, ConfigShowCommand.self, CompletionsCommand.self,
+        ManCommand.self,
+    ]
+
+    static let all = types.map { $0.definition } + [help]
+
+    /// What a remote can have beside its address: the flags of all commands that talk to servers, each once.
+    static var remoteFlags: [Flag] {
+        var flags: [Flag] = []
+        for command in all where command.flags.contains(where: { $0.value == .server }) {
+            flags += command.flags.filter { flag in
+                flag.value != .server && !flags.contains { $0.name == flag.name }
+            }
+        }
+        return flags
+    }
 
     /// Takes the name of a command, one word or several, off the front of the arguments.
     ///

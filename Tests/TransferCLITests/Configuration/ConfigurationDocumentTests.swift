@@ -21,7 +21,7 @@ import Testing
         for block in blocks {
             let file = try ConfigurationFile(Array(block.utf8), path: "/c.toml", home: "/home")
             #expect(file.remotes.map(\.name) == ["home", "camera"])
-            #expect(file.settings(of: Commands.serve)["listen"]?.values.count == 2)
+            #expect(file.settings(of: ServeCommand.definition)["listen"]?.values.count == 2)
         }
     }
 

@@ -22,16 +22,18 @@ import TransferClient
             [access.token.create]
             quota = "10G"
             """)
-        let push = file.settings(of: Commands.push)
+        let push = file.settings(of: PushCommand.definition)
         #expect(
             push.mapValues(\.values) == [
                 "lanes": ["4"], "quiet": ["true"], "receipts": ["/home/me/r.jsonl"], "token-file": ["/etc/t"],
             ])
         #expect(push["lanes"]?.origin == .file(Setting.Place(path: "/etc/c.toml", line: 2)))
         #expect(
-            file.settings(of: Commands.serve).mapValues(\.values) == ["listen": ["a:1", "b:2"], "dir": ["/srv"]])
-        #expect(file.settings(of: Commands.tokenCreate)["quota"]?.values == ["10G"])
-        #expect(file.settings(of: Commands.verify).isEmpty && file.remotes.isEmpty)
+            file.settings(of: ServeCommand.definition).mapValues(\.values) == [
+                "listen": ["a:1", "b:2"], "dir": ["/srv"],
+            ])
+        #expect(file.settings(of: TokenCreateCommand.definition)["quota"]?.values == ["10G"])
+        #expect(file.settings(of: VerifyCommand.definition).isEmpty && file.remotes.isEmpty)
     }
 
     @Test func tellsAboutRemotes() throws {

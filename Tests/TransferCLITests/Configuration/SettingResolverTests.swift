@@ -21,7 +21,7 @@ import TransferClient
         """
 
     static func parse(
-        _ arguments: [String], _ environment: [String: String] = [:], _ command: Command = Commands.push
+        _ arguments: [String], _ environment: [String: String] = [:], _ command: Command = PushCommand.definition
     ) throws -> ParsedArguments {
         try ArgumentParser.parse(
             arguments, command: command,
@@ -31,17 +31,17 @@ import TransferClient
     @Test func theOrderIsKept() throws {
         let environment = ["TRANSFER_PUSH_LANES": "3"]
         let all = try Self.parse(["--lanes", "2"], environment)
-        #expect(all.string("lanes") == "2" && all.source(of: "lanes") == "--lanes")
+        #expect(all.text("lanes") == "2" && all.place("lanes") == "--lanes")
         let variable = try Self.parse([], environment)
-        #expect(variable.string("lanes") == "3" && variable.source(of: "lanes") == "TRANSFER_PUSH_LANES")
+        #expect(variable.text("lanes") == "3" && variable.place("lanes") == "TRANSFER_PUSH_LANES")
         let remote = try Self.parse([])
-        #expect(remote.string("lanes") == "4" && remote.source(of: "lanes") == "/c.toml:9: lanes")
+        #expect(remote.text("lanes") == "4" && remote.place("lanes") == "/c.toml:9: lanes")
         let file = try Self.parse(["--to", "nas"])
-        #expect(file.string("lanes") == "5" && file.source(of: "lanes") == "/c.toml:3: lanes")
-        #expect(file.string("digest") == "sha256" && file.isSet("quiet"))
-        #expect(file.string("retry-for") == "60s" && file.setting("retry-for") == nil)
+        #expect(file.text("lanes") == "5" && file.place("lanes") == "/c.toml:3: lanes")
+        #expect(file.text("digest") == "sha256" && file[ClientFlags.quiet])
+        #expect(file.text("retry-for") == "60s" && file.setting(of: ClientFlags.retryFor.flag) == nil)
         let negated = try Self.parse(["--no-lanes", "--no-quiet"], environment)
-        #expect(negated.string("lanes") == "auto" && !negated.isSet("quiet"))
+        #expect(negated.text("lanes") == "auto" && !negated[ClientFlags.quiet])
     }
 
     @Test(
@@ -55,7 +55,7 @@ import TransferClient
     }
 
     @Test func remotesAreForCommandsThatTalkToServers() throws {
-        #expect(try Self.parse([], [:], Commands.verify).remote == nil)
+        #expect(try Self.parse([], [:], VerifyCommand.definition).remote == nil)
     }
 
     /// A remote that is missing is an error; a name alone may be a host.
@@ -65,7 +65,7 @@ import TransferClient
         let other = try Self.parse(["--to", "other"])
         #expect(try other.remoteServer("other") == nil)
         let message = "there is no remote 'other'; 'transfer remote list' shows those that there are"
-        #expect(throws: UsageError(message, command: Commands.push)) {
+        #expect(throws: UsageError(message, command: PushCommand.definition)) {
             try Self.parse(["--to", "other:/x"]).remoteServer("other:/x")
         }
     }
@@ -74,12 +74,12 @@ import TransferClient
     @Test func helpReadsNothing() throws {
         let sources = SettingSources(environment: [:], file: ("/c.toml", Array("[".utf8)))
         #expect(throws: UsageError.self) {
-            try ArgumentParser.parse([], command: Commands.push, sources: sources)
+            try ArgumentParser.parse([], command: PushCommand.definition, sources: sources)
         }
-        let help = try ArgumentParser.parse(["--help"], command: Commands.push, sources: sources)
-        #expect(help.isSet("help"))
+        let help = try ArgumentParser.parse(["--help"], command: PushCommand.definition, sources: sources)
+        #expect(help.isSet(.help))
         #expect(throws: Never.self) {
-            try ArgumentParser.parse([], command: Commands.remoteList, sources: sources)
+            try ArgumentParser.parse([], command: RemoteListCommand.definition, sources: sources)
         }
     }
 
@@ -92,10 +92,18 @@ import TransferClient
                     "/own": Array("[serve]\nquota = '2G'".utf8),
                 ][path]
             })
-        let parsed = try ArgumentParser.parse(["--config", "/own"], command: Commands.serve, sources: sources)
-        #expect(parsed.string("quota") == "2G" && parsed.string("min-free") == "1G")
-        #expect(throws: UsageError("/none: there is no such file", command: Commands.serve)) {
-            try ArgumentParser.parse(["--config", "/none"], command: Commands.serve, sources: sources)
+        let parsed = try ArgumentParser.parse(["--config", "/own"], command: ServeCommand.definition, sources: sources)
+        #expect(
+            parsed.values(of: ServeFlags.quota.flag) == ["2G"]
+                && parsed.values(of: ServeFlags.minimumFree.flag) == ["1G"])
+        #expect(throws: UsageError("/none: there is no such file", command: ServeCommand.definition)) {
+            try ArgumentParser.parse(["--config", "/none"], command: ServeCommand.definition, sources: sources)
         }
     }
+}
+
+extension ParsedArguments {
+    fileprivate func text(_ name: String) -> String? { command.flag(named: name).flatMap { values(of: $0).last } }
+
+    fileprivate func place(_ name: String) -> String? { command.flag(named: name).map { source(of: $0) } }
 }

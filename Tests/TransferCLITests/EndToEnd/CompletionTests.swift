@@ -53,7 +53,7 @@ import TransferTestSupport
         #expect(folder.count == 1 && folder[0].hasPrefix("folder"), "\(folder)")
         #expect(try shell.offers("transfer serve --dir p", in: home) == [])
         let flags = try shell.offers("transfer push -", in: home)
-        for flag in Commands.push.flags { #expect(flags.contains(flag.spelling), "\(flag.spelling)") }
+        for flag in PushCommand.definition.flags { #expect(flags.contains(flag.spelling), "\(flag.spelling)") }
         // What is behind a sign is completed alone, or with what stands before it.
         for (line, value) in [
             ("transfer push --digest=s", "sha256"), ("transfer push --to=h", "home"),

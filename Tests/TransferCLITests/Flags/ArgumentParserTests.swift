@@ -3,17 +3,18 @@ import Testing
 @testable import TransferCLI
 
 @Suite struct ArgumentParserTests {
+    static let name = Flag(name: "name", short: "n", placeholder: "NAME", help: "A name.").text
+    static let quiet = Flag(name: "quiet", short: "q", help: "Quiet.").isOn
+    static let json = Flag(name: "json", short: "j", help: "JSON.").isOn
+    static let add = Flag(name: "add", short: "a", placeholder: "X", help: "Add.").texts(default: "first")
+    static let compress = Flag(
+        name: "compress", placeholder: "METHOD", help: "Compress.", environment: "COPY_COMPRESS",
+        choices: ["none", "zlib"]
+    ).text(default: "none")
+
     static let command = Command(
         name: "copy", summary: "Copy.", operands: "FILE...",
-        flags: [
-            Flag(name: "name", short: "n", placeholder: "NAME", help: "A name."),
-            Flag(name: "quiet", short: "q", help: "Quiet."),
-            Flag(name: "json", short: "j", help: "JSON."),
-            Flag(name: "add", short: "a", placeholder: "X", help: "Add.", defaultValue: "first", isRepeatable: true),
-            Flag(
-                name: "compress", placeholder: "METHOD", help: "Compress.", defaultValue: "none",
-                environment: "COPY_COMPRESS", choices: ["none", "zlib"]),
-        ])
+        flags: [name.flag, quiet.flag, json.flag, add.flag, compress.flag])
 
     struct Reading: Sendable, CustomTestStringConvertible {
         var arguments: [String]
@@ -60,12 +61,12 @@ import Testing
 
     @Test(arguments: readings) func reads(_ reading: Reading) throws {
         let parsed = try ArgumentParser.parse(reading.arguments, command: Self.command, environment: [:])
-        #expect(parsed.string("name") == reading.name)
-        #expect(parsed.isSet("name") == (reading.name != nil))
-        #expect(parsed.isSet("quiet") == reading.isQuiet)
-        #expect(parsed.isSet("json") == reading.isJSON)
-        #expect(parsed.strings("add") == reading.added)
-        #expect(parsed.string("compress") == reading.compress)
+        #expect(parsed[Self.name] == reading.name)
+        #expect(parsed.isSet(Self.name) == (reading.name != nil))
+        #expect(parsed[Self.quiet] == reading.isQuiet)
+        #expect(parsed[Self.json] == reading.isJSON)
+        #expect(parsed[Self.add] == reading.added)
+        #expect(parsed[Self.compress] == reading.compress)
         #expect(parsed.operands == reading.operands)
     }
 
@@ -117,8 +118,8 @@ import Testing
         _ arguments: [String], environment: [String: String], value: String, isSet: Bool
     ) throws {
         let parsed = try ArgumentParser.parse(arguments, command: Self.command, environment: environment)
-        #expect(parsed.string("compress") == value)
-        #expect(parsed.isSet("compress") == isSet)
+        #expect(parsed[Self.compress] == value)
+        #expect(parsed.isSet(Self.compress) == isSet)
     }
 
     @Test(
@@ -129,19 +130,19 @@ import Testing
     func switchesHaveVariables(_ arguments: [String], value: String, isSet: Bool) throws {
         let parsed = try ArgumentParser.parse(
             arguments, command: Self.command, environment: ["TRANSFER_COPY_QUIET": value])
-        #expect(parsed.isSet("quiet") == isSet)
+        #expect(parsed[Self.quiet] == isSet)
     }
 
     @Test func everyFlagHasAVariable() throws {
         let environment = ["TRANSFER_COPY_NAME": "x", "TRANSFER_COPY_ADD": "a\nb", "TRANSFER_COPY_COMPRESS": "zlib"]
         let parsed = try ArgumentParser.parse([], command: Self.command, environment: environment)
-        #expect(parsed.string("name") == "x" && parsed.strings("add") == ["a", "b"])
-        #expect(parsed.string("compress") == "zlib")
+        #expect(parsed[Self.name] == "x" && parsed[Self.add] == ["a", "b"])
+        #expect(parsed[Self.compress] == "zlib")
         let other = try ArgumentParser.parse(
             ["--no-name"], command: Self.command,
             environment: environment.merging(["COPY_COMPRESS": "none"]) { $1 })
-        #expect(other.string("name") == nil && !other.isSet("name"))
-        #expect(other.string("compress") == "zlib" && other.source(of: "compress") == "TRANSFER_COPY_COMPRESS")
+        #expect(other[Self.name] == nil && !other.isSet(Self.name))
+        #expect(other[Self.compress] == "zlib" && other.source(of: Self.compress.flag) == "TRANSFER_COPY_COMPRESS")
     }
 
     @Test func aSwitchIsTrueOrFalse() {
@@ -154,10 +155,10 @@ import Testing
     @Test func aCommandMayTakeAnother() throws {
         let command = Command(
             name: "show", summary: "Show.", operands: "COMMAND",
-            flags: [Flag(name: "json", help: "JSON."), .help], takesCommandLine: true)
+            flags: [Self.json.flag, .help], takesCommandLine: true)
         let parsed = try ArgumentParser.parse(
             ["--json", "push", "--json", "--", "-x"], command: command, environment: [:])
-        #expect(parsed.operands == ["push", "--json", "--", "-x"] && parsed.isSet("json"))
+        #expect(parsed.operands == ["push", "--json", "--", "-x"] && parsed[Self.json])
     }
 
     @Test func wrongVariableIsNamed() {

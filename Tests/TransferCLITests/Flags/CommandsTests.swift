@@ -1,5 +1,8 @@
 import Testing
+import TransferClient
 import TransferModel
+import TransferProtocol
+import TransferServer
 import TransferStore
 
 @testable import TransferCLI
@@ -28,51 +31,75 @@ import TransferStore
                 #expect(variable.wholeMatch(of: /TRANSFER(_[A-Z0-9]+)+/) != nil, "\(variable)")
             }
         }
-        #expect(Commands.push.variables(of: Commands.push.flags[0]) == ["TRANSFER_PUSH_TO", "TRANSFER_SERVER"])
+        #expect(
+            PushCommand.definition.variables(of: PushCommand.definition.flags[0]) == [
+                "TRANSFER_PUSH_TO", "TRANSFER_SERVER",
+            ])
         #expect(owners["TRANSFER_ACCESS_TOKEN_CREATE_MAX_UPLOAD"]?.name == "max-upload")
         #expect(owners["TRANSFER_PUSH_HELP"] == nil)
     }
 
     @Test func serveDefaults() throws {
-        let serve = try ArgumentParser.parse([], command: Commands.serve, environment: [:])
-        #expect(serve.string("dir") == "storage")
-        #expect(serve.strings("listen") == ["127.0.0.1:5288"])
-        #expect(serve.choice("durability") == Durability.commit)
-        #expect(serve.string("log-format") == "text")
-        #expect(serve.string("log-level") == "info")
-        #expect(!serve.isSet("max-upload") && !serve.isSet("quota") && !serve.isSet("min-free"))
-        #expect(try serve.duration("expire-unfinished") == 7 * 86_400)
-        #expect(try serve.count("max-connections") == 4096)
-        #expect(try serve.count("max-per-address") == 256)
-        #expect(try serve.size("min-rate") == 1024)
+        let serve = try ArgumentParser.parse([], command: ServeCommand.definition, environment: [:])
+        #expect(serve[ServeFlags.directory] == "storage")
+        #expect(serve[ServeFlags.listen] == ["127.0.0.1:5288"])
+        #expect(serve[ServeFlags.logFormat] == .text && serve[ServeFlags.logLevel] == .info)
+        #expect(try serve[ServeFlags.quota] == nil && serve[ServeFlags.minimumFree] == nil)
+        let configuration = try ServeCommand(serve).configuration
+        let usual = ServerConfiguration(directory: "", endpoints: [])
+        #expect(configuration.durability == .commit && configuration.maximumUpload == usual.maximumUpload)
+        #expect(configuration.keepUnfinished == .seconds(7 * 86_400))
+        #expect(configuration.maximumConnections == 4096 && configuration.maximumPerNetwork == 256)
+        let timeouts = configuration.timeouts
         #expect(
-            try ["silence", "idle", "handshake", "drain"].map { try serve.duration("\($0)-timeout") }
-                == [20, 600, 10, 30])
+            [timeouts.silence, timeouts.heartbeat, timeouts.idle, timeouts.handshake, configuration.drain]
+                == [20, 5, 600, 10, 30].map { .seconds($0) })
+        #expect(timeouts.minimumRate == 1024)
     }
 
     @Test func pushDefaults() throws {
-        let push = try ArgumentParser.parse([], command: Commands.push, environment: [:])
-        #expect(push.string("to") == "127.0.0.1:5288")
-        #expect(push.string("name") == nil && push.string("text") == nil)
-        #expect(push.choice("kind", as: ContentKind.self) == nil)
-        #expect(push.string("compress") == "auto")
-        #expect(push.choice("digest") == DigestFunction.xxh128)
-        #expect(push.choice("on-conflict") == ConflictPolicy.keepBoth)
-        #expect(try push.duration("retry-for") == 60)
+        let push = try ArgumentParser.parse([], command: PushCommand.definition, environment: [:])
+        #expect(push[PushFlags.to] == "127.0.0.1:5288")
+        #expect(push[PushFlags.name] == nil && push[PushFlags.text] == nil && push[PushFlags.kind] == nil)
+        var configuration = ClientConfiguration()
+        configuration.compression = .none
+        configuration.compressionLevel = 9
+        configuration.lanes = .fixed(3)
+        configuration.digest = .sha256
+        configuration.conflict = .fail
+        configuration.retryFor = 1
+        configuration.retries = 1
+        // Every flag has a default that wins over that, but for one that says nothing by itself.
+        for effect in PushFlags.handling { try effect(push, on: &configuration) }
+        let usual = ClientConfiguration()
+        #expect(configuration.compression == usual.compression && configuration.conflict == usual.conflict)
+        #expect(configuration.compressionLevel == usual.compressionLevel && configuration.digest == usual.digest)
+        #expect(configuration.retryFor == 60 && configuration.retries == 4)
     }
 
     @Test func verifyDefaults() throws {
-        let verify = try ArgumentParser.parse([], command: Commands.verify, environment: [:])
-        #expect(verify.string("dir") == "storage")
-        #expect(!verify.isSet("repair-catalog") && !verify.isSet("json") && !verify.isSet("quiet"))
+        let verify = try ArgumentParser.parse([], command: VerifyCommand.definition, environment: [:])
+        #expect(verify.values(of: ServeFlags.directory.flag) == ["storage"])
+        #expect(verify.command.flags.allSatisfy { !verify.isSet($0) })
+    }
+
+    /// A running server takes these anew; docs/SERVER.md says so of each.
+    @Test func changeableFlags() {
+        let names = ServeFlags.all.filter(\.isChangeable).map(\.name)
+        #expect(
+            names == [
+                "log-format", "log-level", "max-upload", "quota", "min-free", "expire-unfinished", "max-per-address",
+                "silence-timeout", "idle-timeout", "handshake-timeout", "min-rate", "drain-timeout",
+            ])
     }
 
     @Test func pushTakesItsServerFromTheEnvironment() throws {
         let environment = ["TRANSFER_SERVER": "nas:1"]
-        let push = try ArgumentParser.parse([], command: Commands.push, environment: environment)
-        #expect(push.string("to") == "nas:1")
-        let other = try ArgumentParser.parse(["--to=[::1]:2/a"], command: Commands.push, environment: environment)
-        #expect(other.string("to") == "[::1]:2/a")
+        let push = try ArgumentParser.parse([], command: PushCommand.definition, environment: environment)
+        #expect(push[PushFlags.to] == "nas:1")
+        let other = try ArgumentParser.parse(
+            ["--to=[::1]:2/a"], command: PushCommand.definition, environment: environment)
+        #expect(other[PushFlags.to] == "[::1]:2/a")
     }
 }
 

@@ -39,9 +39,11 @@ import Testing
     }
 
     @Test func reportSaysWhereTheHelpIs() {
-        #expect(throws: UsageError("unknown flag '--x'", command: Commands.push)) { try Self.name(["push", "--x"]) }
+        #expect(throws: UsageError("unknown flag '--x'", command: PushCommand.definition)) {
+            try Self.name(["push", "--x"])
+        }
         #expect(
-            UsageError("unknown flag '--x'", command: Commands.push).report
+            UsageError("unknown flag '--x'", command: PushCommand.definition).report
                 == "transfer: unknown flag '--x'\nTry 'transfer help push'.\n")
         #expect(UsageError("no command given").report == "transfer: no command given\nTry 'transfer --help'.\n")
     }

@@ -4,12 +4,9 @@ import TransferModel
 @testable import TransferCLI
 
 @Suite struct ParsedArgumentsTests {
-    static let command = Command(
-        name: "copy", summary: "Copy.",
-        flags: [
-            Flag(name: "limit", placeholder: "VALUE", help: "A value.", environment: "COPY_LIMIT"),
-            Flag(name: "policy", placeholder: "POLICY", help: "A policy.", choices: ConflictPolicy.flagValues),
-        ])
+    static let limit = Flag(name: "limit", placeholder: "VALUE", help: "A value.", environment: "COPY_LIMIT")
+    static let policy = Flag(name: "policy", placeholder: "POLICY", help: "A policy.").choice(of: ConflictPolicy.self)
+    static let command = Command(name: "copy", summary: "Copy.", flags: [limit, policy.flag])
 
     static func parse(_ value: String) throws -> ParsedArguments {
         try ArgumentParser.parse(["--limit", value], command: command, environment: [:])
@@ -18,7 +15,7 @@ import TransferModel
     @Test(arguments: [
         ("0", 0), ("1", 1), ("007", 7), ("4096", 4096), ("9223372036854775807", Int.max),
     ]) func counts(_ text: String, value: Int) throws {
-        #expect(try Self.parse(text).count("limit", in: 0...Int.max) == value)
+        #expect(try Self.parse(text)[Self.limit.count(in: 0...Int.max, default: 0)] == value)
     }
 
     @Test(arguments: [
@@ -30,56 +27,106 @@ import TransferModel
         ("99999999999999999999", "--limit: '99999999999999999999' is out of range; it must be 1 to 100"),
     ]) func refusesCounts(_ text: String, message: String) {
         #expect(throws: UsageError(message, command: Self.command)) {
-            try Self.parse(text).count("limit", in: 1...100)
+            try Self.parse(text)[Self.limit.count(in: 1...100, default: 1)]
         }
     }
 
     @Test func openRangeHasOneBound() {
         #expect(throws: UsageError("--limit: '0' is out of range; it must be at least 1", command: Self.command)) {
-            try Self.parse("0").count("limit")
+            try Self.parse("0")[Self.limit.count(default: 1)]
         }
     }
 
     @Test func quantitiesNameTheFlag() {
         let wanted = "--limit: 'soon' is not a duration; write it like 500ms, 20s, 5m, 2h or 7d"
-        #expect(throws: UsageError(wanted, command: Self.command)) { try Self.parse("soon").duration("limit") }
+        #expect(throws: UsageError(wanted, command: Self.command)) {
+            try Self.parse("soon")[Self.limit.duration(default: 1)]
+        }
         #expect(
             throws: UsageError(
                 "--limit: '9e9' is not a size; write it like 500, 64K, 1.5G or 10MB", command: Self.command)
         ) {
-            try Self.parse("9e9").size("limit")
+            try Self.parse("9e9")[Self.limit.size]
         }
         #expect(throws: UsageError("--limit: '9999999T' is too large", command: Self.command)) {
-            try Self.parse("9999999T").size("limit")
+            try Self.parse("9999999T")[Self.limit.size]
         }
     }
 
     @Test func quantitiesNameTheVariable() throws {
         let parsed = try ArgumentParser.parse([], command: Self.command, environment: ["COPY_LIMIT": "99999999d"])
         #expect(throws: UsageError("COPY_LIMIT: '99999999d' is too large", command: Self.command)) {
-            try parsed.duration("limit")
+            try parsed[Self.limit.duration(default: 1)]
         }
     }
 
     @Test func missingValues() throws {
         let parsed = try ArgumentParser.parse([], command: Self.command, environment: [:])
-        #expect(parsed.string("limit") == nil)
-        #expect(parsed.strings("limit") == [])
-        #expect(parsed.choice("policy", as: ConflictPolicy.self) == nil)
-        #expect(throws: UsageError("'--limit' is required", command: Self.command)) { try parsed.size("limit") }
+        #expect(parsed[Self.limit.text] == nil && parsed[Self.limit.texts] == [])
+        #expect(parsed[Self.policy] == nil)
+        #expect(try parsed[Self.limit.size] == nil)
+    }
+
+    @Test func defaultsAreShownAsTheyAreTyped() throws {
+        let parsed = try ArgumentParser.parse([], command: Self.command, environment: [:])
+        let (size, time) = (Self.limit.size(default: 1 << 20), Self.limit.interval(default: .seconds(600)))
+        #expect(size.flag.defaultValue == "1M" && size.flag.value == .size)
+        #expect(time.flag.defaultValue == "10m" && time.flag.value == .duration)
+        #expect(try parsed[size] == 1 << 20 && parsed[time] == .seconds(600))
+        let policy = Flag(name: "policy", placeholder: "POLICY", help: "A policy.").choice(default: ConflictPolicy.fail)
+        #expect(policy.flag.defaultValue == "fail" && policy.flag.choices == ConflictPolicy.flagValues)
+        #expect(parsed[policy] == .fail)
+        #expect(Self.limit.texts(default: "a").flag.isRepeatable && parsed[Self.limit.texts(default: "a")] == ["a"])
+    }
+
+    @Test func intervalsMayHaveToBePositive() throws {
+        let parsed = try Self.parse("0s")
+        #expect(try parsed[Self.limit.interval(default: .seconds(1), isPositive: false)] == .seconds(0))
+        #expect(throws: UsageError("--limit must be more than zero", command: Self.command)) {
+            try parsed[Self.limit.interval(default: .seconds(1))]
+        }
+    }
+
+    @Test func anotherCommandsFlagHasItsDefault() throws {
+        let parsed = try Self.parse("1")
+        #expect(parsed[Flag(name: "other", help: "Other.").isOn, default: true])
+        #expect(parsed[Self.limit.text(default: "2"), default: "3"] == "1")
+    }
+
+    @Test func effectsSetWhatFlagsSay() throws {
+        struct Subject {
+            var size: UInt64 = 7
+            var limit: UInt64? = 7
+            var text = ""
+        }
+        var subject = Subject()
+        let empty = try ArgumentParser.parse([], command: Self.command, environment: [:])
+        let (size, limit): (FlagEffect<Subject>, FlagEffect<Subject>) = (
+            Self.limit.size.sets(\.size), Self.limit.size.sets(\.limit)
+        )
+        try size(empty, on: &subject)
+        try limit(empty, on: &subject)
+        #expect(subject.size == 7 && subject.limit == nil)
+        try size(Self.parse("2K"), on: &subject)
+        try limit(Self.parse("2K"), on: &subject)
+        #expect(subject.size == 2048 && subject.limit == 2048)
+        let text: FlagEffect<Subject> = Self.limit.text(default: "x").sets { subject, text in subject.text = text + text
+        }
+        try text(empty, on: &subject)
+        #expect(subject.text == "xx")
     }
 
     @Test(arguments: ConflictPolicy.allCases) func choices(_ policy: ConflictPolicy) throws {
         let parsed = try ArgumentParser.parse(
             ["--policy", policy.flagValue], command: Self.command, environment: [:])
-        #expect(parsed.choice("policy") == policy)
+        #expect(parsed[Self.policy] == policy)
     }
 
     @Test func unknownNameTraps() async {
         await #expect(processExitsWith: .failure) {
             let command = Command(name: "copy", summary: "Copy.", flags: [.help])
             let parsed = try ArgumentParser.parse([], command: command, environment: [:])
-            _ = parsed.isSet("hlep")
+            _ = parsed[Flag(name: "hlep", help: "Help.").isOn]
         }
     }
 }

@@ -9,13 +9,12 @@ struct AccessAddCommand {
 
     /// - Throws: `UsageError` unless there is one key and it can be read.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = try arguments.accessFolder
-        let now = UTCTime.now
-        var options = try arguments.accessOptions(at: now)
-        options.expires = try arguments.expiry(at: now)
+        folder = arguments.accessFolder
+        var options = try AccessFlags.options(arguments)
+        options.expires = try arguments[AccessFlags.expires]
         // Without quotes, the shell makes three words or more of the line.
         let line = arguments.operands.joined(separator: " ")
-        let name = try arguments.string("name").map { (text) throws(UsageError) in try arguments.accessName(text) }
+        let name = try arguments[Self.name]
         do throws(AccessFault) {
             let shown = try AuthorizedKey(line: name.map { "\(line) \($0)" } ?? line)
             guard shown.options == AccessOptions() else {
@@ -35,4 +34,24 @@ struct AccessAddCommand {
             return .success
         }
     }
+}
+
+extension AccessAddCommand: ProgramCommand {
+    private static let name = AccessFlags.name("Call it NAME, whatever the line says.")
+
+    static let definition = Command(
+        name: "access add", summary: "Let a client push by its key.", operands: "KEY",
+        description: [
+            "KEY is the line that 'transfer key' prints on the client: ed25519, the key and a name. A running server takes "
+                + "it into account at once."
+        ],
+        flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
+            AccessFlags.noRemove.flag, AccessFlags.expires.flag, .help,
+        ],
+        examples: [
+            .init(
+                caption: "Let a camera's machine push to one folder, 20 GiB in all",
+                line: "transfer access add --folder camera --quota 20G 'ed25519 AAAA...= camera'")
+        ],
+        outcomes: AccessFlags.outcomes)
 }

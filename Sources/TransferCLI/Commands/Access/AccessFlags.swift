@@ -1,70 +1,129 @@
 internal import TransferAccess
 internal import TransferModel
 
-extension ParsedArguments {
-    /// The folder of the server that the command is about.
-    var accessFolder: AccessFolder {
-        get throws(UsageError) { AccessFolder(of: try requiredString("dir")) }
+/// The flags of `transfer access` that several of its commands have.
+enum AccessFlags {
+    static let directory = ServeFlags.directory("The server's directory.")
+
+    static let json = Flag(name: "json", help: "Print one JSON object a line for every entry.").isOn
+
+    static let issuedJSON = Flag(name: "json", help: "Print one JSON object, with the secret in it.").isOn
+
+    /// - Parameter help: what the name is for.
+    static func name(_ help: String) -> FlagKey<String?, UsageError> {
+        FlagKey(Flag(name: "name", placeholder: "NAME", help: help)) { (arguments, flag) throws(UsageError) in
+            guard let text = arguments[flag.text] else { return nil }
+            do throws(AccessFault) {
+                try AccessLine.check(text)
+                return text
+            } catch {
+                throw arguments.error("'\(text.escapedForDisplay)' cannot be a name: \(error.message)")
+            }
+        }
+    }
+
+    // MARK: Bounds
+
+    static let bounds = limits.map(\.flag) + [readOnly.flag, writeOnly.flag]
+
+    static let allowRemove = Flag(
+        name: "allow-remove", help: "Let it also remove and replace what others have stored."
+    ).isOn
+
+    static let noRemove = Flag(
+        name: "no-remove", help: "Let it push and read, and not remove or replace what others have stored."
+    ).isOn
+
+    private static let readOnly = Flag(name: "read-only", help: "Let it read and not push.").isOn
+
+    private static let writeOnly = Flag(name: "write-only", help: "Let it push and not read.").isOn
+
+    private static let limits: [FlagEffect<AccessOptions>] = [
+        folder.sets(\.folder),
+        Flag(
+            name: "quota", placeholder: "SIZE", help: "Let it store so much at most.",
+            details: SizeNotation.description
+        ).size.sets(\.quota),
+        Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads that are larger.").size
+            .sets(\.maximumUpload),
+    ]
+
+    private static let folder = FlagKey<RelativePath?, UsageError>(
+        Flag(
+            name: "folder", placeholder: "FOLDER", help: "Confine it to FOLDER below the server's directory.",
+            details: "It sees nothing else, and FOLDER as the top.")
+    ) { (arguments, flag) throws(UsageError) in
+        guard let text = arguments[flag.text] else { return nil }
+        do throws(RelativePath.Fault) {
+            return try RelativePath(String(Substring(text.utf8.drop { $0 == UInt8(ascii: "/") })))
+        } catch {
+            throw arguments.error("'\(flag.spelling)': \(error.message)")
+        }
     }
 
     /// The bounds that flags set.
     ///
     /// - Parameter rights: what a client may do where no flag says so.
-    func accessOptions(at now: UTCTime, rights: AccessRights = .readWrite) throws(UsageError) -> AccessOptions {
+    static func options(
+        _ arguments: ParsedArguments, rights: AccessRights = .readWrite
+    ) throws(UsageError) -> AccessOptions {
         var options = AccessOptions()
-        if let folder = string("folder") { options.folder = try path(folder, of: "folder") }
-        if isSet("quota") { options.quota = try size("quota") }
-        if isSet("max-upload") { options.maximumUpload = try size("max-upload") }
-        options.rights = try rightsByFlag ?? rights
+        for limit in limits { try limit(arguments, on: &options) }
+        options.rights = try Self.rights(arguments) ?? rights
         return options
     }
 
-    private var rightsByFlag: AccessRights? {
-        get throws(UsageError) {
-            let all: [(String, AccessRights)] = [
-                ("allow-remove", .readWrite), ("no-remove", .noRemove), ("read-only", .readOnly),
-                ("write-only", .writeOnly),
-            ]
-            // What one command gives by itself, another has to be told.
-            let given = all.filter { command.flag(named: $0.0) != nil && isSet($0.0) }
-            guard given.count <= 1 else { throw error("'--\(given[0].0)' and '--\(given[1].0)' exclude each other") }
-            return given.first?.1
+    private static func rights(_ arguments: ParsedArguments) throws(UsageError) -> AccessRights? {
+        let all: [(FlagKey<Bool, Never>, AccessRights)] = [
+            (allowRemove, .readWrite), (noRemove, .noRemove), (readOnly, .readOnly), (writeOnly, .writeOnly),
+        ]
+        // What one command gives by itself, another has to be told.
+        let given = all.filter { arguments[$0.0, default: false] }
+        guard given.count <= 1 else {
+            throw arguments.error(
+                "'\(given[0].0.flag.spelling)' and '\(given[1].0.flag.spelling)' exclude each other")
         }
+        return given.first?.1
     }
 
-    /// When access ends, by the flag for that.
-    func expiry(at now: UTCTime) throws(UsageError) -> UTCTime? {
-        guard let text = string("expires") else { return nil }
+    // MARK: Expiry
+
+    /// When access ends.
+    static let expires = FlagKey<UTCTime?, UsageError>(
+        Flag(
+            name: "expires", placeholder: "WHEN", help: "End its access then.",
+            details: "A duration from now, such as 30d, or a time in UTC, such as 2026-12-31T00:00:00Z or 2026-12-31.")
+    ) { (arguments, flag) throws(UsageError) in
+        guard let text = arguments[flag.text] else { return nil }
+        let now = UTCTime.now
         if let time = UTCTime(text) {
-            guard time > now else { throw error("'--expires': that time is over") }
+            guard time > now else { throw arguments.error("'\(flag.spelling)': that time is over") }
             return time
         }
-        let seconds = try duration("expires")
-        guard seconds >= 1 else { throw error("'--expires' must be a second at least") }
+        let seconds = try arguments.duration(text, of: flag)
+        guard seconds >= 1 else { throw arguments.error("'\(flag.spelling)' must be a second at least") }
         return now.advanced(bySeconds: Int64(seconds))
     }
 
-    /// A name for people.
-    func accessName(_ text: String) throws(UsageError) -> String {
-        do throws(AccessFault) {
-            try AccessLine.check(text)
-            return text
-        } catch {
-            throw self.error("'\(text.escapedForDisplay)' cannot be a name: \(error.message)")
-        }
-    }
+    // MARK: What commands end with
+
+    static let outcomes: [Command.Outcome] = [
+        .init(.success, "it was done"), .init(.uploadsFailed, "it could not be done"), .init(.usage),
+    ]
+
+    static let listOutcomes: [Command.Outcome] = [
+        .init(.success, "all lines were read"), .init(.uploadsFailed, "a line or the whole file admits nobody"),
+        .init(.usage),
+    ]
+}
+
+extension ParsedArguments {
+    /// The folder of the server that the command is about.
+    var accessFolder: AccessFolder { AccessFolder(of: self[AccessFlags.directory]) }
 
     /// The one operand.
     func onlyOperand(_ wanted: String) throws(UsageError) -> String {
         guard operands.count == 1 else { throw error("give \(wanted)") }
         return operands[0]
-    }
-
-    private func path(_ text: String, of flag: String) throws(UsageError) -> RelativePath {
-        do throws(RelativePath.Fault) {
-            return try RelativePath(String(Substring(text.utf8.drop { $0 == UInt8(ascii: "/") })))
-        } catch {
-            throw self.error("'--\(flag)': \(error.message)")
-        }
     }
 }

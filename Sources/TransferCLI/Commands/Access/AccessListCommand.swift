@@ -8,8 +8,8 @@ struct AccessListCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = try arguments.accessFolder
-        isJSON = arguments.isSet("json")
+        folder = arguments.accessFolder
+        isJSON = arguments[AccessFlags.json]
     }
 
     func run() -> ExitCode {
@@ -26,4 +26,13 @@ struct AccessListCommand {
             return AccessOutput.report(list, AccessFolder.keysName)
         }
     }
+}
+
+extension AccessListCommand: ProgramCommand {
+    static let definition = Command(
+        name: "access list", summary: "List who may push to a server's directory by a key.",
+        description: ["Prints name, fingerprint and bounds of every key, and which lines cannot be read."],
+        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .help],
+        examples: [.init(caption: "List the keys of a server", line: "transfer access list --dir /srv/in")],
+        outcomes: AccessFlags.listOutcomes)
 }

@@ -15,12 +15,12 @@ struct AccessPairCommand {
     /// - Throws: `UsageError` for an address or bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
-        directory = try arguments.requiredString("dir")
-        folder = try arguments.accessFolder
-        options = try arguments.accessOptions(at: .now, rights: .noRemove)
-        drawsCode = arguments.isSet("qr")
-        isJSON = arguments.isSet("json")
-        advertised = try AdvertisedAddress(arguments)
+        directory = arguments[AccessFlags.directory]
+        folder = arguments.accessFolder
+        options = try AccessFlags.options(arguments, rights: .noRemove)
+        drawsCode = arguments[Self.qr]
+        isJSON = arguments[AccessFlags.issuedJSON]
+        advertised = try arguments[Self.advertise]
     }
 
     func run() -> ExitCode {
@@ -56,4 +56,39 @@ struct AccessPairCommand {
             throw AccessFault(error.message)
         }
     }
+}
+
+extension AccessPairCommand: ProgramCommand {
+    private static let advertise = AdvertisedAddress.key(
+        help: "The address under which clients reach the server.",
+        details:
+            "Without it, what the running server was given as --advertise, or the address that this machine "
+            + "uses on its network, and the port that the server listens on.")
+
+    private static let qr = Flag(
+        name: "qr", help: "Draw the link as a QR code, also where the output is no terminal.",
+        details: "Needs libqrencode."
+    ).isOn
+
+    static let definition = Command(
+        name: "access pair", summary: "Print a line that lets one more client in.",
+        description: [
+            "Prints a push to be run on the other machine, with a link that has the server's address, its key and a code in "
+                + "it. The first client that uses the code has its own key let in; then, or after ten minutes, the code is "
+                + "worth nothing.",
+            "That client may push, list and fetch, and not remove or replace what others have stored, unless flags say "
+                + "otherwise. The address is that of the running server, which is asked.",
+        ],
+        flags: [
+            AccessFlags.directory.flag,
+            advertise.flag, qr.flag, AccessFlags.allowRemove.flag,
+        ] + AccessFlags.bounds + [AccessFlags.issuedJSON.flag, .help],
+        examples: [
+            .init(caption: "Pair one more client", line: "transfer access pair"),
+            .init(
+                caption: "Pair a phone that may only push to its folder",
+                line: "transfer access pair --folder phone --write-only --advertise nas.local"),
+            .init(caption: "Pair your own second machine", line: "transfer access pair --allow-remove"),
+        ],
+        outcomes: AccessFlags.outcomes)
 }

@@ -9,7 +9,7 @@ struct AccessRemoveCommand {
 
     /// - Throws: `UsageError` unless there is one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = try arguments.accessFolder
+        folder = arguments.accessFolder
         wanted = try arguments.onlyOperand("one name, fingerprint or key")
     }
 
@@ -30,4 +30,16 @@ struct AccessRemoveCommand {
             return .success
         }
     }
+}
+
+extension AccessRemoveCommand: ProgramCommand {
+    static let definition = Command(
+        name: "access remove", summary: "Let a client push no longer.", operands: "NAME|KEY",
+        description: [
+            "Takes a key out by its name, its fingerprint or the key itself. If its client is connected, its next upload is "
+                + "refused."
+        ],
+        flags: [AccessFlags.directory.flag, .help],
+        examples: [.init(caption: "Shut a laptop out", line: "transfer access remove laptop")],
+        outcomes: AccessFlags.outcomes)
 }

@@ -10,14 +10,16 @@ struct AdvertisedAddress: Sendable {
     /// Nothing where none was said.
     let port: UInt16?
 
-    /// - Returns: nothing without the flag `--advertise`.
-    /// - Throws: `UsageError` for what no link can have.
-    init?(_ arguments: ParsedArguments) throws(UsageError) {
-        guard let text = arguments.string("advertise") else { return nil }
-        guard let address = AdvertisedAddress(text) else {
-            throw arguments.error("'\(text.escapedForDisplay)' is no address that clients could use")
+    /// The flag `--advertise`; nothing without it.
+    static func key(help: String, details: String) -> FlagKey<AdvertisedAddress?, UsageError> {
+        let flag = Flag(name: "advertise", placeholder: "HOST[:PORT]", help: help, details: details)
+        return FlagKey(flag) { (arguments, flag) throws(UsageError) in
+            guard let text = arguments[flag.text] else { return nil }
+            guard let address = AdvertisedAddress(text) else {
+                throw arguments.error("'\(text.escapedForDisplay)' is no address that clients could use")
+            }
+            return address
         }
-        self = address
     }
 
     /// - Returns: nothing for what no link can have.

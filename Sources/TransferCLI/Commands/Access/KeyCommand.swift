@@ -10,7 +10,7 @@ struct KeyCommand {
 
     /// - Throws: `UsageError` for another word than those it knows.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        isJSON = arguments.isSet("json")
+        isJSON = arguments[Self.json]
         switch arguments.operands {
         case [], ["show"]: makesNew = false
         case ["new"]: makesNew = true
@@ -58,4 +58,23 @@ struct KeyCommand {
         let failure = StandardStream.output.write((isJSON ? object.text : line) + "\n")
         return failure.map { AccessOutput.fail("The key cannot be printed: \($0.reason).") } ?? .success
     }
+}
+
+extension KeyCommand: ProgramCommand {
+    private static let json = Flag(name: "json", help: "Print one JSON object.", reach: .environment).isOn
+
+    static let definition = Command(
+        name: "key", summary: "Show this user's key, or make another.", operands: "[show|new]",
+        description: [
+            "Clients show servers who they are by an Ed25519 key pair. It is made when it is first needed, in "
+                + "$XDG_CONFIG_HOME/transfer/key.pem (~/.config/transfer/key.pem), and never leaves this machine.",
+            "Prints the public key as one line, which a server's operator gives to 'transfer access add'. new makes "
+                + "another pair and keeps the old one beside it: servers have to be told.",
+        ],
+        flags: [json.flag, .help],
+        examples: [
+            .init(caption: "Show the line for a server", line: "transfer key"),
+            .init(caption: "Make another key", line: "transfer key new"),
+        ],
+        outcomes: AccessFlags.outcomes, operandValue: .oneOf(["show", "new"]))
 }

@@ -12,12 +12,12 @@ struct TokenCreateCommand {
     /// - Throws: `UsageError` without a name, or for bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
-        folder = try arguments.accessFolder
-        isJSON = arguments.isSet("json")
-        name = try arguments.accessName(try arguments.requiredString("name"))
-        let now = UTCTime.now
-        var options = try arguments.accessOptions(at: now)
-        options.expires = try arguments.expiry(at: now)
+        folder = arguments.accessFolder
+        isJSON = arguments[AccessFlags.issuedJSON]
+        guard let name = try arguments[Self.name] else { throw arguments.error("'--name' is required") }
+        self.name = name
+        var options = try AccessFlags.options(arguments)
+        options.expires = try arguments[AccessFlags.expires]
         self.options = options
     }
 
@@ -38,4 +38,24 @@ struct TokenCreateCommand {
             return .success
         }
     }
+}
+
+extension TokenCreateCommand: ProgramCommand {
+    private static let name = AccessFlags.name("What to call it in lists, logs and receipts.")
+
+    static let definition = Command(
+        name: "access token create", summary: "Make a token for a device or a script.",
+        description: [
+            "Prints a secret that lets in whoever shows it, once: the server keeps a hash of it. Clients take it from a "
+                + "file, the environment or a prompt, and send it inside TLS only."
+        ],
+        flags: [AccessFlags.directory.flag, name.flag] + AccessFlags.bounds + [
+            AccessFlags.noRemove.flag, AccessFlags.expires.flag, AccessFlags.issuedJSON.flag, .help,
+        ],
+        examples: [
+            .init(
+                caption: "Make a token for a camera, for a month",
+                line: "transfer access token create --name camera --expires 30d > camera.token")
+        ],
+        outcomes: AccessFlags.outcomes)
 }

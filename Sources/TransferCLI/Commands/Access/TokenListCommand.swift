@@ -7,8 +7,8 @@ struct TokenListCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = try arguments.accessFolder
-        isJSON = arguments.isSet("json")
+        folder = arguments.accessFolder
+        isJSON = arguments[AccessFlags.json]
     }
 
     func run() -> ExitCode {
@@ -32,4 +32,13 @@ struct TokenListCommand {
             return AccessOutput.report(list, AccessFolder.tokensName)
         }
     }
+}
+
+extension TokenListCommand: ProgramCommand {
+    static let definition = Command(
+        name: "access token list", summary: "List tokens and pairing codes.",
+        description: ["Prints id, name and bounds of each; nobody can print its secret."],
+        flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .help],
+        examples: [.init(caption: "List the tokens of a server", line: "transfer access token list --dir /srv/in")],
+        outcomes: AccessFlags.listOutcomes)
 }

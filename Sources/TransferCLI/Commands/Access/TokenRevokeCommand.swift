@@ -8,7 +8,7 @@ struct TokenRevokeCommand {
 
     /// - Throws: `UsageError` unless there is one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = try arguments.accessFolder
+        folder = arguments.accessFolder
         wanted = try arguments.onlyOperand("one name or id")
     }
 
@@ -27,4 +27,13 @@ struct TokenRevokeCommand {
             return .success
         }
     }
+}
+
+extension TokenRevokeCommand: ProgramCommand {
+    static let definition = Command(
+        name: "access token revoke", summary: "Take a token or a pairing code back.", operands: "NAME|ID",
+        description: ["If a client that showed it is connected, its next upload is refused."],
+        flags: [AccessFlags.directory.flag, .help],
+        examples: [.init(caption: "Take a camera's token back", line: "transfer access token revoke camera")],
+        outcomes: AccessFlags.outcomes)
 }

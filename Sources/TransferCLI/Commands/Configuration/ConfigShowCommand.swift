@@ -13,7 +13,7 @@ struct ConfigShowCommand {
     ///   files.
     init(_ arguments: ParsedArguments, _ sources: SettingSources) throws(UsageError) {
         self.sources = sources
-        isJSON = arguments.isSet("json")
+        isJSON = arguments[Self.json]
         guard !arguments.operands.isEmpty else {
             shown = try Commands.all.filter(\.hasSettings).map { (command) throws(UsageError) in
                 try ArgumentParser.parse([], command: command, sources: sources)
@@ -43,5 +43,33 @@ struct ConfigShowCommand {
             text + String(repeating: " ", count: max(0, width - text.displayColumns)) + "  # \(origin)"
         }
         return ([arguments.command.tableHeader] + lines).map { $0 + "\n" }.joined()
+    }
+}
+
+extension ConfigShowCommand: ProgramCommand {
+    private static let json = Flag(
+        name: "json", help: "Print one JSON object a line for every setting.", reach: .environment
+    ).isOn
+
+    static let definition = Command(
+        name: "config show", summary: "Show what every flag is set to, and where.",
+        operands: "[COMMAND [FLAGS]]",
+        description: [
+            "Prints the settings of COMMAND, or of all commands, as they stand in a configuration file, each with where it "
+                + "comes from: the command line, a variable of the environment, a remote, a line of a file, or the default.",
+            "Flags behind COMMAND count as if COMMAND was run with them.",
+        ],
+        flags: [json.flag, .help],
+        examples: [
+            .init(caption: "See what a push would do", line: "transfer config show push"),
+            .init(
+                caption: "See what a push to a remote would do", line: "transfer config show push --to home --lanes 2"),
+            .init(caption: "See everything that a file has set", line: "transfer config show | grep toml:"),
+        ],
+        outcomes: [.init(.success, "the settings were printed"), .init(.usage)], takesCommandLine: true,
+        operandValue: .command)
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        try self.init(arguments, Environment.sources)
     }
 }

@@ -15,10 +15,10 @@ struct Enrolment {
     /// - Throws: `UsageError` where the code could be read by others, or would be used for nothing.
     init?(_ target: PushTarget, _ key: KeyFingerprint?, _ arguments: ParsedArguments) throws(UsageError) {
         guard let code = target.code else { return nil }
-        guard !arguments.isSet("plaintext") else {
+        guard !arguments[SecurityFlags.plaintext] else {
             throw arguments.error("without encryption whoever listens in could use the link; drop --plaintext")
         }
-        guard arguments.string("token-file") == nil else {
+        guard arguments[SecurityFlags.tokenFile] == nil else {
             throw arguments.error("--token-file and a link with a pairing code exclude each other")
         }
         (server, self.code, self.key) = (target.server, code, key)

@@ -14,8 +14,8 @@ extension ParsedArguments {
 
     /// What a flag is set to; a pairing code is nobody's to see.
     private func shown(_ flag: Flag) -> [String] {
-        if flag.isSwitch { return [isSet(flag.name) ? Setting.on : Setting.off] }
-        return strings(flag.name).map { ArgumentSecrets.isSecret(in: $0) ? "(secret)" : $0 }
+        if flag.isSwitch { return [isSet(flag) ? Setting.on : Setting.off] }
+        return values(of: flag).map { ArgumentSecrets.isSecret(in: $0) ? "(secret)" : $0 }
     }
 
     /// The line of a flag as it stands in a file; a comment where there is no value, or none of a file.
@@ -31,7 +31,7 @@ extension ParsedArguments {
 
     /// Where a flag was set, for people.
     func origin(of flag: Flag) -> String {
-        switch setting(flag.name)?.origin {
+        switch setting(of: flag)?.origin {
         case nil: flag.isSwitch || flag.defaultValue != nil ? "default" : "not set"
         case .commandLine: "command line"
         case .variable(let name): name
@@ -43,7 +43,7 @@ extension ParsedArguments {
     /// One object for each flag; every key is always there.
     var settingLines: [JSONLine] {
         shownFlags.map { flag in
-            let origin = setting(flag.name)?.origin
+            let origin = setting(of: flag)?.origin
             let place = origin?.place
             return [
                 "schema": .string(JSONSchema.setting), "command": .string(command.name), "flag": .string(flag.name),

@@ -20,7 +20,7 @@ struct RemoteAddCommand {
             throw arguments.error("'\(name.escapedForDisplay)' cannot be a name; take letters, digits, - and _")
         }
         let target = try PushTarget(arguments.operands[1], of: "the second operand", arguments)
-        let key = try arguments.serverKey() ?? target.key
+        let key = try arguments[SecurityFlags.serverKey] ?? target.key
         guard target.key == nil || target.key == key else {
             throw arguments.error("--server-key is another key than that of the link")
         }
@@ -33,9 +33,11 @@ struct RemoteAddCommand {
         _ arguments: ParsedArguments, _ key: KeyFingerprint?
     ) -> [(key: String, value: TOMLValue)] {
         var settings: [(key: String, value: TOMLValue)] = []
-        if let key { settings.append(("server-key", .string("\(key)"))) }
-        if let path = arguments.string("token-file") { settings.append(("token-file", .string(path.absolutePath))) }
-        if arguments.isSet("plaintext") { settings.append(("plaintext", .boolean(true))) }
+        if let key { settings.append((SecurityFlags.serverKey.flag.name, .string("\(key)"))) }
+        if let path = arguments[SecurityFlags.tokenFile] {
+            settings.append((SecurityFlags.tokenFile.flag.name, .string(path.absolutePath)))
+        }
+        if arguments[SecurityFlags.plaintext] { settings.append((SecurityFlags.plaintext.flag.name, .boolean(true))) }
         return settings
     }
 
@@ -58,4 +60,29 @@ struct RemoteAddCommand {
             "Added '\(draft.name)', \(draft.address.escapedForDisplay). Push to it with --to \(draft.name)\n")
         return .success
     }
+}
+
+extension RemoteAddCommand: ProgramCommand {
+    static let definition = Command(
+        name: "remote add", summary: "Give a server a name.", operands: "NAME HOST[:PORT][/FOLDER]|LINK",
+        description: [
+            Remote.about,
+            "A name has letters, digits, - and _. With a folder, all pushes go below that folder.",
+            "With a link that a server's operator gave you, transfer://... between single quotes, this user's key is let in "
+                + "now: the server is connected to, and its address and key are kept. The link's code is worth nothing after "
+                + "that. Nothing is kept when that fails.",
+        ],
+        flags: SecurityFlags.kept + [.help],
+        examples: [
+            .init(
+                caption: "Name a server that lets this user in already",
+                line: "transfer remote add nas nas.local/photos"),
+            .init(
+                caption: "Come in by a link, then push",
+                line: "transfer remote add home 'transfer://192.0.2.2:5288#code=pair_…,key=…'"),
+            .init(
+                caption: "Name a server and the token for it",
+                line: "transfer remote add camera nas.local --token-file camera.token"),
+        ],
+        outcomes: Remote.outcomes + [.init(.unreachable), .init(.accessRefused), .init(.fault)])
 }

@@ -10,7 +10,7 @@ struct RemoteListCommand {
     /// - Throws: `UsageError` for forms that exclude each other.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         editor = Environment.configurationFile.map { ConfigurationEditor($0) }
-        (isJSON, onlyNames) = (arguments.isSet("json"), arguments.isSet("names"))
+        (isJSON, onlyNames) = (arguments[Self.json], arguments[Self.names])
         guard !isJSON || !onlyNames else { throw arguments.error("--json and --names exclude each other") }
     }
 
@@ -51,4 +51,18 @@ struct RemoteListCommand {
         line.append("settings", .object(settings))
         return line
     }
+}
+
+extension RemoteListCommand: ProgramCommand {
+    private static let json = Flag(name: "json", help: "Print one JSON object a line for every remote.").isOn
+
+    private static let names = Flag(
+        name: "names", help: "Print nothing but the names.", details: "Shells complete them by that."
+    ).isOn
+
+    static let definition = Command(
+        name: "remote list", summary: "List the servers that have names.",
+        description: [Remote.about, "Prints name, address and whatever else is kept, a line for each."],
+        flags: [json.flag, names.flag, .help],
+        examples: [.init(caption: "List them", line: "transfer remote list")], outcomes: Remote.outcomes)
 }

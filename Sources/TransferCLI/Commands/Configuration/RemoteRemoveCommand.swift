@@ -25,3 +25,12 @@ struct RemoteRemoveCommand {
         return isThere ? .success : AccessOutput.fail("There is no remote '\(name.escapedForDisplay)'.")
     }
 }
+
+extension RemoteRemoveCommand: ProgramCommand {
+    static let definition = Command(
+        name: "remote remove", summary: "Take the name of a server away.", operands: "NAME",
+        description: [Remote.about, "The server still lets this user in, and is still known by its key."],
+        flags: [.help],
+        examples: [.init(caption: "Take one away", line: "transfer remote remove nas")], outcomes: Remote.outcomes,
+        operandValue: .remote)
+}

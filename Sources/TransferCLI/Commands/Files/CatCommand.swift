@@ -9,7 +9,7 @@ struct CatCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard !arguments.operands.isEmpty else { throw arguments.error("nothing to print; name files") }
         paths = arguments.operands
-        access = try FilesAccess(arguments)
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
     func run() async -> ExitCode {
@@ -51,4 +51,20 @@ struct CatCommand {
             return .failure(.failed(error.tell()))
         }
     }
+}
+
+extension CatCommand: ProgramCommand {
+    static let definition = Command(
+        name: "cat", summary: "Print the content of files on the server.", operands: "PATH...",
+        description: [
+            "Writes each file to standard output, piece by piece: a piece of up to 4 MiB when it is verified, and no byte before. "
+                + "When the exit code is not 0, what was written is not all of it.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [FilesFlags.from.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        examples: [
+            .init(caption: "Read a note", line: "transfer cat notes/today.txt --from nas.local"),
+            .init(caption: "Unpack an archive without keeping it", line: "transfer cat logs.tar > logs.tar"),
+        ],
+        outcomes: [.init(.success, "everything was written")] + FilesFlags.failures)
 }

@@ -9,20 +9,20 @@ struct FilesAccess {
     /// Whether an unknown server may be asked about.
     private let mayAsk: Bool
 
-    /// - Parameter change: sets what the command lets choose.
+    /// - Parameters:
+    ///   - quiet: the flag of the command.
+    ///   - choices: what else the command lets choose.
     init(
-        _ arguments: ParsedArguments, _ change: (inout ClientConfiguration) throws(UsageError) -> Void = { _ in }
+        _ arguments: ParsedArguments, quiet: FlagKey<Bool, Never>, _ choices: [FlagEffect<ClientConfiguration>] = []
     ) throws(UsageError) {
-        let target = try PushTarget(
-            arguments.requiredString("from"), of: arguments.source(of: "from"), arguments)
+        let target = try PushTarget(FilesFlags.from, arguments)
         server = target.server
-        access = try PushAccess(arguments, target)
+        access = try PushAccess(arguments, target, isQuiet: arguments[quiet])
         var configuration = ClientConfiguration()
-        configuration.retryFor = try arguments.duration("retry-for")
         configuration.agent = "transfer/\(transferVersion)"
-        try change(&configuration)
+        for effect in [ClientFlags.retryFor] + choices { try effect(arguments, on: &configuration) }
         self.configuration = configuration
-        mayAsk = !arguments.isSet("trust-new")
+        mayAsk = !arguments[SecurityFlags.trustsNew]
     }
 
     /// - Parameter asker: who is asked about an unknown server.

@@ -16,15 +16,15 @@ struct ListCommand {
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count <= 1 else { throw arguments.error("one folder can be listed at once") }
-        let forms: [(String, Form)] = [("long", .long), ("json", .json), ("tree", .tree)]
-        let given = forms.filter { arguments.isSet($0.0) }
+        let forms: [(FlagKey<Bool, Never>, Form)] = [(Self.long, .long), (Self.json, .json), (Self.tree, .tree)]
+        let given = forms.filter { arguments[$0.0] }
         guard given.count <= 1 else { throw arguments.error("--long, --json and --tree exclude each other") }
         form = given.first?.1 ?? .plain
-        isSorted = !arguments.isSet("unsorted")
+        isSorted = !arguments[Self.unsorted]
         guard isSorted || form != .tree else { throw arguments.error("--tree cannot be --unsorted") }
-        isRecursive = form == .tree || arguments.isSet("recursive")
+        isRecursive = form == .tree || arguments[Self.recursive]
         folder = arguments.operands.first ?? ""
-        access = try FilesAccess(arguments)
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
     func run() async -> ExitCode {
@@ -78,4 +78,45 @@ struct ListCommand {
         case .json: entry.json.text
         }
     }
+}
+
+extension ListCommand: ProgramCommand {
+    private static let long = Flag(
+        name: "long", short: "l", help: "Print size, time of modification (UTC), kind and path."
+    ).isOn
+
+    private static let json = FilesFlags.json("entry")
+
+    private static let tree = Flag(name: "tree", help: "Draw the folder and all below it as a tree.").isOn
+
+    private static let recursive = Flag(
+        name: "recursive", short: "R", help: "List the folders in it as well."
+    ).isOn
+
+    private static let unsorted = Flag(
+        name: "unsorted", short: "U", help: "Print entries as they come, in no order."
+    ).isOn
+
+    static let definition = Command(
+        name: "list", summary: "List what is in a folder on the server.", operands: "[FOLDER]",
+        description: [
+            "Prints what is in FOLDER, or in the folder of --from, a path a line. A slash stands behind a folder. Lists are "
+                + "sorted by name, for which they are held in memory, some 250 bytes for each entry; --unsorted prints at once "
+                + "and holds nothing.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [
+            FilesFlags.from.flag, long.flag,
+            json.flag, tree.flag,
+            recursive.flag, unsorted.flag, ClientFlags.retryFor.flag,
+        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        examples: [
+            .init(caption: "See what is on the server of this machine", line: "transfer list"),
+            .init(
+                caption: "See a folder on another machine", line: "transfer list photos/2024 --long --from nas.local"),
+            .init(
+                caption: "Keep the digests of all files for a script to read",
+                line: "transfer list --recursive --json --from nas.local > files.jsonl"),
+        ],
+        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures)
 }

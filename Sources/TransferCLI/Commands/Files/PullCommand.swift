@@ -14,14 +14,9 @@ struct PullCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard !arguments.operands.isEmpty else { throw arguments.error("nothing to pull; name files or folders") }
         paths = arguments.operands
-        directory = try arguments.requiredString("output")
-        output = PushOutput(arguments)
-        access = try FilesAccess(arguments) { (configuration) throws(UsageError) in
-            configuration.digest = arguments.choice("digest", as: DigestFunction.self) ?? configuration.digest
-            configuration.conflict = arguments.choice("on-conflict", as: ConflictPolicy.self) ?? configuration.conflict
-            guard arguments.string("lanes") != "auto" else { return }
-            configuration.lanes = .fixed(try arguments.count("lanes", in: 1...ClientConfiguration.mostLanes))
-        }
+        directory = arguments[Self.output]
+        output = PushOutput(arguments, json: Self.json, quiet: ClientFlags.quiet)
+        access = try FilesAccess(arguments, quiet: ClientFlags.quiet, Self.choices)
     }
 
     func run() async -> ExitCode {
@@ -44,4 +39,43 @@ struct PullCommand {
             try? await Task.sleep(for: Self.refreshInterval)
         }
     }
+}
+
+extension PullCommand: ProgramCommand {
+    private static let output = Flag(
+        name: "output", short: "o", placeholder: "DIR", help: "The directory to put everything in.",
+        details: "It is made if it is missing.", value: .folder
+    ).text(default: ".")
+
+    private static let choices = [
+        ClientFlags.conflict,
+        ClientFlags.lanes(
+            "Several carry several files at once. auto uses up to 4, one on a machine with a single core, and "
+                + "only as many as there is work for."),
+        ClientFlags.digest,
+    ]
+
+    private static let json = FilesFlags.json("file")
+
+    static let definition = Command(
+        name: "pull", summary: "Fetch files and folders from the server.", operands: "PATH...",
+        description: [
+            "Fetches every PATH into the directory of --output, a folder with everything in it. A file has its name when all of it "
+                + "is there, verified and on disk, and not before. Times of modification and permissions are those on the "
+                + "server.",
+            "A file that is here already with the same content is not fetched. After a lost connection, and when the same "
+                + "command is run again after it was interrupted, a long file goes on where it was: what has arrived "
+                + "waits in the folder .transfer-parts.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [FilesFlags.from.flag, output.flag] + choices.map(\.flag) + [json.flag, ClientFlags.retryFor.flag]
+            + SecurityFlags.all + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
+        examples: [
+            .init(caption: "Fetch a file", line: "transfer pull photo.png"),
+            .init(
+                caption: "Fetch a folder from another machine",
+                line: "transfer pull holiday -o pictures --from nas.local:5288/photos"),
+            .init(caption: "Fetch everything, as it is now", line: "transfer pull / -o copy --on-conflict overwrite"),
+        ],
+        outcomes: [.init(.success, "everything is here")] + FilesFlags.failures)
 }

@@ -12,10 +12,10 @@ struct RemoveCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard !arguments.operands.isEmpty else { throw arguments.error("nothing to remove; name files or folders") }
         paths = arguments.operands
-        isRecursive = arguments.isSet("recursive")
-        isJSON = arguments.isSet("json")
-        isQuiet = arguments.isSet("quiet")
-        access = try FilesAccess(arguments)
+        isRecursive = arguments[Self.recursive]
+        isJSON = arguments[Self.json]
+        isQuiet = arguments[FilesFlags.quiet]
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
     func run() async -> ExitCode {
@@ -62,4 +62,29 @@ extension RemovalReport {
             "durable": .bool(isDurable), "message": .string(message),
         ]
     }
+}
+
+extension RemoveCommand: ProgramCommand {
+    private static let json = FilesFlags.json("path")
+
+    private static let recursive = Flag(
+        name: "recursive", short: "r", help: "Remove folders with all that is in them."
+    ).isOn
+
+    static let definition = Command(
+        name: "remove", summary: "Remove files and folders on the server.", operands: "PATH...",
+        description: [
+            "Removes each PATH for good. What is reported as removed is gone from the server's disk, and what it took of a quota "
+                + "is free. A folder is removed with --recursive only.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [
+            FilesFlags.from.flag, recursive.flag, json.flag,
+            ClientFlags.retryFor.flag,
+        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        examples: [
+            .init(caption: "Remove a file", line: "transfer remove photos/blurred.jpg --from nas.local"),
+            .init(caption: "Remove a folder", line: "transfer remove --recursive photos/2019 --from nas.local"),
+        ],
+        outcomes: [.init(.success, "all are removed")] + FilesFlags.failures)
 }

@@ -10,8 +10,8 @@ struct StatCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard !arguments.operands.isEmpty else { throw arguments.error("nothing to look at; name files or folders") }
         paths = arguments.operands
-        isJSON = arguments.isSet("json")
-        access = try FilesAccess(arguments)
+        isJSON = arguments[Self.json]
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
     }
 
     func run() async -> ExitCode {
@@ -56,4 +56,25 @@ struct StatCommand {
             value.map { name + String(repeating: " ", count: 13 - name.utf8.count) + $0 }
         }
     }
+}
+
+extension StatCommand: ProgramCommand {
+    private static let json = FilesFlags.json("path")
+
+    static let definition = Command(
+        name: "stat", summary: "Print what the server knows of files and folders.", operands: "PATH...",
+        description: [
+            "Prints size, time of modification, permissions, and for files that were pushed there and have not changed since "
+                + "their kind, digest and the time when they were stored.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [
+            FilesFlags.quiet.flag, .help,
+        ],
+        examples: [
+            .init(caption: "Look at a file", line: "transfer stat photos/one.jpg --from nas.local"),
+            .init(
+                caption: "Read a file's digest in a script", line: "transfer stat --json photo.png > photo.json"),
+        ],
+        outcomes: [.init(.success, "all were found")] + FilesFlags.failures)
 }

@@ -23,15 +23,15 @@ struct PushAccess {
     private let notice: String?
 
     /// - Throws: `UsageError` for what cannot be meant together, and for secrets that cannot be read.
-    init(_ arguments: ParsedArguments, _ target: PushTarget) throws(UsageError) {
+    init(_ arguments: ParsedArguments, _ target: PushTarget, isQuiet: Bool) throws(UsageError) {
         secret = try Self.secret(arguments, target)
-        isQuiet = arguments.isSet("quiet")
-        let key = try arguments.serverKey() ?? target.key
+        self.isQuiet = isQuiet
+        let key = try arguments[SecurityFlags.serverKey] ?? target.key
         guard target.key == nil || target.key == key else {
             throw arguments.error("--server-key is another key than that of the link")
         }
-        guard !arguments.isSet("plaintext") else {
-            guard key == nil, !arguments.isSet("trust-new") else {
+        guard !arguments[SecurityFlags.plaintext] else {
+            guard key == nil, !arguments[SecurityFlags.trustsNew] else {
                 throw arguments.error("without encryption no server can be told from another; drop --plaintext")
             }
             guard case .none = secret else {
@@ -44,7 +44,7 @@ struct PushAccess {
         var trust = ServerTrust()
         trust.key = key
         trust.keepsKey = target.key != nil
-        if arguments.isSet("trust-new") {
+        if arguments[SecurityFlags.trustsNew] {
             guard trust.known != nil else {
                 throw arguments.error("--trust-new needs a place for the list of known servers; set HOME")
             }
@@ -55,13 +55,14 @@ struct PushAccess {
     }
 
     private static func secret(_ arguments: ParsedArguments, _ target: PushTarget) throws(UsageError) -> Secret {
-        let ways = [target.code != nil, arguments.isSet("token-file"), arguments.isSet("ask-token")].filter { $0 }
+        let ways = [target.code != nil, arguments.isSet(SecurityFlags.tokenFile), arguments[SecurityFlags.asksToken]]
+            .filter { $0 }
         guard ways.count <= 1 else {
             throw arguments.error("--token-file, --ask-token and a link with a pairing code exclude each other")
         }
         if let code = target.code { return .given(code) }
-        if let path = arguments.string("token-file") { return .given(try TokenFile.read(path, arguments)) }
-        guard !arguments.isSet("ask-token") else {
+        if let path = arguments[SecurityFlags.tokenFile] { return .given(try TokenFile.read(path, arguments)) }
+        guard !arguments[SecurityFlags.asksToken] else {
             guard let question = TokenQuestion() else {
                 throw arguments.error("--ask-token needs a terminal; give it by --token-file or TRANSFER_TOKEN")
             }
@@ -106,17 +107,6 @@ struct PushAccess {
             if !isQuiet { StandardStream.error.write("No server will know this client: \(error.message)\n") }
             return nil
         }
-    }
-}
-
-extension ParsedArguments {
-    /// The key of the server as a flag gives it.
-    func serverKey() throws(UsageError) -> KeyFingerprint? {
-        guard let text = string("server-key") else { return nil }
-        guard let key = KeyFingerprint(text) else {
-            throw error("'\(text.escapedForDisplay)' is not a fingerprint; give SHA256: and 43 characters")
-        }
-        return key
     }
 }
 

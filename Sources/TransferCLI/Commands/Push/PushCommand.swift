@@ -31,22 +31,22 @@ struct PushCommand {
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let target = try PushTarget(arguments)
+        let target = try PushTarget(PushFlags.to, arguments)
         server = target.server
-        access = try PushAccess(arguments, target)
+        access = try PushAccess(arguments, target, isQuiet: arguments[ClientFlags.quiet])
         input = StandardInput()
         uploads = try PushUploads(arguments, input)
         canGoOn = !arguments.operands.contains("-")
-        output = PushOutput(arguments)
+        output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         var configuration = try ClientConfiguration(arguments)
         configuration.countsAhead = output.progress != .none
-        isDryRun = arguments.isSet("dry-run")
-        deletesSources = arguments.isSet("delete-source")
-        stopsAtFailure = arguments.isSet("fail-fast")
+        isDryRun = arguments[PushFlags.isDryRun]
+        deletesSources = arguments[PushFlags.deletesSources]
+        stopsAtFailure = arguments[PushFlags.stopsAtFailure]
         receipts = try isDryRun ? nil : Self.receipts(arguments)
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, target.server)
         configuration.wantsReceipts = receipts != nil
-        mayAsk = !arguments.isSet("trust-new")
+        mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }
 
@@ -132,7 +132,7 @@ struct PushCommand {
     }
 
     private static func receipts(_ arguments: ParsedArguments) throws(UsageError) -> ReceiptFile? {
-        guard let path = arguments.string("receipts") else { return nil }
+        guard let path = arguments[PushFlags.receipts] else { return nil }
         do throws(SystemError) {
             return try ReceiptFile(path)
         } catch {
@@ -143,9 +143,9 @@ struct PushCommand {
     private static func failedList(
         _ arguments: ParsedArguments, _ uploads: PushUploads, _ server: ServerAddress
     ) throws(UsageError) -> FailedList? {
-        guard let path = arguments.string("failed-to") else { return nil }
-        let end = arguments.isSet("null") ? 0 : UInt8(ascii: "\n")
-        let form = arguments.isSet("manifest") ? FailedList.Form.manifest(uploads.kinds) : .paths(end: end)
+        guard let path = arguments[PushFlags.failedTo] else { return nil }
+        let end = arguments[PushFlags.null] ? 0 : UInt8(ascii: "\n")
+        let form = arguments.isSet(PushFlags.manifest) ? FailedList.Form.manifest(uploads.kinds) : .paths(end: end)
         do throws(SystemError) {
             return try FailedList(path, form, folder: server.folder)
         } catch {
@@ -158,25 +158,9 @@ extension ClientConfiguration {
     /// What the flags choose, without what says who is let in.
     fileprivate init(_ arguments: ParsedArguments) throws(UsageError) {
         self.init()
-        compression = arguments.choice("compress") ?? compression
-        compressionLevel = try arguments.count("compress-level", in: 1...9)
-        if arguments.string("lanes") != "auto" {
-            lanes = .fixed(try arguments.count("lanes", in: 1...ClientConfiguration.mostLanes))
-        }
-        digest = arguments.choice("digest", as: DigestFunction.self) ?? digest
-        conflict = arguments.choice("on-conflict", as: ConflictPolicy.self) ?? conflict
-        retryFor = try arguments.duration("retry-for")
-        retries = try arguments.count("retry", in: 0...1000)
-        bandwidth = try Self.bandwidth(arguments)
-        selection = try Selection(arguments)
+        for effect in PushFlags.handling { try effect(arguments, on: &self) }
+        selection = try SelectionFlags.selection(arguments)
         agent = "transfer/\(transferVersion)"
-    }
-
-    private static func bandwidth(_ arguments: ParsedArguments) throws(UsageError) -> UInt64? {
-        guard arguments.isSet("bandwidth") else { return nil }
-        let rate = try arguments.size("bandwidth")
-        guard rate >= leastBandwidth else { throw arguments.error("--bandwidth must be 16K or more") }
-        return rate
     }
 }
 

@@ -14,14 +14,15 @@ struct PushOutput: Sendable {
     /// Whether lines on standard output, or on standard error, have colours.
     private let colours: (output: Bool, error: Bool)
 
-    init(_ arguments: ParsedArguments) {
-        isJSON = arguments.isSet("json")
-        isQuiet = arguments.isSet("quiet")
-        func takes(_ name: String) -> Bool { arguments.command.flag(named: name) != nil }
-        let wanted = takes("progress") ? arguments.choice("progress", as: ProgressStyle.self) : nil
-        progress = (wanted ?? .auto).resolved(isQuiet: isQuiet)
-        let colour = takes("color") ? arguments.choice("color", as: ColourChoice.self) : nil
-        colours = ((colour ?? .auto).isOn(for: .output), (colour ?? .auto).isOn(for: .error))
+    /// - Parameters:
+    ///   - json: the flags of the command; others it need not have.
+    ///   - quiet: the same.
+    init(_ arguments: ParsedArguments, json: FlagKey<Bool, Never>, quiet: FlagKey<Bool, Never>) {
+        isJSON = arguments[json]
+        isQuiet = arguments[quiet]
+        progress = arguments[ClientFlags.progress, default: .auto].resolved(isQuiet: isQuiet)
+        let colour = arguments[ClientFlags.colour, default: .auto]
+        colours = (colour.isOn(for: .output), colour.isOn(for: .error))
     }
 
     /// Whether a line is drawn on standard error and drawn again.

@@ -4,7 +4,7 @@ private import TransferIO
 internal import TransferKeys
 private import TransferModel
 
-/// Where a push goes, as `--to` says: an address, or a link that has more to say.
+/// Where a push goes, as `--to` or `--from` says: an address, or a link that has more to say.
 struct PushTarget {
     let server: ServerAddress
 
@@ -15,8 +15,8 @@ struct PushTarget {
     var key: KeyFingerprint?
 
     /// - Throws: `UsageError`, which never has a link in it: that may have a code.
-    init(_ arguments: ParsedArguments) throws(UsageError) {
-        try self.init(arguments.requiredString("to"), of: arguments.source(of: "to"), arguments)
+    init(_ server: FlagKey<String, Never>, _ arguments: ParsedArguments) throws(UsageError) {
+        try self.init(arguments[server], of: arguments.source(of: server.flag), arguments)
     }
 
     /// - Parameter source: what to call the place where the text stands.

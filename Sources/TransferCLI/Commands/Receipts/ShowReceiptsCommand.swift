@@ -11,7 +11,7 @@ struct ShowReceiptsCommand {
     /// - Throws: `UsageError` unless there is one file.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         operand = try arguments.receiptFile
-        isJSON = arguments.isSet("json")
+        isJSON = arguments[Self.json]
     }
 
     func run() -> ExitCode {
@@ -58,4 +58,28 @@ extension SignedReceipt {
         let lines = rows.map { "  \($0)" + String(repeating: " ", count: 8 - $0.utf8.count) + $1 + "\n" }
         return "receipt \(receipt.number)\n" + lines.joined() + "\n"
     }
+}
+
+extension ShowReceiptsCommand: ProgramCommand {
+    private static let json = Flag(
+        name: "json", help: "Print the lines as they are, those that are no receipts left out."
+    ).isOn
+
+    static let definition = Command(
+        name: "receipt show", summary: "Print what receipts say.", operands: "FILE",
+        description: [
+            "Reads receipts, one a line, and prints what each says, for people. - stands for standard input. Signatures "
+                + "are not checked: 'transfer receipt verify' does that."
+        ],
+        flags: [json.flag, .help],
+        examples: [
+            .init(caption: "Read receipts", line: "transfer receipt show receipts.jsonl"),
+            .init(
+                caption: "Give the lines to another program",
+                line: "transfer receipt show --json receipts.jsonl | jq .receipt"),
+        ],
+        outcomes: [
+            .init(.success, "every line is a receipt"),
+            .init(.uploadsFailed, "some line is none, or the file could not be read"), .init(.usage),
+        ], operandValue: .file)
 }

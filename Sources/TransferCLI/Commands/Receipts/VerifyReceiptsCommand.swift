@@ -20,17 +20,10 @@ struct VerifyReceiptsCommand {
     /// - Throws: `UsageError` for what is no key, and unless there is one file.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         operand = try arguments.receiptFile
-        against = arguments.string("against")
-        isJSON = arguments.isSet("json")
-        isQuiet = arguments.isSet("quiet")
-        key = try arguments.string("key").map { (text) throws(UsageError) in
-            guard let key = KeyPattern(text) ?? Self.read(text).flatMap(KeyPattern.init) else {
-                throw arguments.error(
-                    "'\(text.escapedForDisplay)' is no key; give a fingerprint (SHA256:...), 32 bytes in hexadecimal or "
-                        + "base64, or the path of a public Ed25519 key in PEM")
-            }
-            return key
-        }
+        against = arguments[Self.content]
+        isJSON = arguments[Self.json]
+        isQuiet = arguments[Self.quiet]
+        key = try arguments[Self.server]
     }
 
     func run() -> ExitCode {
@@ -124,4 +117,60 @@ private struct Tally {
         let claim = isContentCompared ? "good, and the content is as they say" : "good"
         return text + "\(good) \(claim)" + (bad > 0 ? ", \(bad) bad" : "") + "\n"
     }
+}
+
+extension VerifyReceiptsCommand: ProgramCommand {
+    private static let server = FlagKey<KeyPattern?, UsageError>(
+        Flag(
+            name: "key", placeholder: "KEY", help: "Accept receipts of this server only.",
+            details:
+                "A fingerprint as the server logs it (SHA256:...), the public key in hexadecimal or base64, or the "
+                + "path of a PEM file.")
+    ) { (arguments, flag) throws(UsageError) in
+        guard let text = arguments[flag.text] else { return nil }
+        guard let key = KeyPattern(text) ?? read(text).flatMap(KeyPattern.init) else {
+            throw arguments.error(
+                "'\(text.escapedForDisplay)' is no key; give a fingerprint (SHA256:...), 32 bytes in hexadecimal or "
+                    + "base64, or the path of a public Ed25519 key in PEM")
+        }
+        return key
+    }
+
+    private static let content = Flag(
+        name: "against", placeholder: "PATH", help: "Compare stored content with the receipts.",
+        details:
+            "A directory, such as the server's or a copy of it, in which each receipt's path is looked up; or one "
+            + "file, which every receipt must be about.", value: .file
+    ).text
+
+    private static let json = Flag(
+        name: "json", help: "Print one JSON object a line for everything that is wrong, and one for the summary."
+    ).isOn
+
+    private static let quiet = Flag(name: "quiet", short: "q", help: "Print only what is wrong.").isOn
+
+    static let definition = Command(
+        name: "receipt verify", summary: "Check signed receipts, and files against them.", operands: "FILE",
+        description: [
+            "Reads the receipts that 'transfer push --receipts FILE' kept, one a line, and checks that the server signed "
+                + "each as it stands. Nothing is asked of the server. - stands for standard input.",
+            "Without --key it shows whose receipts they are: compare that with what the server's operator says. With "
+                + "--against it also reads the stored files and compares size and digest.",
+        ],
+        flags: [server.flag, content.flag, json.flag, quiet.flag, .help],
+        examples: [
+            .init(
+                caption: "Check receipts of a known server",
+                line: "transfer receipt verify receipts.jsonl --key SHA256:uUq..."),
+            .init(
+                caption: "Check a server's directory, or a backup of it, against them",
+                line: "transfer receipt verify receipts.jsonl --against /srv/in"),
+            .init(
+                caption: "Check one file",
+                line: "grep photo.png receipts.jsonl | transfer receipt verify - --against a.png"),
+        ],
+        outcomes: [
+            .init(.success, "every receipt is good, and so is the content where it was asked for"),
+            .init(.uploadsFailed, "something is not good, could not be read, or there was no receipt"), .init(.usage),
+        ], operandValue: .file)
 }

@@ -17,14 +17,14 @@ final class ServeAccess: Sendable {
 
     /// - Throws: `UsageError` for an address that no client could use.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let directory = try arguments.requiredString("dir")
+        let directory = arguments[ServeFlags.directory]
         folder = AccessFolder(of: directory)
         configurationFolder = ConfigurationFolder.path.flatMap { path in
             CanonicalPath(path).isWithin(CanonicalPath(directory)) ? nil : path
         }
-        isOpen = arguments.isSet("open")
-        isEncrypted = !arguments.isSet("plaintext")
-        advertised = try AdvertisedAddress(arguments)
+        isOpen = arguments[ServeFlags.isOpen]
+        isEncrypted = !arguments[ServeFlags.isPlaintext]
+        advertised = try arguments[ServeFlags.advertised]
     }
 
     /// Sets who may come in, and opens or makes the key of the user for that. Blocks.

@@ -1,4 +1,5 @@
 private import Glibc
+private import TransferAccess
 internal import TransferIO
 private import TransferModel
 import TransferProtocol
@@ -24,33 +25,18 @@ struct ServeCommand {
     /// - Throws: `UsageError` for values that a server cannot work with.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var endpoints: [Endpoint] = []
-        for text in arguments.strings("listen") {
-            guard let endpoint = Endpoint(text, defaultPort: 5288) else {
+        for text in arguments[ServeFlags.listen] {
+            guard let endpoint = Endpoint(text, defaultPort: TransferLink.defaultPort) else {
                 throw arguments.error("'\(text.escapedForDisplay)' is not an address to listen on")
             }
             endpoints.append(endpoint)
         }
         var configuration = ServerConfiguration(
-            directory: try arguments.requiredString("dir"), endpoints: endpoints)
+            directory: arguments[ServeFlags.directory], endpoints: endpoints)
         configuration.security = try Self.security(arguments, endpoints)
         try Self.check(arguments, below: configuration.directory)
         access = try ServeAccess(arguments)
-        if let durability = arguments.choice("durability", as: Durability.self) {
-            configuration.durability = durability
-        }
-        if arguments.isSet("max-upload") { configuration.maximumUpload = try arguments.size("max-upload") }
-        if arguments.isSet("quota") { configuration.space.quota = try arguments.size("quota") }
-        if arguments.isSet("min-free") { configuration.space.minimumFree = try arguments.size("min-free") }
-        configuration.keepUnfinished = try arguments.positiveInterval("expire-unfinished")
-        configuration.maximumConnections = try arguments.count("max-connections")
-        configuration.maximumPerNetwork = try arguments.count("max-per-address")
-        configuration.timeouts.silence = try arguments.positiveInterval("silence-timeout")
-        configuration.timeouts.idle = try arguments.positiveInterval("idle-timeout")
-        configuration.timeouts.handshake = try arguments.positiveInterval("handshake-timeout")
-        configuration.timeouts.heartbeat = min(
-            configuration.timeouts.heartbeat, .seconds(configuration.timeouts.silence.seconds / 4))
-        configuration.timeouts.minimumRate = try arguments.size("min-rate")
-        configuration.drain = .seconds(try arguments.duration("drain-timeout"))
+        for effect in ServeFlags.effects { try effect(arguments, on: &configuration) }
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         configuration.blockingThreads = max(4, 4 * configuration.loops)
         configuration.isConfined = true
@@ -59,14 +45,14 @@ struct ServeCommand {
         configuration.rereadFiles = Self.configurationFiles(arguments)
         self.configuration = configuration
         self.arguments = arguments
-        logFormat = arguments.string("log-format") == "json" ? .json : .text
-        logLevel = arguments.string("log-level").flatMap(LogEvent.Level.init(name:)) ?? .info
+        logFormat = arguments[ServeFlags.logFormat]
+        logLevel = arguments[ServeFlags.logLevel]
     }
 
     /// What the user keeps beside their own file, as their key, is none of a server's business.
     private static func configurationFiles(_ arguments: ParsedArguments) -> [ServerConfiguration.RereadFile] {
         var files: [ServerConfiguration.RereadFile] = []
-        if let named = arguments.string(Flag.config.name) { files.append(.init(named, isReplaceable: true)) }
+        if let named = arguments[Flag.config.text] { files.append(.init(named, isReplaceable: true)) }
         if let own = Environment.configurationFile { files.append(.init(own, isReplaceable: false)) }
         return files
     }
@@ -74,7 +60,7 @@ struct ServeCommand {
     /// Clients must not be able to change what the server does.
     private static func check(_ arguments: ParsedArguments, below directory: String) throws(UsageError) {
         for flag in arguments.command.flags {
-            guard case .file(let place) = arguments.setting(flag.name)?.origin,
+            guard case .file(let place) = arguments.setting(of: flag)?.origin,
                 CanonicalPath(place.path).isWithin(CanonicalPath(directory))
             else { continue }
             throw arguments.error(
@@ -85,9 +71,9 @@ struct ServeCommand {
     private static func security(
         _ arguments: ParsedArguments, _ endpoints: [Endpoint]
     ) throws(UsageError) -> ServerConfiguration.Security {
-        let (certificate, key) = (arguments.string("cert"), arguments.string("key"))
-        let isAllowed = arguments.isSet("allow-insecure")
-        guard !arguments.isSet("plaintext") else {
+        let (certificate, key) = (arguments[ServeFlags.certificate], arguments[ServeFlags.key])
+        let isAllowed = arguments[ServeFlags.allowsInsecure]
+        guard !arguments[ServeFlags.isPlaintext] else {
             guard certificate == nil, key == nil else {
                 throw arguments.error("--cert and --key are for encryption; drop them or --plaintext")
             }
@@ -167,14 +153,5 @@ struct ServeCommand {
         let before = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
         return Int(clamping: setrlimit(resource, &limit) == 0 ? limit.rlim_max : before)
-    }
-}
-
-extension ParsedArguments {
-    /// A duration that must not be zero.
-    fileprivate func positiveInterval(_ name: String) throws(UsageError) -> Interval {
-        let seconds = try duration(name)
-        guard seconds > 0 else { throw error("\(source(of: name)) must be more than zero") }
-        return .seconds(seconds)
     }
 }

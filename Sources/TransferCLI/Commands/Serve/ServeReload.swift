@@ -4,13 +4,6 @@ private import TransferSystem
 
 /// Reads what a running server was told once more, and lets it change what it can.
 final class ServeReload: Sendable {
-    /// What takes effect while the server runs; the others want another server. A quota and `--min-free` only where there
-    /// was one before.
-    private static let changeable: Set<String> = [
-        "max-upload", "quota", "min-free", "expire-unfinished", "max-per-address", "silence-timeout", "idle-timeout",
-        "handshake-timeout", "min-rate", "drain-timeout", "log-level", "log-format",
-    ]
-
     private let started: ParsedArguments
     /// What holds: as it was started, or as it was told last.
     private let current: Locked<ParsedArguments>
@@ -33,14 +26,16 @@ final class ServeReload: Sendable {
 
     private func read() throws(ServerError) -> ServerReload {
         let (arguments, command) = try parsed()
-        let flags = arguments.command.flags.map(\.name)
-        let changes = flags.filter { name in
-            isChangeable(name, arguments) && current.withLock { $0.values(of: name) } != arguments.values(of: name)
+        let flags = arguments.command.flags
+        let changes = flags.filter { flag in
+            isChangeable(flag, arguments) && current.withLock { $0.said(by: flag) } != arguments.said(by: flag)
         }
-        let fixed = flags.filter { !isChangeable($0, arguments) && started.values(of: $0) != arguments.values(of: $0) }
+        let fixed = flags.filter { flag in
+            !isChangeable(flag, arguments) && started.said(by: flag) != arguments.said(by: flag)
+        }
         return ServerReload(
             configuration: command.configuration, logFormat: command.logFormat, logLevel: command.logLevel,
-            changes: changes, fixed: fixed
+            changes: changes.map(\.name), fixed: fixed.map(\.name)
         ) { [self] in current.withLock { $0 = arguments } }
     }
 
@@ -56,18 +51,18 @@ final class ServeReload: Sendable {
         }
     }
 
-    private func isChangeable(_ name: String, _ arguments: ParsedArguments) -> Bool {
-        switch name {
-        case "quota": started.isSet(name) && arguments.isSet(name)
-        case "min-free": started.isSet(name) || started.isSet("quota")
-        default: Self.changeable.contains(name)
+    /// A quota and `--min-free` can change only where there was one before.
+    private func isChangeable(_ flag: Flag, _ arguments: ParsedArguments) -> Bool {
+        let (quota, minimumFree) = (ServeFlags.quota.flag, ServeFlags.minimumFree.flag)
+        return switch flag {
+        case quota: started.isSet(quota) && arguments.isSet(quota)
+        case minimumFree: started.isSet(minimumFree) || started.isSet(quota)
+        default: flag.isChangeable
         }
     }
 }
 
 extension ParsedArguments {
     /// What a flag says, of whatever kind it is.
-    fileprivate func values(of name: String) -> [String] {
-        command.flag(named: name)?.isSwitch == true ? ["\(isSet(name))"] : strings(name)
-    }
+    fileprivate func said(by flag: Flag) -> [String] { flag.isSwitch ? ["\(isSet(flag))"] : values(of: flag) }
 }

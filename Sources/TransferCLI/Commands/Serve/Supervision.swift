@@ -20,7 +20,7 @@ enum Supervision {
         // What is wrong with the arguments is said by whoever would serve.
         let words = Array(CommandLine.arguments.dropFirst())
         guard case .run(let arguments)? = try? Invocation(words, sources: Environment.sources),
-            arguments.command == Commands.serve, !arguments.isSet("no-supervise"),
+            arguments.command == ServeCommand.definition, !arguments[ServeFlags.isAlone],
             let command = try? ServeCommand(arguments)
         else { return nil }
         return command.supervise()

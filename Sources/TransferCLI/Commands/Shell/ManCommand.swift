@@ -4,7 +4,7 @@ struct ManCommand {
 
     /// - Throws: `UsageError` for a page that there is not.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        guard !arguments.isSet("names") else {
+        guard !arguments[Self.names] else {
             guard arguments.operands.isEmpty else { throw arguments.error("--names takes no operand") }
             text = ManualPage.names.map { $0 + "\n" }.joined()
             return
@@ -23,4 +23,21 @@ struct ManCommand {
         StandardStream.output.write(text)
         return .success
     }
+}
+
+extension ManCommand: ProgramCommand {
+    private static let names = Flag(name: "names", help: "Print the names of all pages.", reach: .environment).isOn
+
+    static let definition = Command(
+        name: "man", summary: "Print a manual page.", operands: "[COMMAND|PAGE]",
+        description: [
+            "Prints the page of a command, or of the program, as man(1) reads it. 'make install' and packages put all pages "
+                + "where man(1) finds them, under names such as transfer-push."
+        ],
+        flags: [names.flag, .help],
+        examples: [
+            .init(caption: "Read about pushing", line: "transfer man push | man -l -"),
+            .init(caption: "The same by the page's name", line: "transfer man transfer-push | man -l -"),
+        ],
+        outcomes: [.init(.success, "it was printed"), .init(.usage)], operandValue: .command)
 }

@@ -9,8 +9,8 @@ struct StatusCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        directory = try arguments.requiredString("dir")
-        isJSON = arguments.isSet("json")
+        directory = arguments[Self.directory]
+        isJSON = arguments[Self.json]
     }
 
     func run() -> ExitCode {
@@ -46,4 +46,35 @@ struct StatusCommand {
         StandardStream.error.write("transfer: \(sentence)\n")
         return code
     }
+}
+
+extension StatusCommand: ProgramCommand {
+    private static let directory = ServeFlags.directory("The directory that the server stores in.")
+
+    private static let json = Flag(
+        name: "json", help: "Print the server's answer as one JSON object; docs/JSON.md describes it."
+    ).isOn
+
+    static let definition = Command(
+        name: "status", summary: "Show what the server on this machine does.",
+        description: [
+            "Asks the server that stores in DIR, through a socket in DIR/.transfer, which tells its own user and root: "
+                + "who is connected, which uploads are in progress and how fast, how much room there is, and how much is "
+                + "stored.",
+            "What is stored and unfinished is looked up at most once a second, and less often where that takes long.",
+        ],
+        flags: [
+            directory.flag, json.flag, .help,
+        ],
+        examples: [
+            .init(caption: "Look what arrives", line: "transfer status --dir /srv/in"),
+            .init(
+                caption: "Count the connections, for a script",
+                line: "transfer status --dir /srv/in --json | jq .connections.count"),
+        ],
+        outcomes: [
+            .init(.success, "the server has answered"), .init(.usage),
+            .init(.unreachable, "no server runs with the directory"),
+            .init(.accessRefused, "only its user and root may ask"), .init(.fault, "the answer makes no sense"),
+        ])
 }

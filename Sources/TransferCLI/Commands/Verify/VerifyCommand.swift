@@ -15,11 +15,11 @@ struct VerifyCommand {
     private let output: PushOutput
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        var configuration = Scrub.Configuration(directory: try arguments.requiredString("dir"))
-        configuration.repairsCatalog = arguments.isSet("repair-catalog")
+        var configuration = Scrub.Configuration(directory: arguments[Self.directory])
+        configuration.repairsCatalog = arguments[Self.repair]
         configuration.threads = Self.threadsPerCore * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         self.configuration = configuration
-        output = PushOutput(arguments)
+        output = PushOutput(arguments, json: Self.json, quiet: Self.quiet)
     }
 
     func run() async -> ExitCode {
@@ -48,4 +48,53 @@ struct VerifyCommand {
             try? await Task.sleep(for: Self.refreshInterval)
         }
     }
+}
+
+extension VerifyCommand: ProgramCommand {
+    private static let directory = ServeFlags.directory("The directory that a server stores in.")
+
+    private static let repair = Flag(
+        name: "repair-catalog", help: "Make the catalog say what is there.",
+        details:
+            "Strangers are added, changed files brought up to date and missing ones removed. A catalog that "
+            + "is lost or damaged is made anew from the files. Stored files are never touched. No server may be "
+            + "running."
+    ).isOn
+
+    private static let json = Flag(
+        name: "json", help: "Print one JSON object a line for every finding, and one for the summary."
+    ).isOn
+
+    private static let quiet = Flag(
+        name: "quiet", short: "q", help: "Show no progress and no summary; findings are still printed."
+    ).isOn
+
+    static let definition = Command(
+        name: "verify", summary: "Read everything stored again and compare it with the catalog.",
+        description: [
+            "Prints a line for every file that is not as it was acknowledged: rotten (nobody changed it, and its content "
+                + "is another: the disk lost it), missing, unreadable, changed (somebody changed it after it was stored) "
+                + "and stranger (the catalog knows nothing of it).",
+            "What is rotten, missing or unreadable makes it exit with 1; changed files and strangers don't, because no "
+                + "promise was broken. A server may be running meanwhile.",
+            "What is rotten is kept in the catalog: a server sends and acknowledges it no more, and pushing the same "
+                + "content again puts it in the rotten file's place.",
+        ],
+        flags: [
+            directory.flag, repair.flag, json.flag, quiet.flag, .help,
+        ],
+        examples: [
+            .init(caption: "Look whether everything is still there", line: "transfer verify --dir /srv/in"),
+            .init(
+                caption: "Keep the findings for a script to read",
+                line: "transfer verify --dir /srv/in --json --quiet > findings.jsonl"),
+            .init(
+                caption: "Let missing and changed files be stored again (stop the server first)",
+                line: "transfer verify --dir /srv/in --repair-catalog"),
+        ],
+        outcomes: [
+            .init(.success, "every acknowledgement holds"),
+            .init(.uploadsFailed, "something is rotten, missing or unreadable, or there is no catalog"),
+            .init(.usage), .init(.fault, "it could not look, or could not repair"),
+        ])
 }

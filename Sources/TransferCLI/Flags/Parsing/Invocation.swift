@@ -27,7 +27,7 @@ package enum Invocation: Sendable {
         var rest = arguments[...]
         let command = try Commands.taken(from: &rest)
         let parsed = try ArgumentParser.parse(Array(rest), command: command, sources: sources)
-        if parsed.isSet("help") {
+        if parsed.isSet(.help) {
             self = .briefHelp(command)
         } else if command == Commands.help {
             self = try .help(Self.named(parsed.operands))
@@ -52,8 +52,8 @@ package enum Invocation: Sendable {
 
     private static func programFlags(_ arguments: [String]) throws(UsageError) -> Invocation {
         let parsed = try ArgumentParser.parse(arguments, command: Commands.program, environment: [:])
-        if parsed.isSet("help") { return try named(parsed.operands).map(Invocation.briefHelp) ?? .help(nil) }
-        if parsed.isSet("version") { return .version }
+        if parsed.isSet(.help) { return try named(parsed.operands).map(Invocation.briefHelp) ?? .help(nil) }
+        if parsed.isSet(Commands.version) { return .version }
         throw UsageError("the command must come first")
     }
 }

@@ -25,99 +25,84 @@ package struct ParsedArguments: Sendable {
         self.order = order
     }
 
-    /// What a flag was set to; nothing when nobody has set it.
-    func setting(_ name: String) -> Setting? { settings[flag(name).name] }
+    /// Whether the command has the flag, of whatever kind it is there.
+    func takes(_ flag: Flag) -> Bool { command.flag(named: flag.name) != nil }
 
-    /// Whether a switch is on, or anything but the table gives another flag's value.
-    func isSet(_ name: String) -> Bool {
-        guard let values = setting(name)?.values, !values.isEmpty else { return false }
-        return !flag(name).isSwitch || values.last == Setting.on
+    /// What a flag was set to; nothing when nobody has set it.
+    func setting(of flag: Flag) -> Setting? {
+        // Trap: commands ask for the flags of their own definitions.
+        precondition(takes(flag), "the command '\(command.name)' has no flag '\(flag.name)'")
+        return settings[flag.name]
     }
 
-    /// The value, or nothing when there is neither one given nor a default.
-    package func string(_ name: String) -> String? { strings(name).last }
+    /// Whether a switch is on, or anything but the definition gives another flag's value.
+    func isSet(_ flag: Flag) -> Bool {
+        guard let values = setting(of: flag)?.values, !values.isEmpty else { return false }
+        return !flag.isSwitch || values.last == Setting.on
+    }
 
-    /// Every value of a repeatable flag in order; the default alone when none is given.
-    package func strings(_ name: String) -> [String] {
-        if let values = setting(name)?.values, !values.isEmpty { return values }
-        return flag(name).defaultValue.map { [$0] } ?? []
+    /// Every value of a repeatable flag in order, of others one at most; the default alone when none is given.
+    package func values(of flag: Flag) -> [String] {
+        if let values = setting(of: flag)?.values, !values.isEmpty { return values }
+        return flag.defaultValue.map { [$0] } ?? []
     }
 
     /// The values of several flags: those of the command line in the order in which they stand there, then those of the
     /// flags that it doesn't have, one flag after the other.
-    func inOrder(_ names: [String]) -> [(flag: String, value: String)] {
+    func inOrder(_ flags: [Flag]) -> [(flag: String, value: String)] {
+        let names = flags.map(\.name)
         let given = order.filter { names.contains($0.flag) }
-        let others = names.filter { name in !given.contains { $0.flag == name } }
-        return given + others.flatMap { name in strings(name).map { (name, $0) } }
-    }
-
-    /// The value of a flag that has to have one.
-    func requiredString(_ name: String) throws(UsageError) -> String {
-        guard let value = string(name) else { throw error("'--\(name)' is required") }
-        return value
-    }
-
-    /// A number of bytes, at most `Int64.max`; see `SizeNotation`.
-    package func size(_ name: String) throws(UsageError) -> UInt64 {
-        let text = try requiredString(name)
-        do throws(QuantityFault) {
-            return try SizeNotation.bytes(text)
-        } catch {
-            throw rejection(of: text, for: name, error, "a size; \(Flag.sizeForm)")
-        }
-    }
-
-    /// A time in seconds; see `DurationNotation`.
-    package func duration(_ name: String) throws(UsageError) -> Double {
-        let text = try requiredString(name)
-        do throws(QuantityFault) {
-            return try DurationNotation.seconds(text)
-        } catch {
-            throw rejection(of: text, for: name, error, "a duration; \(Flag.durationForm)")
-        }
-    }
-
-    /// A whole number within a range.
-    package func count(_ name: String, in range: ClosedRange<Int> = 1...Int.max) throws(UsageError) -> Int {
-        let text = try requiredString(name)
-        guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains), !text.isEmpty else {
-            throw rejection(of: text, for: name, .malformed, "a whole number")
-        }
-        guard let number = Int(text), range.contains(number) else {
-            let isOpen = range.upperBound == .max
-            let bounds = isOpen ? "at least \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-            throw error("\(source(of: name)): '\(text.escapedForDisplay)' is out of range; it must be \(bounds)")
-        }
-        return number
-    }
-
-    /// The case that a value names, or nothing when there is neither a value nor a default. The flag's choices must be
-    /// those of the type, or fewer.
-    func choice<Choice: FlagChoice>(_ name: String, as type: Choice.Type = Choice.self) -> Choice? {
-        string(name).flatMap { value in Choice.allCases.first { $0.flagValue == value } }
+        let others = flags.filter { flag in !given.contains { $0.flag == flag.name } }
+        return given + others.flatMap { flag in values(of: flag).map { (flag.name, $0) } }
     }
 
     /// An error about this command line, for what only the command can check.
     func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 
     /// What to call the place where a value stands: the flag, the variable, or the line of a file.
-    func source(of name: String) -> String {
-        switch setting(name)?.origin {
-        case .commandLine, nil: flag(name).spelling
+    func source(of flag: Flag) -> String {
+        switch setting(of: flag)?.origin {
+        case .commandLine, nil: flag.spelling
         case .variable(let variable): variable
-        case .file(let place), .remote(_, let place): "\(place): \(name)"
+        case .file(let place), .remote(_, let place): "\(place): \(flag.name)"
+        }
+    }
+}
+
+/// Numbers in the values of flags.
+extension ParsedArguments {
+    /// A number of bytes, at most `Int64.max`; see `SizeNotation`.
+    package func size(_ text: String, of flag: Flag) throws(UsageError) -> UInt64 {
+        do throws(QuantityFault) {
+            return try SizeNotation.bytes(text)
+        } catch {
+            throw rejection(of: text, for: flag, error, "a size; \(Flag.sizeForm)")
         }
     }
 
-    private func rejection(of text: String, for name: String, _ fault: QuantityFault, _ wanted: String) -> UsageError {
-        error(Flag.phrase(for: fault, of: text, from: source(of: name), wanted))
+    /// A time in seconds; see `DurationNotation`.
+    package func duration(_ text: String, of flag: Flag) throws(UsageError) -> Double {
+        do throws(QuantityFault) {
+            return try DurationNotation.seconds(text)
+        } catch {
+            throw rejection(of: text, for: flag, error, "a duration; \(Flag.durationForm)")
+        }
     }
 
-    private func flag(_ name: String) -> Flag {
-        guard let flag = command.flag(named: name) else {
-            // Trap: flags are asked for by names that stand in this program.
-            preconditionFailure("the command '\(command.name)' has no flag '\(name)'")
+    /// A whole number within a range.
+    package func count(_ text: String, of flag: Flag, in range: ClosedRange<Int>) throws(UsageError) -> Int {
+        guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains), !text.isEmpty else {
+            throw rejection(of: text, for: flag, .malformed, "a whole number")
         }
-        return flag
+        guard let number = Int(text), range.contains(number) else {
+            let isOpen = range.upperBound == .max
+            let bounds = isOpen ? "at least \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+            throw error("\(source(of: flag)): '\(text.escapedForDisplay)' is out of range; it must be \(bounds)")
+        }
+        return number
+    }
+
+    private func rejection(of text: String, for flag: Flag, _ fault: QuantityFault, _ wanted: String) -> UsageError {
+        error(Flag.phrase(for: fault, of: text, from: source(of: flag), wanted))
     }
 }

@@ -40,6 +40,9 @@ package struct Flag: Equatable, Sendable {
     /// Where it may be given beside the command line.
     var reach = Reach.environmentAndFiles
 
+    /// Whether a command that runs takes another value when it reads its files again.
+    var isChangeable = false
+
     var isSwitch: Bool { placeholder == nil }
 
     /// The long form as it is typed.

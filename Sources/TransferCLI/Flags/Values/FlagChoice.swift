@@ -3,7 +3,7 @@ internal import TransferModel
 internal import TransferStore
 
 /// A type whose cases are the choices of a flag.
-protocol FlagChoice: CaseIterable {
+protocol FlagChoice: CaseIterable, SendableMetatype {
     /// The case as it is typed.
     var flagValue: String { get }
 }

@@ -17,17 +17,18 @@ struct BatchInput {
     private static let longest = 1 << 30
 
     /// - Parameters:
-    ///   - flag: whose value names the file; - stands for standard input.
+    ///   - key: whose value names the file; - stands for standard input.
     /// - Throws: `UsageError` when it cannot be read.
-    init(_ flag: String, _ arguments: ParsedArguments) throws(UsageError) {
-        let path = try arguments.requiredString(flag)
+    init(_ key: FlagKey<String?, Never>, _ arguments: ParsedArguments) throws(UsageError) {
+        let flag = key.flag.spelling
+        guard let path = arguments[key] else { throw arguments.error("'\(flag)' is required") }
         name = path == "-" ? "standard input" : path.escapedForDisplay
         do throws(SystemError) {
             bytes = try Self.read(path)
         } catch {
-            throw arguments.error("--\(flag): \(name) cannot be read: \(error.reason)")
+            throw arguments.error("\(flag): \(name) cannot be read: \(error.reason)")
         }
-        guard bytes.count <= Self.longest else { throw arguments.error("--\(flag): \(name) is too long for a list") }
+        guard bytes.count <= Self.longest else { throw arguments.error("\(flag): \(name) is too long for a list") }
     }
 
     private static func read(_ path: String) throws(SystemError) -> [UInt8] {

@@ -25,7 +25,7 @@ struct Manifest {
 
     /// - Throws: `UsageError` that names the first line that is wrong.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let input = try BatchInput("manifest", arguments)
+        let input = try BatchInput(PushFlags.manifest, arguments)
         var entries: [Entry] = []
         var faults: [(line: Int, fault: Fault)] = []
         var number = 0

@@ -15,17 +15,17 @@ struct PushUploads: Sequence, Sendable {
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments, _ input: StandardInput) throws(UsageError) {
-        kind = arguments.choice("kind", as: ContentKind.self)
+        kind = arguments[PushFlags.kind]
         try Self.check(arguments)
         var named = try Self.named(arguments, input, kind)
-        let manifest = arguments.isSet("manifest") ? try Manifest(arguments) : nil
+        let manifest = arguments.isSet(PushFlags.manifest) ? try Manifest(arguments) : nil
         for entry in manifest?.entries ?? [] {
             named.append(.path(entry.path, name: entry.destination, kind: entry.kind ?? kind))
         }
         self.named = named
         kinds = manifest?.kinds ?? [:]
-        let list = arguments.isSet("files-from") ? try BatchInput("files-from", arguments).bytes : []
-        listed = PathList(list, isNullSeparated: arguments.isSet("null"))
+        let list = arguments.isSet(PushFlags.filesFrom) ? try BatchInput(PushFlags.filesFrom, arguments).bytes : []
+        listed = PathList(list, isNullSeparated: arguments[PushFlags.null])
         unusable = listed.lazy.filter { String(validating: $0, as: UTF8.self) == nil }.map { Array($0) }
     }
 
@@ -43,18 +43,18 @@ struct PushUploads: Sequence, Sendable {
     }
 
     private static func check(_ arguments: ParsedArguments) throws(UsageError) {
-        let isBatch = arguments.isSet("files-from") || arguments.isSet("manifest")
-        let count = arguments.operands.count + (arguments.isSet("text") ? 1 : 0)
+        let isBatch = arguments.isSet(PushFlags.filesFrom) || arguments.isSet(PushFlags.manifest)
+        let count = arguments.operands.count + (arguments.isSet(PushFlags.text) ? 1 : 0)
         guard count > 0 || isBatch else {
             throw arguments.error("nothing to push; name files or directories, or use --text or -")
         }
-        guard !arguments.isSet("name") || count == 1 && !isBatch else {
+        guard !arguments.isSet(PushFlags.name) || count == 1 && !isBatch else {
             throw arguments.error("--name is for a single upload")
         }
-        let inputs =
-            ["files-from", "manifest"].filter { arguments.string($0) == "-" } + arguments.operands.filter { $0 == "-" }
+        let lists = [arguments[PushFlags.filesFrom], arguments[PushFlags.manifest]].compactMap(\.self)
+        let inputs = (lists + arguments.operands).filter { $0 == "-" }
         guard inputs.count <= 1 else { throw arguments.error("standard input can be read only once") }
-        guard !arguments.isSet("name") || !arguments.isSet("failed-to") else {
+        guard !arguments.isSet(PushFlags.name) || !arguments.isSet(PushFlags.failedTo) else {
             throw arguments.error("--failed-to cannot keep --name; use --manifest")
         }
     }
@@ -62,7 +62,7 @@ struct PushUploads: Sequence, Sendable {
     private static func named(
         _ arguments: ParsedArguments, _ input: StandardInput, _ kind: ContentKind?
     ) throws(UsageError) -> [Upload] {
-        let name = arguments.string("name")
+        let name = arguments[PushFlags.name]
         var uploads: [Upload] = []
         for path in arguments.operands {
             guard path == "-" else {
@@ -72,7 +72,7 @@ struct PushUploads: Sequence, Sendable {
             guard let name else { throw arguments.error("standard input needs a name; use --name") }
             uploads.append(.stream(input, name: name, kind: kind))
         }
-        guard let text = arguments.string("text") else { return uploads }
+        guard let text = arguments[PushFlags.text] else { return uploads }
         return uploads + [.bytes(Array(text.utf8), name: name ?? "text.txt", kind: kind ?? .text)]
     }
 }

@@ -1,0 +1,65 @@
+internal import TransferClient
+private import TransferModel
+
+/// What several commands let choose of how files travel. Defaults are the client's.
+enum ClientFlags {
+    static let usual = ClientConfiguration()
+
+    /// A server, and a folder there.
+    ///
+    /// - Parameters:
+    ///   - help: what the folder is for.
+    ///   - details: what else can stand for a server.
+    static func server(_ name: String, help: String, details: String) -> FlagKey<String, Never> {
+        Flag(
+            name: name, placeholder: "HOST[:PORT][/FOLDER]", help: help, details: details,
+            environment: "TRANSFER_SERVER", value: .server
+        ).text(default: Commands.defaultAddress)
+    }
+
+    static let retryFor: FlagEffect<ClientConfiguration> = Flag(
+        name: "retry-for", placeholder: "DURATION",
+        help: "How long to try again after a lost connection before giving up.",
+        details: DurationNotation.description
+    ).duration(default: usual.retryFor).sets(\.retryFor)
+
+    /// - Parameter what: what more than one connection is good for.
+    static func lanes(_ what: String) -> FlagEffect<ClientConfiguration> {
+        let flag = Flag(
+            name: "lanes", placeholder: "N|auto",
+            help: "Connections to use at most, 1 to \(ClientConfiguration.mostLanes).", details: what)
+        let key = flag.text(default: "auto")
+        return FlagEffect(key.flag) { (arguments, configuration) throws(UsageError) in
+            let text = arguments[key]
+            guard text != "auto" else { return }
+            configuration.lanes = .fixed(try arguments.count(text, of: flag, in: 1...ClientConfiguration.mostLanes))
+        }
+    }
+
+    static let digest: FlagEffect<ClientConfiguration> = Flag(
+        name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
+        details: "xxh128 is fast and finds every accident; sha256 also withstands an attacker."
+    ).choice(default: usual.digest).sets(\.digest)
+
+    static let conflict: FlagEffect<ClientConfiguration> = Flag(
+        name: "on-conflict", placeholder: "POLICY", help: "What to do when the name is taken by other content.",
+        details: "keep-both stores beside it under a numbered name, overwrite replaces it, skip leaves it and "
+            + "counts as success, fail leaves it and counts as a failure."
+    ).choice(default: usual.conflict).sets(\.conflict)
+
+    // MARK: Output
+
+    static let quiet = Flag(name: "quiet", short: "q", help: "Show no progress; errors are still printed.").isOn
+
+    static let progress = Flag(
+        name: "progress", placeholder: "STYLE", help: "How to show progress on standard error.",
+        details:
+            "bar draws it on a terminal, plain prints a line now and then, json prints objects for programs, none "
+            + "nothing. auto is bar on a terminal and none elsewhere."
+    ).choice(default: ProgressStyle.auto)
+
+    static let colour = Flag(
+        name: "color", placeholder: "WHEN", help: "Whether results have colours.",
+        details: "auto is on a terminal, unless NO_COLOR is set or TERM is dumb."
+    ).choice(default: ColourChoice.auto)
+}

@@ -1,0 +1,134 @@
+internal import TransferClient
+internal import TransferModel
+
+/// The flags of `transfer push`.
+enum PushFlags {
+    static let all =
+        [to.flag, name.flag, text.flag, kind.flag] + batch + SelectionFlags.all + SecurityFlags.all
+        + handling.map(\.flag) + output + [.help]
+
+    // MARK: What is sent, and where
+
+    static let to = ClientFlags.server(
+        "to", help: "The server, and a folder there to put uploads in.",
+        details:
+            "An IPv6 address stands in brackets. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER, "
+            + "where a name that is configured wins over a host of that name. Or a link that the server's operator gave you, transfer://... between "
+            + "single quotes: its code has this user's key let in, and the server is known from then on.")
+
+    static let name = Flag(
+        name: "name", placeholder: "NAME", help: "The name to store the upload under.",
+        details: "For a single file, text or standard input."
+    ).text
+
+    static let text = Flag(name: "text", placeholder: "TEXT", help: "Send TEXT itself.").text
+
+    static let kind = Flag(
+        name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
+        details: "Recognised from the content when not given. The bytes are treated alike."
+    ).choice(of: ContentKind.self)
+
+    // MARK: Lists
+
+    private static let batch = [
+        filesFrom.flag, null.flag, manifest.flag, failedTo.flag, stopsAtFailure.flag, isDryRun.flag,
+        deletesSources.flag,
+    ]
+
+    static let filesFrom = Flag(
+        name: "files-from", placeholder: "FILE",
+        help: "Send what FILE lists, a path on each line; - is standard input.",
+        details:
+            "A file is stored under its path as it stands there, from behind the last . or .. in it: a/b.txt and "
+            + "/x/./a/b.txt both become a/b.txt.", value: .file
+    ).text
+
+    static let null = Flag(
+        name: "null", short: "0", help: "Paths in --files-from and --failed-to end with a NUL byte, not with a line."
+    ).isOn
+
+    static let manifest = Flag(
+        name: "manifest", placeholder: "FILE", help: "Send what FILE describes, a JSON object on each line.",
+        details:
+            "It has a path, and may have a name, a folder and a kind, as in {\"path\": \"a.jpg\", \"name\": \"1.jpg\", "
+            + "\"folder\": \"photos\", \"kind\": \"picture\"}. Nothing is sent if a line is wrong; - is standard input.",
+        value: .file
+    ).text
+
+    static let failedTo = Flag(
+        name: "failed-to", placeholder: "FILE",
+        help: "Write the paths of what failed to FILE, as --files-from takes them.",
+        details: "With --manifest, write the lines of it that failed. Without failures the file is empty.",
+        value: .file
+    ).text
+
+    static let stopsAtFailure = Flag(name: "fail-fast", help: "Stop at the first failure.").isOn
+
+    static let isDryRun = Flag(
+        name: "dry-run", short: "n", help: "Print what would be sent, and connect to nothing."
+    ).isOn
+
+    static let deletesSources = Flag(
+        name: "delete-source",
+        help: "Remove each file when the server has made it durable and it is still the same.",
+        details:
+            "Directories are left, and so is what is reached through a symbolic link. So is a file that lies in the "
+            + "server's own directory, and one of which the server will not say whether it does."
+    ).isOn
+
+    // MARK: How it travels
+
+    static let handling: [FlagEffect<ClientConfiguration>] = [
+        Flag(
+            name: "compress", placeholder: "METHOD", help: "Compress content on its way.",
+            details:
+                "What is stored is the same. auto compresses while that makes the content arrive sooner: on a slow "
+                + "network, and only what gets smaller."
+        ).choice(default: ClientFlags.usual.compression).sets(\.compression),
+        Flag(
+            name: "compress-level", placeholder: "LEVEL", help: "How hard to compress, 1 (fast) to 9 (small)."
+        ).count(in: 1...9, default: ClientFlags.usual.compressionLevel).sets(\.compressionLevel),
+        ClientFlags.lanes(
+            "Several carry several files at once, and a long file in parts. auto uses up to 4, one on a "
+                + "machine with a single core, and only as many as there is work for."),
+        ClientFlags.digest,
+        ClientFlags.conflict,
+        ClientFlags.retryFor,
+        Flag(
+            name: "retry", placeholder: "N",
+            help: "How often to send an upload again when the server says that it may help.",
+            details: "After results such as busy or digestMismatch, 0 to 1000."
+        ).count(in: 0...1000, default: ClientFlags.usual.retries).sets(\.retries),
+        bandwidth.sets(\.bandwidth),
+    ]
+
+    private static let bandwidth = FlagKey<UInt64?, UsageError>(
+        Flag(
+            name: "bandwidth", placeholder: "RATE",
+            help: "Send no more than RATE bytes a second, all connections together.",
+            details: "\(SizeNotation.text(ClientConfiguration.leastBandwidth)) at least. \(SizeNotation.description)",
+            value: .size)
+    ) { (arguments, flag) throws(UsageError) in
+        guard let rate = try arguments[flag.size] else { return nil }
+        let least = ClientConfiguration.leastBandwidth
+        guard rate >= least else {
+            throw arguments.error("\(flag.spelling) must be \(SizeNotation.text(least)) or more")
+        }
+        return rate
+    }
+
+    // MARK: What is printed
+
+    private static let output = [
+        json.flag, receipts.flag, ClientFlags.quiet.flag, ClientFlags.progress.flag, ClientFlags.colour.flag,
+    ]
+
+    static let json = Flag(name: "json", help: "Print one JSON object a line for every upload.").isOn
+
+    static let receipts = Flag(
+        name: "receipts", placeholder: "FILE", help: "Append a signed receipt for every stored upload to FILE.",
+        details:
+            "One JSON object a line, on disk when the push ends; 'transfer receipt verify' checks them. Fails before "
+            + "anything is sent if the server gives no receipts.", value: .file
+    ).text
+}

@@ -1,0 +1,49 @@
+internal import TransferClient
+private import TransferKeys
+private import TransferModel
+
+/// `transfer trust add`: knows a server by its key from now on.
+struct TrustAddCommand {
+    private let known: KnownServers
+    private let entry: KnownServers.Entry
+
+    /// - Throws: `UsageError` for operands that are not an address and a fingerprint.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        known = try arguments.knownServers
+        let address = try arguments.knownAddress(of: 2)
+        let text = arguments.operands[1]
+        guard let fingerprint = KeyFingerprint(text) else {
+            throw arguments.error(
+                "'\(text.escapedForDisplay)' is not a fingerprint; give SHA256: and 43 characters, as the server logs it"
+            )
+        }
+        entry = KnownServers.Entry(address: address, fingerprint: fingerprint)
+    }
+
+    func run() -> ExitCode {
+        KnownServers.run { () throws(KnownServers.Fault) in
+            let before = try known.fingerprint(of: entry.address)
+            try known.add(entry)
+            if let before, before != entry.fingerprint {
+                StandardStream.error.write("\(entry.address.escapedForDisplay) was known by \(before) before.\n")
+            }
+            return .success
+        }
+    }
+}
+
+extension TrustAddCommand: ProgramCommand {
+    static let definition = Command(
+        name: "trust add", summary: "Know a server by its key from now on.", operands: "HOST[:PORT] FINGERPRINT",
+        description: [
+            KnownServers.about,
+            "The server logs its fingerprint when it starts. A key that was known before is replaced.",
+        ],
+        flags: [.help],
+        examples: [
+            .init(
+                caption: "Know a server before the first push",
+                line: "transfer trust add nas.local SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5…")
+        ],
+        outcomes: KnownServers.outcomes)
+}
