@@ -13,6 +13,16 @@ struct ConfigurationEditor {
         self.path = path
     }
 
+    /// Of the user's file.
+    ///
+    /// - Throws: `UsageError` for a user who can have none.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard let path = Environment.configurationFile else {
+            throw arguments.error("there is no place for a configuration; set HOME or XDG_CONFIG_HOME")
+        }
+        self.init(path)
+    }
+
     /// What is there; empty where there is no file.
     func content() throws(ConfigurationFault) -> [UInt8] { try Environment.content(of: path) ?? [] }
 
@@ -62,17 +72,5 @@ struct ConfigurationEditor {
 
     private func checked(_ content: [UInt8]) throws(ConfigurationFault) -> ConfigurationFile {
         try ConfigurationFile(content, path: path, home: Environment.value(of: "HOME"))
-    }
-}
-
-extension ParsedArguments {
-    /// Of the user's file.
-    var configurationEditor: ConfigurationEditor {
-        get throws(UsageError) {
-            guard let path = Environment.configurationFile else {
-                throw error("there is no place for a configuration; set HOME or XDG_CONFIG_HOME")
-            }
-            return ConfigurationEditor(path)
-        }
     }
 }

@@ -61,12 +61,12 @@ import TransferClient
     /// A remote that is missing is an error; a name alone may be a host.
     @Test func remotesHaveToBeThere() throws {
         let push = try Self.parse([])
-        #expect(try push.remoteServer("home:/f") == ServerAddress("h:1/base/f"))
+        #expect(try ServerAddress(remote: "home:/f", push) == ServerAddress("h:1/base/f"))
         let other = try Self.parse(["--to", "other"])
-        #expect(try other.remoteServer("other") == nil)
+        #expect(try ServerAddress(remote: "other", other) == nil)
         let message = "there is no remote 'other'; 'transfer remote list' shows those that there are"
         #expect(throws: UsageError(message, command: PushCommand.definition)) {
-            try Self.parse(["--to", "other:/x"]).remoteServer("other:/x")
+            try ServerAddress(remote: "other:/x", Self.parse(["--to", "other:/x"]))
         }
     }
 

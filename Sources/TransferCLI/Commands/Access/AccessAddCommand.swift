@@ -9,7 +9,7 @@ struct AccessAddCommand {
 
     /// - Throws: `UsageError` unless there is one key and it can be read.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         var options = try AccessFlags.options(arguments)
         options.expires = try arguments[AccessFlags.expires]
         // Without quotes, the shell makes three words or more of the line.

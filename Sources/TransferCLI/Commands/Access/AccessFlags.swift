@@ -22,6 +22,9 @@ enum AccessFlags {
         }
     }
 
+    /// The folder of the server that the command is about.
+    static func folder(_ arguments: ParsedArguments) -> AccessFolder { AccessFolder(of: arguments[directory]) }
+
     // MARK: Bounds
 
     static let bounds = limits.map(\.flag) + [readOnly.flag, writeOnly.flag]
@@ -115,15 +118,4 @@ enum AccessFlags {
         .init(.success, "all lines were read"), .init(.uploadsFailed, "a line or the whole file admits nobody"),
         .init(.usage),
     ]
-}
-
-extension ParsedArguments {
-    /// The folder of the server that the command is about.
-    var accessFolder: AccessFolder { AccessFolder(of: self[AccessFlags.directory]) }
-
-    /// The one operand.
-    func onlyOperand(_ wanted: String) throws(UsageError) -> String {
-        guard operands.count == 1 else { throw error("give \(wanted)") }
-        return operands[0]
-    }
 }

@@ -8,7 +8,7 @@ struct AccessListCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         isJSON = arguments[AccessFlags.json]
     }
 

@@ -16,7 +16,7 @@ struct AccessPairCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
         directory = arguments[AccessFlags.directory]
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         options = try AccessFlags.options(arguments, rights: .noRemove)
         drawsCode = arguments[Self.qr]
         isJSON = arguments[AccessFlags.issuedJSON]

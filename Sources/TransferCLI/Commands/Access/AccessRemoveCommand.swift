@@ -9,7 +9,7 @@ struct AccessRemoveCommand {
 
     /// - Throws: `UsageError` unless there is one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         wanted = try arguments.onlyOperand("one name, fingerprint or key")
     }
 

@@ -12,7 +12,7 @@ struct TokenCreateCommand {
     /// - Throws: `UsageError` without a name, or for bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.isEmpty else { throw arguments.error("it takes no operands") }
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         isJSON = arguments[AccessFlags.issuedJSON]
         guard let name = try arguments[Self.name] else { throw arguments.error("'--name' is required") }
         self.name = name

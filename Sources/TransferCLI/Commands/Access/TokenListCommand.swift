@@ -7,7 +7,7 @@ struct TokenListCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         isJSON = arguments[AccessFlags.json]
     }
 

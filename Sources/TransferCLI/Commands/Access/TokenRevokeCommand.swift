@@ -8,7 +8,7 @@ struct TokenRevokeCommand {
 
     /// - Throws: `UsageError` unless there is one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        folder = arguments.accessFolder
+        folder = AccessFlags.folder(arguments)
         wanted = try arguments.onlyOperand("one name or id")
     }
 

@@ -13,7 +13,7 @@ struct RemoteAddCommand {
 
     /// - Throws: `UsageError` for what cannot be a remote.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        editor = try arguments.configurationEditor
+        editor = try ConfigurationEditor(arguments)
         guard arguments.operands.count == 2 else { throw arguments.error("give \(arguments.command.operands ?? "")") }
         let name = arguments.operands[0]
         guard Remote.isName(name) else {

@@ -7,7 +7,7 @@ struct RemoteRemoveCommand {
 
     /// - Throws: `UsageError` for anything but one name.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        editor = try arguments.configurationEditor
+        editor = try ConfigurationEditor(arguments)
         name = try arguments.onlyOperand("NAME")
     }
 

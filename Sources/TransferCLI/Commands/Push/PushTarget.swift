@@ -30,7 +30,7 @@ struct PushTarget {
                 "\(source) has a pairing code in it, but is no link; give all of it, from "
                     + "\(TransferLink.scheme) on and between single quotes")
         }
-        if let server = try arguments.remoteServer(text) {
+        if let server = try ServerAddress(remote: text, arguments) {
             self.server = server
             return
         }

@@ -8,9 +8,12 @@ struct ShowReceiptsCommand {
     private let operand: String
     private let isJSON: Bool
 
+    /// What has to be given.
+    static let operand = "one file of receipts, or - for standard input"
+
     /// - Throws: `UsageError` unless there is one file.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        operand = try arguments.receiptFile
+        operand = try arguments.onlyOperand(Self.operand)
         isJSON = arguments[Self.json]
     }
 
@@ -33,16 +36,6 @@ struct ShowReceiptsCommand {
             return .uploadsFailed
         }
         return isGood ? .success : .uploadsFailed
-    }
-}
-
-extension ParsedArguments {
-    /// The one operand.
-    var receiptFile: String {
-        get throws(UsageError) {
-            guard operands.count == 1 else { throw error("give one file of receipts, or - for standard input") }
-            return operands[0]
-        }
     }
 }
 

@@ -19,7 +19,7 @@ struct VerifyReceiptsCommand {
 
     /// - Throws: `UsageError` for what is no key, and unless there is one file.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        operand = try arguments.receiptFile
+        operand = try arguments.onlyOperand(ShowReceiptsCommand.operand)
         against = arguments[Self.content]
         isJSON = arguments[Self.json]
         isQuiet = arguments[Self.quiet]

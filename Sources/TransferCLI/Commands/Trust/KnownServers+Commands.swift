@@ -12,6 +12,28 @@ extension KnownServers {
         .init(.success), .init(.usage), .init(.fault, "the list could not be read or changed"),
     ]
 
+    /// The user's list.
+    static func own(_ arguments: ParsedArguments) throws(UsageError) -> KnownServers {
+        guard let known = standard else {
+            throw arguments.error("there is no place for a list of known servers; set HOME or XDG_CONFIG_HOME")
+        }
+        return known
+    }
+
+    /// The address that the first operand is.
+    ///
+    /// - Parameter count: how many operands there have to be.
+    static func address(_ arguments: ParsedArguments, of count: Int) throws(UsageError) -> String {
+        guard arguments.operands.count == count else {
+            throw arguments.error("give \(arguments.command.operands ?? "")")
+        }
+        let text = arguments.operands[0]
+        guard let server = ServerAddress(text), server.folder.isEmpty else {
+            throw arguments.error("'\(text.escapedForDisplay)' is not a server; give HOST[:PORT]")
+        }
+        return server.server
+    }
+
     /// Says what is wrong with the list.
     static func run(_ body: () throws(Fault) -> ExitCode) -> ExitCode {
         do throws(Fault) {
@@ -20,29 +42,5 @@ extension KnownServers {
             StandardStream.error.write("transfer: \(error.message)\n")
             return .fault
         }
-    }
-}
-
-extension ParsedArguments {
-    /// The user's list.
-    var knownServers: KnownServers {
-        get throws(UsageError) {
-            guard let known = KnownServers.standard else {
-                throw error("there is no place for a list of known servers; set HOME or XDG_CONFIG_HOME")
-            }
-            return known
-        }
-    }
-
-    /// The first operand.
-    ///
-    /// - Parameter count: how many there have to be.
-    func knownAddress(of count: Int) throws(UsageError) -> String {
-        guard operands.count == count else { throw error("give \(command.operands ?? "")") }
-        let text = operands[0]
-        guard let server = ServerAddress(text), server.folder.isEmpty else {
-            throw error("'\(text.escapedForDisplay)' is not a server; give HOST[:PORT]")
-        }
-        return server.server
     }
 }

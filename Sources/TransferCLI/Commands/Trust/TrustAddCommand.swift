@@ -9,8 +9,8 @@ struct TrustAddCommand {
 
     /// - Throws: `UsageError` for operands that are not an address and a fingerprint.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        known = try arguments.knownServers
-        let address = try arguments.knownAddress(of: 2)
+        known = try KnownServers.own(arguments)
+        let address = try KnownServers.address(arguments, of: 2)
         let text = arguments.operands[1]
         guard let fingerprint = KeyFingerprint(text) else {
             throw arguments.error(

@@ -7,7 +7,7 @@ struct TrustListCommand {
     private let isJSON: Bool
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        known = try arguments.knownServers
+        known = try KnownServers.own(arguments)
         isJSON = arguments[Self.json]
     }
 

@@ -8,8 +8,8 @@ struct TrustRemoveCommand {
 
     /// - Throws: `UsageError` unless the operand is an address.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        known = try arguments.knownServers
-        address = try arguments.knownAddress(of: 1)
+        known = try KnownServers.own(arguments)
+        address = try KnownServers.address(arguments, of: 1)
     }
 
     func run() -> ExitCode {

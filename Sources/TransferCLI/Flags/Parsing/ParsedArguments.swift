@@ -56,6 +56,14 @@ package struct ParsedArguments: Sendable {
         return given + others.flatMap { flag in values(of: flag).map { (flag.name, $0) } }
     }
 
+    /// The one operand.
+    ///
+    /// - Parameter wanted: what it has to be.
+    func onlyOperand(_ wanted: String) throws(UsageError) -> String {
+        guard operands.count == 1 else { throw error("give \(wanted)") }
+        return operands[0]
+    }
+
     /// An error about this command line, for what only the command can check.
     func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 

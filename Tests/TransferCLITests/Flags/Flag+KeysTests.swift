@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferCLI
 
-@Suite struct ParsedArgumentsTests {
+@Suite struct FlagKeysTests {
     static let limit = Flag(name: "limit", placeholder: "VALUE", help: "A value.", environment: "COPY_LIMIT")
     static let policy = Flag(name: "policy", placeholder: "POLICY", help: "A policy.").choice(of: ConflictPolicy.self)
     static let command = Command(name: "copy", summary: "Copy.", flags: [limit, policy.flag])
@@ -91,29 +91,6 @@ import TransferModel
         let parsed = try Self.parse("1")
         #expect(parsed[Flag(name: "other", help: "Other.").isOn, default: true])
         #expect(parsed[Self.limit.text(default: "2"), default: "3"] == "1")
-    }
-
-    @Test func effectsSetWhatFlagsSay() throws {
-        struct Subject {
-            var size: UInt64 = 7
-            var limit: UInt64? = 7
-            var text = ""
-        }
-        var subject = Subject()
-        let empty = try ArgumentParser.parse([], command: Self.command, environment: [:])
-        let (size, limit): (FlagEffect<Subject>, FlagEffect<Subject>) = (
-            Self.limit.size.sets(\.size), Self.limit.size.sets(\.limit)
-        )
-        try size(empty, on: &subject)
-        try limit(empty, on: &subject)
-        #expect(subject.size == 7 && subject.limit == nil)
-        try size(Self.parse("2K"), on: &subject)
-        try limit(Self.parse("2K"), on: &subject)
-        #expect(subject.size == 2048 && subject.limit == 2048)
-        let text: FlagEffect<Subject> = Self.limit.text(default: "x").sets { subject, text in subject.text = text + text
-        }
-        try text(empty, on: &subject)
-        #expect(subject.text == "xx")
     }
 
     @Test(arguments: ConflictPolicy.allCases) func choices(_ policy: ConflictPolicy) throws {

@@ -8,14 +8,24 @@ extension Flag {
     }
 }
 
-extension ParsedArguments {
+/// What the flags of a command are set to, as `transfer config show` shows it.
+struct ShownSettings {
+    private let arguments: ParsedArguments
+
+    init(_ arguments: ParsedArguments) {
+        self.arguments = arguments
+    }
+
+    /// The header of the command's table in a file.
+    var header: String { arguments.command.tableHeader }
+
     /// The flags that can be set.
-    var shownFlags: [Flag] { command.flags.filter { $0.reach != .nowhere } }
+    var flags: [Flag] { arguments.command.flags.filter { $0.reach != .nowhere } }
 
     /// What a flag is set to; a pairing code is nobody's to see.
     private func shown(_ flag: Flag) -> [String] {
-        if flag.isSwitch { return [isSet(flag) ? Setting.on : Setting.off] }
-        return values(of: flag).map { ArgumentSecrets.isSecret(in: $0) ? "(secret)" : $0 }
+        if flag.isSwitch { return [arguments.isSet(flag) ? Setting.on : Setting.off] }
+        return arguments.values(of: flag).map { ArgumentSecrets.isSecret(in: $0) ? "(secret)" : $0 }
     }
 
     /// The line of a flag as it stands in a file; a comment where there is no value, or none of a file.
@@ -31,7 +41,7 @@ extension ParsedArguments {
 
     /// Where a flag was set, for people.
     func origin(of flag: Flag) -> String {
-        switch setting(of: flag)?.origin {
+        switch arguments.setting(of: flag)?.origin {
         case nil: flag.isSwitch || flag.defaultValue != nil ? "default" : "not set"
         case .commandLine: "command line"
         case .variable(let name): name
@@ -41,12 +51,13 @@ extension ParsedArguments {
     }
 
     /// One object for each flag; every key is always there.
-    var settingLines: [JSONLine] {
-        shownFlags.map { flag in
-            let origin = setting(of: flag)?.origin
+    var lines: [JSONLine] {
+        flags.map { flag in
+            let origin = arguments.setting(of: flag)?.origin
             let place = origin?.place
             return [
-                "schema": .string(JSONSchema.setting), "command": .string(command.name), "flag": .string(flag.name),
+                "schema": .string(JSONSchema.setting), "command": .string(arguments.command.name),
+                "flag": .string(flag.name),
                 "value": flag.json(of: shown(flag)), "origin": .string(origin?.name ?? "default"),
                 "variable": origin?.variable.map { .string($0) } ?? .null,
                 "file": place.map { .string($0.path) } ?? .null, "line": place.map { .integer($0.line) } ?? .null,
