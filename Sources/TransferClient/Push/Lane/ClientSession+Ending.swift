@@ -19,7 +19,7 @@ extension ClientSession {
         close()
         await run.pool.run { [producer] in producer.stop() }
         // What is still being compared is asked about again.
-        questions = [:]
+        uploads.questions = [:]
         switch ending {
         case .lost, .paused: break
         case .complete, .refused, .unsupported, .untrusted, .unknown, .fault, .cancelled, nil: return

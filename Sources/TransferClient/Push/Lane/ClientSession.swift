@@ -57,31 +57,24 @@ actor ClientSession {
     var machine: ClientConnection
     var queue = SendQueue()
     var governor: CompressionGovernor
-    var inFlight = InFlight()
-    /// Uploads that the server was asked about.
-    var questions: [UploadID: Question] = [:]
-    /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
-    var answer = LaneProducer.Answer.none
-    var lastBegun: UploadID?
+    let uploads: LaneUploads
     private var producing = LaneProducer.Next.more
     /// Counts what the producer may have been waiting for.
     private var news = 0
     /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
     private var produced = 0
     private var worthwhile = Lanes.worthwhile.lowerBound
-    private(set) var inspector: ReceiptInspector?
     var isLeaving = false
     var hasSendFailed = false
     /// What is ready waits only for the rate that is to be held.
     var isWaitingForTime = false
-    var heldUntil = MonotonicTime(nanoseconds: 0)
     var ending: Ending?
 
     /// Whether the server has answered.
     var hasConnected = false
 
     /// Whether any upload got further here; then the next attempt starts with patience anew.
-    var hasProgressed = false
+    var hasProgressed: Bool { uploads.hasProgressed }
 
     /// Whether it was lost in the middle of something that the server may take for its own still.
     var hasLostParts = false
@@ -92,6 +85,7 @@ actor ClientSession {
         self.run = run
         self.isFirst = isFirst
         unownedExecutor = run.loop.asUnownedSerialExecutor()
+        uploads = LaneUploads(run)
         producer = LaneProducer(feed: run.feed, configuration: run.configuration)
         machine = ClientConnection(wantsReceipts: run.configuration.wantsReceipts)
         driver = ConnectionDriver(run.timeouts)
@@ -103,6 +97,7 @@ actor ClientSession {
     ///
     /// - Parameter address: where to connect to.
     func converse(with address: SocketAddress) async -> Ending {
+        uploads.news = { [weak self] in self?.assumeIsolated { $0.tellProducer() } }
         if let reason = await connect(to: address, run.timeouts) { return ending ?? .lost(reason) }
         if let socket = driver.socket { await secure(socket) }
         if let ending {
@@ -121,9 +116,7 @@ actor ClientSession {
 
     /// Uploads that were begun and have no result, in order; they are the caller's from now on.
     func takeUnacknowledged() -> [PendingUpload] {
-        let uploads = inFlight.takeAll()
-        for upload in uploads { ended(upload) }
-        return uploads
+        uploads.takeAll()
     }
 
     /// Ends at once.
@@ -178,7 +171,8 @@ extension ClientSession {
             }
             let chunks = await takeChunks()
             let orders = LaneProducer.Orders(
-                allowance: allowance, answer: answer, questions: Self.mostQuestions - questions.count,
+                allowance: allowance, answer: uploads.answer,
+                questions: Self.mostQuestions - uploads.questions.count,
                 lookups: run.lanes.lookups.orders(open: machine.lookups),
                 onlyUnderWay: run.lanes.isServerLeaving)
             let newsBefore = news
@@ -209,36 +203,36 @@ extension ClientSession {
     /// How many uploads may begin now. One that has begun goes on while others are held back.
     private var allowance: Int {
         // Nothing is sent to a server that will give no receipt for it, and only `welcome` tells.
-        let mayBegin = !run.configuration.wantsReceipts || inspector != nil
+        let mayBegin = !run.configuration.wantsReceipts || uploads.inspector != nil
         let isWelcome = !isLeaving && run.lanes.acceptance != .nothing
-        return mayBegin && isWelcome && heldUntil <= .now ? machine.allowance : 0
+        return mayBegin && isWelcome && uploads.heldUntil <= .now ? machine.allowance : 0
     }
 
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
-        machine.isSettled && questions.isEmpty && queue.isEmpty
+        machine.isSettled && uploads.questions.isEmpty && queue.isEmpty
             && (isLeaving || run.lanes.acceptance == .nothing || (producing == .exhausted && machine.isWelcomed))
     }
 
     private func take(_ chunk: OutgoingChunk) {
         for upload in chunk.begun {
             machine.began(upload.id)
-            inFlight.add(upload)
-            upload.begun.add(1, ordering: .relaxed)
-            // Should it have to be sent again, it may be known by then.
-            upload.isUnknown = false
-            run.abandoned.began(upload)
-            lastBegun = upload.id
-            answer = .none
+            uploads.began(upload)
         }
-        for split in chunk.asked { ask(split) }
-        for uploads in chunk.lookups { lookUp(uploads) }
+        for split in chunk.asked {
+            machine.asked(split.whole.id)
+            uploads.ask(split)
+        }
+        for looked in chunk.lookups {
+            machine.lookedUp(looked.lazy.map(\.id))
+            uploads.lookUp(looked)
+        }
         run.lanes.lookups.sent(unasked: chunk.unasked.count, bytes: chunk.unasked.bytes)
-        for (id, digest) in chunk.ended { inFlight.ended(id, digest) }
-        for (upload, failure) in chunk.abandoned { inFlight.abandon(upload.id, failure) }
+        for (id, digest) in chunk.ended { uploads.ended(id, digest) }
+        for (upload, failure) in chunk.abandoned { uploads.abandon(upload, failure) }
         for report in chunk.reports { run.channel.send(.finished(report)) }
-        for (split, code) in chunk.failedInParts { giveUp(split, code) }
-        for (upload, failure) in chunk.unread { unread(upload, failure) }
+        for (split, code) in chunk.failedInParts { uploads.giveUp(split, code) }
+        for (upload, failure) in chunk.unread { uploads.unread(upload, failure) }
         guard !chunk.isEmpty, !driver.isOver else { return }
         askForLane(produced: chunk.count)
         queue.append(chunk)
@@ -255,12 +249,6 @@ extension ClientSession {
             flush()
             Task(executorPreference: run.loop) { await self.measureCodec(chunk) }
         }
-    }
-
-    /// Who cancels a push may stop its streams, too: that is then no fault of theirs.
-    private func unread(_ upload: PendingUpload, _ failure: LocalFailure) {
-        guard !run.channel.isCancelled else { return run.feed.putBack([upload]) }
-        report(upload, of: upload.split) { .failed($0, failure) }
     }
 
     private func compress(_ chunk: OutgoingChunk) async {
@@ -303,19 +291,14 @@ extension ClientSession: MessageSession {
     func take(_ message: Message) throws(ProtocolFault) {
         switch try machine.receive(message) {
         case .welcomed(let welcome): welcomed(welcome)
-        case .accepted(let id):
-            accepted(id)
+        case .accepted(let id): uploads.accepted(id)
         case .found(let have): found(have)
-        case .known(let result): known(result)
-        case .unknown(let ids): unknown(ids)
-        case .progress(let id, let bytes): progressed(id, bytes)
-        case .finished(let result):
-            try inFlight.check(result)
-            finished(result)
-        case .acknowledged(let result):
-            try inFlight.check(result)
-            acknowledged(result)
-        case .receipts(let receipts): received(receipts)
+        case .known(let result): uploads.known(result)
+        case .unknown(let ids): uploads.unknown(ids)
+        case .progress(let id, let bytes): uploads.progressed(id, bytes)
+        case .finished(let result): try uploads.finished(result)
+        case .acknowledged(let result): try uploads.acknowledged(result)
+        case .receipts(let receipts): uploads.received(receipts)
         // This session asks for nothing, so the machine lets no answer pass.
         case .entries, .file, .block, .fetched, .outcome: break
         case .reply(let reply): send(reply)
@@ -325,7 +308,7 @@ extension ClientSession: MessageSession {
         case .refused(let result):
             if result.code == .shuttingDown { serverLeaves(taking: .running) }
             // It waited for a source in vain and did what it had to do: nothing that patience is there for.
-            if result.code == .timedOut, hasConnected, machine.isSettled { hasProgressed = true }
+            if result.code == .timedOut, hasConnected, machine.isSettled { uploads.hasProgressed = true }
             end(Self.ending(result))
         case .nothing: break
         }
@@ -345,34 +328,20 @@ extension ClientSession: MessageSession {
             guard let key = welcome.serverKey.flatMap({ ServerKey($0) }) else {
                 return end(.unsupported(Self.noReceipts))
             }
-            inspector = ReceiptInspector(key)
+            uploads.inspector = ReceiptInspector(key)
         }
         if isFirst { run.channel.send(.connected(server: run.server.description)) }
         tellProducer()
     }
 
-    private func accepted(_ id: UploadID) {
-        if id == lastBegun { answer = .accepted }
-        questions[id]?.isAnswered = true
-        conclude(id)
-        tellProducer()
+    /// Blocks that the server has are compared with the source on the pool, beside everything else.
+    private func found(_ have: Have) {
+        guard let split = uploads.compares(have) else { return }
+        Task(executorPreference: run.loop) { await self.compare(split, have) }
     }
 
-    private func progressed(_ id: UploadID, _ bytes: UInt64) {
-        guard let upload = inFlight[id] else { return }
-        hasProgressed = true
-        progressed(upload, bytes)
-    }
-
-    /// - Parameter bytes: as the server says.
-    func progressed(_ upload: PendingUpload, _ bytes: UInt64) {
-        let bytes = min(bytes, upload.size ?? Limits.uploadSize)
-        let progress =
-            if let split = upload.split {
-                UploadProgress(source: upload.label, bytes: split.progressed(upload.id, bytes), size: split.knownSize)
-            } else {
-                UploadProgress(source: upload.label, bytes: bytes, size: upload.size)
-            }
-        run.channel.send(.progress(progress))
+    private func compare(_ split: any UploadInParts, _ have: Have) async {
+        let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
+        uploads.compared(split, have, compared)
     }
 }

@@ -2,9 +2,8 @@ import TransferModel
 import TransferProtocol
 
 /// What the server knows of uploads that it was asked about before they are sent.
-extension ClientSession {
+extension LaneUploads {
     func lookUp(_ uploads: [PendingUpload]) {
-        machine.lookedUp(uploads.lazy.map(\.id))
         for upload in uploads { inFlight.add(upload) }
         run.lanes.lookups.asked()
     }
@@ -18,7 +17,7 @@ extension ClientSession {
         run.lanes.lookups.knew()
         upload.kind = upload.wantedKind ?? result.kind ?? .file
         report(upload, result)
-        tellProducer()
+        news()
     }
 
     /// Sends them.
@@ -30,6 +29,6 @@ extension ClientSession {
         for upload in uploads { upload.isUnknown = true }
         run.lanes.lookups.missed(uploads.count)
         run.feed.putBack(uploads)
-        tellProducer()
+        news()
     }
 }

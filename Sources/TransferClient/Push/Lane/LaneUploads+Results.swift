@@ -1,12 +1,13 @@
-import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
 import TransferReceipts
 
 /// What becomes of an upload when the server has answered.
-extension ClientSession {
-    func finished(_ result: UploadResult) {
+extension LaneUploads {
+    /// - Throws: `unexpectedFrame` when it acknowledges something else than was sent.
+    func finished(_ result: UploadResult) throws(ProtocolFault) {
+        try inFlight.check(result)
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         settled(result)
         if upload.isDrop {
@@ -27,14 +28,7 @@ extension ClientSession {
             }
         }
         ended(upload)
-        tellProducer()
-    }
-
-    /// The server is done with an upload or a question.
-    func settled(_ result: UploadResult) {
-        questions[result.id] = nil
-        if result.code == .alreadyStored { run.lanes.lookups.sentInVain() }
-        if result.id == lastBegun { answer = .settled }
+        news()
     }
 
     /// - Parameter digest: of the content as it was sent, if all of it was.
@@ -76,7 +70,8 @@ extension ClientSession {
         guard result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified else { return false }
         // A server that goes is no fault of the upload, and would only say the same again.
         guard result.code != .shuttingDown else {
-            serverLeaves(taking: upload.isUnderWay ? .nothing : .running)
+            run.lanes.serverLeaves(taking: upload.isUnderWay ? .nothing : .running)
+            news()
             return true
         }
         upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
@@ -89,7 +84,46 @@ extension ClientSession {
     private func hold(_ interval: Interval) {
         heldUntil = max(heldUntil, .now + interval)
         _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
-            self?.assumeIsolated { $0.tellProducer() }
+            self?.news()
         }
+    }
+}
+
+/// Acknowledgements whose receipts come behind them, one frame for many.
+extension LaneUploads {
+    /// The upload is stored, and is reported when its receipt is there. If the connection is lost before that, it has lost
+    /// an acknowledgement.
+    ///
+    /// - Throws: `unexpectedFrame` when it acknowledges something else than was sent.
+    func acknowledged(_ result: UploadResult) throws(ProtocolFault) {
+        try inFlight.check(result)
+        settled(result)
+        inFlight.hold(result)
+        news()
+    }
+
+    /// Looks at the receipts of the acknowledgements that came first, and reports these.
+    func received(_ receipts: BatchSeal) {
+        // There since `welcome`, before which there are no results.
+        guard let inspector else { return }
+        let held = inFlight.takeHeld(receipts.count)
+        switch inspector.inspect(receipts, of: held) {
+        case .success(let signed): for index in held.indices { report(held[index], .success(signed[index])) }
+        case .failure(let fault): for index in held.indices { report(held[index], .failure(fault)) }
+        }
+        news()
+    }
+
+    private func report(_ held: InFlight.Held, _ receipt: Result<SignedReceipt, ReceiptFault>) {
+        let upload = held.upload
+        if upload.isDrop {
+            // Nobody waits for it.
+        } else if let failure = held.failure {
+            report(upload, of: upload.split) { .failed($0, failure) }
+        } else {
+            report(upload, held.result, held.digest) { _ in receipt }
+            upload.asked = nil
+        }
+        ended(upload)
     }
 }

@@ -1,28 +1,25 @@
 import Synchronization
-import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
 
 /// What the server has of uploads that were interrupted, and what is made of its answers.
-extension ClientSession {
+extension LaneUploads {
     func ask(_ split: any UploadInParts) {
         // Whoever gets it back goes on from there.
         split.whole.asked = split
-        machine.asked(split.whole.id)
         inFlight.add(split.whole)
         split.whole.begun.add(1, ordering: .relaxed)
         questions[split.whole.id] = Question(split)
     }
 
-    func found(_ have: Have) {
-        guard let split = questions[have.id]?.split else { return }
+    /// - Returns: whose blocks are to be compared; nothing when nobody has asked, or not any more.
+    func compares(_ have: Have) -> (any UploadInParts)? {
         questions[have.id]?.comparing += 1
-        Task(executorPreference: run.loop) { await self.compare(split, have) }
+        return questions[have.id]?.split
     }
 
-    func compare(_ split: any UploadInParts, _ have: Have) async {
-        let compared = await run.pool.run { Result { () throws(LocalFailure) in try split.compare(have) } }
+    func compared(_ split: any UploadInParts, _ have: Have, _ compared: Result<UInt64, LocalFailure>) {
         guard questions[have.id]?.split === split else { return }
         questions[have.id]?.comparing -= 1
         switch compared {
@@ -52,6 +49,6 @@ extension ClientSession {
             report(question.split.whole, of: question.split) { .failed($0, error) }
         }
         question.split.whole.asked = nil
-        tellProducer()
+        news()
     }
 }

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// What comes to nothing, and must not stay on the server for that.
-extension ClientSession {
+extension LaneUploads {
     /// Reports the end of an upload, unless that has been done.
     ///
     /// - Parameter parts: what it is in parts, or some of.
@@ -28,6 +28,6 @@ extension ClientSession {
     private func send(_ drop: PendingUpload?) {
         guard let drop else { return }
         run.feed.putBack([drop])
-        tellProducer()
+        news()
     }
 }
