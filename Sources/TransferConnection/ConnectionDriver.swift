@@ -10,12 +10,12 @@ package final class ConnectionDriver {
     /// Fired when something has come, and by whoever else wants the session to look.
     package let wake: Signal
     /// Fired when the pool has nothing more to do for the session.
-    package let rested = Signal()
+    let rested = Signal()
     package private(set) var socket: StreamSocket?
     package var liveness: Liveness
     /// Whether the socket is closed, or will never be there.
     package private(set) var isOver = false
-    package var parser = FrameParser()
+    var parser = FrameParser()
     var timer: EventLoop.Timer?
     private var turns: Turns
 
@@ -47,14 +47,14 @@ package final class ConnectionDriver {
         socket?.close()
     }
 
-    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
+    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
         let received = try socket?.receive(into: buffer) ?? .end
         if case .bytes(let count) = received { liveness.received(count, now: .now) }
         return received
     }
 
     /// Gives way from time to time: a peer that always has more to say must not keep the loop from the others.
-    package func letOthers(after count: Int) async {
+    func letOthers(after count: Int) async {
         if turns.isOver(after: count) { await Task.yield() }
     }
 }

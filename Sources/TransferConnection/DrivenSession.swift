@@ -97,7 +97,7 @@ extension DrivenSession {
 
 extension DrivenSession {
     /// - Returns: nothing to receive, where the connection broke.
-    @inlinable func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
         do throws(StreamError) {
             return try driver.receive(into: buffer)
         } catch {

@@ -4,9 +4,6 @@ package import TransferProtocol
 
 /// A session whose work is done on a pool: what it receives goes there a buffer full at a time, and while the pool is behind,
 /// this connection alone is not read.
-///
-/// How it does that can be inlined, so that the compiler makes it once more for each kind of session: as generic code it cost a
-/// server about a hundredth of all its instructions.
 package protocol PipedSession: DrivenSession {
     associatedtype Steps: ReceivedSteps
 
@@ -53,7 +50,7 @@ package protocol PipedSession: DrivenSession {
 
 extension PipedSession {
     /// Reads until the session is ending.
-    @inlinable package func readLoop() async {
+    package func readLoop() async {
         while !isEnding {
             guard !isUndecided else {
                 pipe.setAside()
@@ -84,13 +81,13 @@ extension PipedSession {
         driver.pauseReading(false)
     }
 
-    @inlinable var reading: BatchPipe<Steps>.Reading {
+    private var reading: BatchPipe<Steps>.Reading {
         pipe.reading(
             isScarce: bufferAccount.map { buffers.isScarce(for: $0) } ?? false, takesAnswers: takesAnswers)
     }
 
     /// While the buffers are all in use, this side doesn't read.
-    @inlinable func takeBuffer() async -> BlockBuffer {
+    private func takeBuffer() async -> BlockBuffer {
         if let buffer = buffers.takeNow(for: bufferAccount) { return buffer }
         driver.pauseReading(true)
         defer { driver.pauseReading(false) }
@@ -100,7 +97,7 @@ extension PipedSession {
     /// Receives once. Not part of the loop, whose variables would hold the buffer while it waits.
     ///
     /// - Returns: how many bytes came; 0 when there is nothing to receive now.
-    @inlinable func pump() -> Int {
+    private func pump() -> Int {
         guard let steps = pipe.filling else { return 0 }
         let free = steps.input.free
         switch receive(into: UnsafeMutableRawBufferPointer(rebasing: free[..<min(free.count, mostReceived)])) {
@@ -121,7 +118,7 @@ extension PipedSession {
     /// Parses what came with a batch that had all its steps.
     ///
     /// - Returns: how many bytes that took, or 1: there may be more to receive, and nothing else to wake this up.
-    @inlinable func catchUp() -> Int {
+    private func catchUp() -> Int {
         guard let steps = pipe.filling else { return 1 }
         let before = steps.input.parsed
         parse(steps)
@@ -129,7 +126,7 @@ extension PipedSession {
         return max(1, steps.input.parsed - before)
     }
 
-    @inlinable package func parse(_ steps: Steps) {
+    private func parse(_ steps: Steps) {
         var found = FoundFrame.frame
         do throws(ProtocolFault) {
             while found == .frame, !steps.isComplete { found = try step(steps) }
@@ -141,7 +138,7 @@ extension PipedSession {
         parsed()
     }
 
-    @inlinable func step(_ steps: Steps) throws(ProtocolFault) -> FoundFrame {
+    private func step(_ steps: Steps) throws(ProtocolFault) -> FoundFrame {
         let bytes = steps.unparsed
         guard !bytes.isEmpty else { return .needsMore }
         switch try driver.parser.next(bytes.bytes) {
@@ -158,7 +155,7 @@ extension PipedSession {
 }
 
 /// What one step of parsing came to.
-@usableFromInline enum FoundFrame {
+private enum FoundFrame {
     case needsMore
     case frame
     /// No other one may be looked at now.
@@ -168,23 +165,23 @@ extension PipedSession {
 // MARK: Working
 
 extension PipedSession {
-    @inlinable package var isWorking: Bool { pipe.isWorking }
+    package var isWorking: Bool { pipe.isWorking }
 
     /// Hands over what was received whole, and waits until the pool has done with all of it.
-    @inlinable package func finishWork() async {
+    package func finishWork() async {
         if pipe.finish() { startWork() }
         while pipe.isWorking { await driver.rested.wait() }
     }
 
-    @inlinable func handOver() {
+    private func handOver() {
         if pipe.handOver() { startWork() }
     }
 
-    @inlinable func startWork() {
+    private func startWork() {
         Task(executorPreference: loop) { await self.workLoop() }
     }
 
-    @inlinable func workLoop() async {
+    private func workLoop() async {
         while pipe.hasWork {
             await work()
             driver.wake.fire()
