@@ -1,4 +1,3 @@
-import Synchronization
 import TransferCodec
 import TransferModel
 import TransferStore
@@ -7,16 +6,36 @@ import TransferSystem
 /// An upload that arrives in parts, over any number of connections and in any order. Parts that are verified stay when
 /// their connection goes; bytes that nobody vouches for never count.
 ///
-/// Lock order: the assembly's before a claim's. A part is written under its claim's lock, so whoever takes a part over
-/// knows that the last owner has written its last byte.
+/// Its lock is held for a moment only, never while a disk is at work: whoever needs what another thread is doing, opening the
+/// content or writing the last bytes of a part that was taken over, waits for that thread alone. So loops may ask.
 package final class Assembly: Sendable {
+    /// Where its content is.
+    private enum Place {
+        case none
+        /// A thread is about to open it.
+        case opening
+        case open(any StagedContent)
+
+        var content: (any StagedContent)? {
+            if case .open(let content) = self { content } else { nil }
+        }
+    }
+
+    /// A claim, and whether a thread is writing for it.
+    private struct Held {
+        let claim: PartClaim
+        var isWriting = false
+    }
+
     private struct State {
         /// Bytes of the upload, as soon as they are known.
         var total: UInt64?
-        var staged: (any StagedContent)?
+        var place = Place.none
         var parts = VerifiedParts()
         /// Being written: each connection has one at most.
-        var claims: [PartClaim] = []
+        var claims: [Held] = []
+        /// Claims that were taken over while a thread wrote for them, which it still does.
+        var leaving: [PartClaim] = []
         var isFinished = false
         /// What somebody has begun to write since the file was handed out to be read; merged when there is much of it.
         var overwritten: [Range<UInt64>] = []
@@ -24,7 +43,7 @@ package final class Assembly: Sendable {
         var newest: (connection: Int, run: UInt64?)?
 
         /// Where the last byte is that somebody brought, or brings.
-        var end: UInt64 { claims.reduce(parts.end) { max($0, $1.range.upperBound) } }
+        var end: UInt64 { claims.reduce(parts.end) { max($0, $1.claim.range.upperBound) } }
 
         /// Takes the upload to be of that size from now on.
         ///
@@ -62,36 +81,30 @@ package final class Assembly: Sendable {
 
         /// Whether no newer connection has any of the bytes.
         func allows(_ range: Range<UInt64>, _ connection: Int) -> Bool {
-            claims.allSatisfy { !$0.range.overlaps(range) || $0.connection <= connection }
+            claims.allSatisfy { !$0.claim.range.overlaps(range) || $0.claim.connection <= connection }
                 && parts.newestConnection(in: range).map { $0 <= connection } ?? true
         }
 
-        /// Nobody writes any of the bytes any more.
+        /// Nobody may write any of the bytes any more. Who is just writing some of them is leaving.
         mutating func revoke(_ range: Range<UInt64>) {
-            for claim in claims where claim.range.overlaps(range) { claim.revoke() }
-            claims.removeAll { $0.range.overlaps(range) }
-        }
-
-        mutating func place(_ stage: () throws(StoreError) -> any StagedContent) throws(StoreError) -> any StagedContent
-        {
-            if let staged { return staged }
-            let made = try stage()
-            staged = made
-            return made
+            for held in claims where held.isWriting && held.claim.range.overlaps(range) { leaving.append(held.claim) }
+            claims.removeAll { $0.claim.range.overlaps(range) }
         }
 
         /// - Returns: false when another has taken it over.
         mutating func release(_ claim: PartClaim) -> Bool {
-            guard let index = claims.firstIndex(where: { $0 === claim }) else { return false }
+            guard let index = claims.firstIndex(where: { $0.claim === claim }) else { return false }
             claims.remove(at: index)
             return true
         }
 
-        /// - Returns: the file.
+        /// Nothing can be added any more.
+        ///
+        /// - Returns: the content.
         mutating func finish() -> (any StagedContent)? {
             revoke(0..<UInt64.max)
-            defer { self = State(isFinished: true) }
-            return staged
+            defer { self = State(leaving: leaving, isFinished: true) }
+            return place.content
         }
     }
 
@@ -110,13 +123,7 @@ package final class Assembly: Sendable {
     /// When this server first heard of it; nanoseconds of the monotonic clock.
     package let started: Int64
 
-    private let state: Locked<State>
-
-    /// Of the state, for whoever must not wait for its lock: a disk may be at work while somebody has it.
-    private let finished = Atomic(false)
-
-    /// The same.
-    private let newestRun = Locked<UInt64?>(nil)
+    private let monitor: Monitor<State>
 
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
@@ -125,34 +132,29 @@ package final class Assembly: Sendable {
         self.id = id
         self.function = function
         self.started = started
-        state = Locked(State(total: total))
+        monitor = Monitor(State(total: total))
     }
 
     /// - Throws: `contentMismatch` when the upload was declared differently before, or has more already.
     func check(total: UInt64?, _ function: DigestFunction) throws(StoreError) {
-        let isSame = state.withLock { state in
-            guard let total, !state.isFinished else { return true }
-            return state.declare(total)
+        let isSame = monitor.withLock {
+            guard let total, !monitor.state.isFinished else { return true }
+            return monitor.state.declare(total)
         }
         guard isSame, self.function == function else { throw .declaredOtherwise }
     }
 
-    private func note(_ connection: Int, _ run: UInt64?, in state: inout State) {
-        state.note(connection, run)
-        newestRun.withLock { $0 = state.newest?.run }
-    }
-
     /// Whether its content is complete or was given up; nothing can be added any more.
-    package var isFinished: Bool { finished.load(ordering: .acquiring) }
+    package var isFinished: Bool { monitor.withLock { monitor.state.isFinished } }
 
-    /// The push that its newest connection is part of. Loops ask for it.
-    var run: UInt64? { newestRun.withLock { $0 } }
+    /// The push that its newest connection is part of.
+    var run: UInt64? { monitor.withLock { monitor.state.newest?.run } }
 
     /// Whether it holds nothing worth keeping in memory.
-    var isEmpty: Bool { state.withLock { $0.parts.isEmpty && $0.claims.isEmpty } }
+    var isEmpty: Bool { monitor.withLock { monitor.state.parts.isEmpty && monitor.state.claims.isEmpty } }
 
     /// Bytes that are there and verified.
-    package var verified: UInt64 { state.withLock { $0.parts.size } }
+    package var verified: UInt64 { monitor.withLock { monitor.state.parts.size } }
 
     /// Takes the whole upload over from all older connections: whoever comes later knows that they are lost, however long
     /// they still seem to live here.
@@ -166,25 +168,56 @@ package final class Assembly: Sendable {
     func takeOver(
         connection: Int, run: UInt64?, stage: () throws(StoreError) -> any StagedContent
     ) throws(StoreError) -> Presence {
-        try state.withLock { (state) throws(StoreError) in
-            guard !state.isFinished else { throw .beingCompleted }
-            guard state.claims.allSatisfy({ $0.connection <= connection }) else { throw .takenOver }
-            note(connection, run, in: &state)
-            state.revoke(0..<UInt64.max)
-            guard state.staged == nil else { return .known(state.parts) }
-            state.overwritten = []
-            return .unread(try state.place(stage), total: state.total)
+        monitor.lock()
+        defer { monitor.unlock() }
+        guard !monitor.state.isFinished else { throw .beingCompleted }
+        guard monitor.state.claims.allSatisfy({ $0.claim.connection <= connection }) else { throw .takenOver }
+        monitor.state.note(connection, run)
+        monitor.state.revoke(0..<UInt64.max)
+        waitForWriters(of: 0..<UInt64.max)
+        let (staged, wasOpened) = try open(stage)
+        guard wasOpened else { return .known(monitor.state.parts) }
+        return .unread(staged, total: monitor.state.total)
+    }
+
+    /// With the lock held, which it gives up while a disk is at work.
+    ///
+    /// - Returns: the content, and whether it was opened here and now.
+    /// - Throws: `busy` when the upload was completed or given up meanwhile; what `stage` throws.
+    private func open(
+        _ stage: () throws(StoreError) -> any StagedContent
+    ) throws(StoreError) -> (staged: any StagedContent, wasOpened: Bool) {
+        while case .opening = monitor.state.place { monitor.wait() }
+        guard !monitor.state.isFinished else { throw .beingCompleted }
+        if let content = monitor.state.place.content { return (content, false) }
+        monitor.state.place = .opening
+        monitor.state.overwritten = []
+        monitor.unlock()
+        let made = Result { () throws(StoreError) in try stage() }
+        monitor.lock()
+        monitor.wakeAll()
+        guard !monitor.state.isFinished else {
+            if case .success(let content) = made, content.isNew { content.discard() }
+            throw .beingCompleted
         }
+        monitor.state.place = if case .success(let content) = made { .open(content) } else { .none }
+        return (try made.get(), true)
+    }
+
+    /// With the lock held: until no thread writes for a claim on any of the bytes that was taken over.
+    private func waitForWriters(of range: Range<UInt64>) {
+        while monitor.state.leaving.contains(where: { $0.range.overlaps(range) }) { monitor.wait() }
     }
 
     /// Keeps blocks that were found in the file. Where somebody has begun to write since it was handed out, they don't
     /// count, also if he has ended by now; nor behind an end that was declared meanwhile.
     func add(_ blocks: [SurveyedBlock]) {
-        state.withLock { state in
+        monitor.withLock {
             for block in blocks {
-                guard state.contains(block.range), !state.overwritten.contains(where: { $0.overlaps(block.range) })
+                guard monitor.state.contains(block.range),
+                    !monitor.state.overwritten.contains(where: { $0.overlaps(block.range) })
                 else { continue }
-                state.parts.insertIfFree(
+                monitor.state.parts.insertIfFree(
                     .init(range: block.range, connection: VerifiedParts.Part.found, digests: block.digest))
             }
         }
@@ -201,18 +234,49 @@ package final class Assembly: Sendable {
     func claim(
         _ range: Range<UInt64>, connection: Int, run: UInt64?, stage: () throws(StoreError) -> any StagedContent
     ) throws(StoreError) -> PartClaim {
-        try state.withLock { (state) throws(StoreError) in
-            guard !state.isFinished else { throw .beingCompleted }
-            guard state.contains(range) else { throw .declaredOtherwise }
-            guard state.allows(range, connection) else { throw .takenOver }
-            let staged = try state.place(stage)
-            note(connection, run, in: &state)
-            state.revoke(range)
-            state.parts.remove(in: range)
-            state.overwrite(range)
-            let claim = PartClaim(range, connection: connection, of: self, in: staged)
-            state.claims.append(claim)
-            return claim
+        monitor.lock()
+        defer { monitor.unlock() }
+        try check(range, connection)
+        let (staged, wasOpened) = try open(stage)
+        // A newer connection may have come meanwhile.
+        if wasOpened { try check(range, connection) }
+        monitor.state.note(connection, run)
+        monitor.state.revoke(range)
+        monitor.state.parts.remove(in: range)
+        monitor.state.overwrite(range)
+        let claim = PartClaim(range, connection: connection, of: self, in: staged)
+        monitor.state.claims.append(Held(claim: claim))
+        waitForWriters(of: range)
+        return claim
+    }
+
+    /// With the lock held: whether the bytes may be claimed.
+    private func check(_ range: Range<UInt64>, _ connection: Int) throws(StoreError) {
+        guard !monitor.state.isFinished else { throw .beingCompleted }
+        guard monitor.state.contains(range) else { throw .declaredOtherwise }
+        guard monitor.state.allows(range, connection) else { throw .takenOver }
+    }
+
+    /// A thread is about to write for the claim, until `endWriting`.
+    ///
+    /// - Throws: `incomplete` when another has taken it over.
+    func beginWriting(_ claim: PartClaim) throws(StoreError) {
+        let isHeld = monitor.withLock {
+            guard let index = monitor.state.claims.firstIndex(where: { $0.claim === claim }) else { return false }
+            monitor.state.claims[index].isWriting = true
+            return true
+        }
+        guard isHeld else { throw .takenOver }
+    }
+
+    func endWriting(_ claim: PartClaim) {
+        monitor.withLock {
+            if let index = monitor.state.claims.firstIndex(where: { $0.claim === claim }) {
+                monitor.state.claims[index].isWriting = false
+            } else {
+                monitor.state.leaving.removeAll { $0 === claim }
+                monitor.wakeAll()
+            }
         }
     }
 
@@ -221,10 +285,10 @@ package final class Assembly: Sendable {
     /// - Parameter digests: of its blocks, one after the other.
     /// - Throws: `incomplete` when another has taken it over.
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
-        let wasHeld = state.withLock { state in
-            let wasHeld = state.release(claim)
+        let wasHeld = monitor.withLock {
+            let wasHeld = monitor.state.release(claim)
             if wasHeld {
-                state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
+                monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
             }
             return wasHeld
         }
@@ -236,11 +300,11 @@ package final class Assembly: Sendable {
     /// - Parameter digests: of the whole blocks at its front that were, one after the other.
     func withdraw(_ claim: PartClaim, digests: [UInt8]) {
         let size = UInt64(digests.count / function.size) * UInt64(Limits.blockSize)
-        state.withLock { state in
-            guard state.release(claim), size > 0 else { return }
+        monitor.withLock {
+            guard monitor.state.release(claim), size > 0 else { return }
             // What was written may end within a block, but digests are there of whole ones only.
             let range = claim.range.prefix(size)
-            state.parts.insert(.init(range: range, connection: claim.connection, digests: digests))
+            monitor.state.parts.insert(.init(range: range, connection: claim.connection, digests: digests))
         }
     }
 
@@ -251,12 +315,14 @@ package final class Assembly: Sendable {
     ///   goes on.
     /// - Throws: `busy` when it is being completed.
     func finish(total: UInt64) throws(StoreError) -> (staged: any StagedContent, digest: Digest)? {
-        try state.withLock { (state) throws(StoreError) in
-            guard !state.isFinished else { throw .beingCompleted }
-            guard let digests = state.parts.digests(total: total), let staged = state.staged else { return nil }
-            _ = close(&state)
-            return (staged, BlockTree.root(digests, function))
+        monitor.lock()
+        defer { monitor.unlock() }
+        guard !monitor.state.isFinished else { throw .beingCompleted }
+        guard let digests = monitor.state.parts.digests(total: total), let staged = monitor.state.place.content else {
+            return nil
         }
+        _ = close()
+        return (staged, BlockTree.root(digests, function))
     }
 
     /// Ends the assembly and throws away what there is of the upload, at the wish of its client.
@@ -270,12 +336,17 @@ package final class Assembly: Sendable {
     func takeBack(
         connection: Int, run: UInt64?, remove: () throws(StoreError) -> Void
     ) throws(StoreError) {
-        try state.withLock { (state) throws(StoreError) in
-            guard !state.isFinished else { throw .beingCompleted }
-            guard state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
-            // Before the lock is given up, so that nobody finds what is about to go.
-            if let staged = close(&state) { staged.discard() } else { try remove() }
-        }
+        let staged = try endTaking(back: connection, run)
+        // It has its end: until it is forgotten, nobody finds what is about to go.
+        if let staged { staged.discard() } else { try remove() }
+    }
+
+    private func endTaking(back connection: Int, _ run: UInt64?) throws(StoreError) -> (any StagedContent)? {
+        monitor.lock()
+        defer { monitor.unlock() }
+        guard !monitor.state.isFinished else { throw .beingCompleted }
+        guard monitor.state.mayBeTakenBack(by: connection, run) else { throw .takenOver }
+        return close()
     }
 
     /// Ends the assembly, and asks nothing of the disk.
@@ -283,13 +354,15 @@ package final class Assembly: Sendable {
     /// - Returns: how many bytes were there and verified, and the file, the caller's from now on; nothing when somebody
     ///   else has ended it, who has the file.
     func end() -> (verified: UInt64, file: (any StagedContent)?)? {
-        state.withLock { state in state.isFinished ? nil : (state.parts.size, close(&state)) }
+        monitor.withLock { monitor.state.isFinished ? nil : (monitor.state.parts.size, close()) }
     }
 
-    /// With the lock held.
-    private func close(_ state: inout State) -> (any StagedContent)? {
-        finished.store(true, ordering: .releasing)
-        return state.finish()
+    /// With the lock held. Nobody writes any more when it returns.
+    private func close() -> (any StagedContent)? {
+        let staged = monitor.state.finish()
+        monitor.wakeAll()
+        waitForWriters(of: 0..<UInt64.max)
+        return staged
     }
 }
 

@@ -1,6 +1,5 @@
 import TransferModel
 import TransferStore
-import TransferSystem
 
 /// The right to write some bytes of an assembly.
 final class PartClaim: Sendable {
@@ -11,23 +10,19 @@ final class PartClaim: Sendable {
     let connection: Int
 
     private let assembly: Assembly
-    /// Nothing once the claim is taken over.
-    private let staged: Locked<(any StagedContent)?>
+    private let staged: any StagedContent
 
     init(_ range: Range<UInt64>, connection: Int, of assembly: Assembly, in staged: any StagedContent) {
-        self.range = range
-        self.connection = connection
-        self.assembly = assembly
-        self.staged = Locked(staged)
+        (self.range, self.connection) = (range, connection)
+        (self.assembly, self.staged) = (assembly, staged)
     }
 
     /// - Parameter offset: in the part; the bytes must lie in it.
     /// - Throws: `incomplete` when another has taken it over, and what writing throws.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
-        try staged.withLock { (staged) throws(StoreError) in
-            guard let staged else { throw .takenOver }
-            try staged.write(bytes, at: range.lowerBound + offset)
-        }
+        try assembly.beginWriting(self)
+        defer { assembly.endWriting(self) }
+        try staged.write(bytes, at: range.lowerBound + offset)
     }
 
     /// All of it is written and verified.
@@ -43,10 +38,5 @@ final class PartClaim: Sendable {
     /// - Parameter digests: of these, one after the other.
     func withdraw(digests: [UInt8]) {
         assembly.withdraw(self, digests: digests)
-    }
-
-    /// Another has taken it over, or the assembly is over.
-    func revoke() {
-        staged.withLock { $0 = nil }
     }
 }

@@ -1,0 +1,71 @@
+import Glibc
+import Synchronization
+import Testing
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+@Suite struct PartClaimTests {
+    /// Content whose disk takes as long as it is told to.
+    private final class SlowContent: StagedContent {
+        struct Nothing: ContentSurvey {
+            func step(threads: Int) throws(StoreError) -> [SurveyedBlock]? { nil }
+        }
+
+        let isNew = true
+        let isWriting = Atomic(false)
+        let mayEnd = Atomic(false)
+        let events: Locked<[String]>
+
+        init(_ events: [String] = []) { self.events = Locked(events) }
+
+        func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+            isWriting.store(true, ordering: .sequentiallyConsistent)
+            _ = until { mayEnd.load(ordering: .sequentiallyConsistent) }
+            events.withLock { $0.append("written") }
+        }
+
+        func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Nothing { Nothing() }
+        func trim(to size: UInt64) throws(StoreError) {}
+        func giveBackRoom() {}
+        func discard() {}
+    }
+
+    /// Whoever takes bytes over knows that the last owner has written his last one. Nobody else waits for that.
+    @Test func takingOverWaitsForTheWriterAlone() throws {
+        let block = UInt64(Limits.blockSize)
+        let content = SlowContent()
+        let assembly = Assembly(id: .random(), total: 2 * block, function: .xxh128, started: 0)
+        let older = try assembly.claim(0..<block, connection: 1, run: 1) { () throws(StoreError) in content }
+        let writer = TestThread {
+            [UInt8](repeating: 1, count: 3).withUnsafeBytes { bytes in try? older.write(bytes, at: 0) }
+        }
+        #expect(until { content.isWriting.load(ordering: .sequentiallyConsistent) })
+        let newer = TestThread {
+            _ = try? assembly.claim(0..<block, connection: 2, run: 2) { () throws(StoreError) in content }
+            content.events.withLock { $0.append("claimed") }
+        }
+        #expect(until { assembly.run == 2 })
+        let beside = try assembly.claim(block..<2 * block, connection: 3, run: 3) { () throws(StoreError) in content }
+        beside.withdraw(digests: [])
+        #expect(assembly.verified == 0 && !assembly.isFinished)
+        #expect(content.events.withLock { $0 } == [])
+        content.mayEnd.store(true, ordering: .sequentiallyConsistent)
+        writer.join()
+        newer.join()
+        #expect(content.events.withLock { $0 } == ["written", "claimed"])
+        #expect(throws: StoreError.takenOver) { try older.complete(digests: []) }
+    }
+}
+
+private func until(_ isSo: () -> Bool) -> Bool {
+    let end = time(nil) + 20
+    while !isSo() {
+        guard time(nil) < end else { return false }
+        sched_yield()
+    }
+    return true
+}
