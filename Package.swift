@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-/// Swift 6 language mode is the default of this tools version; these make it stricter (see docs/ARCHITECTURE.md).
+/// Swift 6 language mode is the default of this tools version; these make it stricter (see docs/design/connection.md).
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
