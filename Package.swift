@@ -61,7 +61,9 @@ let package = Package(
             "TransferCodec",
             uses: ["TransferModel", "TransferSystem", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
-        library("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferKeys", "COpenSSL"]),
+        library(
+            "TransferReceipts",
+            uses: ["TransferModel", "TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL"]),
         library(
             "TransferAccess",
             uses: [
@@ -71,7 +73,7 @@ let package = Package(
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
         library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferCatalog", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
-        library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferSystem", "TransferIO"]),
+        library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         library(
             "TransferIntake",
             uses: [

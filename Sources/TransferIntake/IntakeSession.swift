@@ -63,6 +63,8 @@ package final class IntakeSession {
     package let completion: Completion
 
     private let connection: Connection
+    /// The upload whose content is coming, if any: all of them share the digesters.
+    private var current: OpenUpload?
     private var receipts: RepeatedReceipts
     private var digesters: [DigestFunction: ContentDigester] = [:]
     /// Of the uploads that parts of came here.
@@ -83,6 +85,8 @@ package final class IntakeSession {
     /// The caller has gone. What is published is recorded, though nobody hears of it; what it has begun and not finished stays
     /// for whoever goes on with it.
     package func leave() {
+        current?.suspend()
+        current = nil
         _ = completion.acknowledge(to: caller)
         completion.giveUp()
         let now = intake.clock.monotonic()
@@ -124,6 +128,7 @@ extension IntakeSession {
     /// - Returns: nothing for an upload that is to be published.
     /// - Throws: why it is to be refused.
     package func seal(_ upload: OpenUpload, _ end: DeclaredEnd) throws(StoreError) -> UploadOutcome? {
+        current = nil
         switch try upload.seal(end) {
         case .ended(let outcome): return withReceipt(outcome)
         case .publish(var publication):
@@ -146,10 +151,14 @@ extension IntakeSession {
         return refuse(upload, error)
     }
 
+    /// One that was under way and has no end is lost.
     private func open(_ intent: UploadIntent) -> OpenUpload {
-        OpenUpload(
+        current?.suspend()
+        let upload = OpenUpload(
             intent, in: intake, for: caller, connection: connection.number, run: run,
             digester: digester(intent.function))
+        current = upload
+        return upload
     }
 
     private func authorize(_ upload: OpenUpload) throws(StoreError) {

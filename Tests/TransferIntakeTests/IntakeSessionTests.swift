@@ -76,6 +76,35 @@ import TransferStore
         #expect(again?.code == .committed)
     }
 
+    /// All uploads of a session share their digesters, so there is one at a time.
+    @Test func whoeverBeginsAnotherHasLostTheFirst() throws {
+        let fixture = try IntakeFixture()
+        let session = fixture.session()
+        let (first, second) = (session.begin(intent("a"), mayEnd: false), session.begin(intent("b"), mayEnd: false))
+        #expect(throws: StoreError.self) { try content.withUnsafeBytes { try first.upload.append($0) } }
+        try content.withUnsafeBytes { try second.upload.append($0) }
+        #expect(try session.seal(second.upload, DeclaredEnd(digest: IntakeFixture.digest(content))) == nil)
+        #expect(session.outcomes().map(\.code) == [.committed])
+        #expect(fixture.files == ["b"])
+    }
+
+    /// A store may lack the ability to write anywhere.
+    @Test func partsInOrder() throws {
+        let fixture = try IntakeFixture()
+        let block = UInt64(Limits.blockSize)
+        let assembly = Assembly(id: .random(), total: 3 * block, function: .xxh128, started: 0)
+        func claim(_ range: Range<UInt64>) throws -> PartClaim {
+            try assembly.claim(range, connection: 1, run: nil, isInOrder: true) { () throws(StoreError) in
+                try fixture.store.resume(id: assembly.id, size: nil)
+            }
+        }
+        #expect(throws: StoreError.outOfOrder(next: 0)) { try claim(block..<2 * block) }
+        try claim(0..<block).complete(digests: [UInt8](repeating: 0, count: 16))
+        #expect(throws: StoreError.outOfOrder(next: block)) { try claim(2 * block..<3 * block) }
+        try claim(block..<3 * block).complete(digests: [UInt8](repeating: 0, count: 32))
+        #expect(assembly.verified == 3 * block)
+    }
+
     /// What is reserved for an upload that nobody works on counts for nobody.
     @Test func givesBackTheQuotaOfWhatDidNotCome() throws {
         var limits = SpaceLimits()

@@ -228,16 +228,20 @@ package final class Assembly: Sendable {
     /// - Parameters:
     ///   - connection: the number of the caller's; they grow.
     ///   - run: the push that it is part of.
+    ///   - isInOrder: whether it has to begin where the first byte is missing.
     ///   - stage: opens the file, for the first claim.
     /// - Throws: `contentMismatch` when some of the bytes are behind the upload's end; `incomplete` when a newer connection
     ///   has any of them; `busy` when the upload is being completed; what `stage` throws.
     func claim(
-        _ range: Range<UInt64>, connection: Int, run: UInt64?, stage: () throws(StoreError) -> any StagedContent
+        _ range: Range<UInt64>, connection: Int, run: UInt64?, isInOrder: Bool = false,
+        stage: () throws(StoreError) -> any StagedContent
     ) throws(StoreError) -> PartClaim {
         monitor.lock()
         defer { monitor.unlock() }
         try check(range, connection)
         let (staged, wasOpened) = try open(stage)
+        let next = monitor.state.parts.contiguousEnd
+        guard !isInOrder || range.lowerBound == next else { throw .outOfOrder(next: next) }
         // A newer connection may have come meanwhile.
         if wasOpened { try check(range, connection) }
         monitor.state.note(connection, run)
@@ -379,6 +383,11 @@ extension StoreError {
 
     static let declaredOtherwise = StoreError(
         .contentMismatch, "The upload was declared with another size or digest function before.")
+
+    /// To whoever brings parts in an order that the store cannot take.
+    static func outOfOrder(next: UInt64) -> StoreError {
+        StoreError(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
+    }
 
     static let tooManyAssemblies = StoreError(.busy, "The server works on as many uploads in parts as it can.")
 

@@ -24,6 +24,16 @@ struct VerifiedParts {
     /// Where the last of them ends.
     var end: UInt64 { parts.last?.range.upperBound ?? 0 }
 
+    /// Where the first byte is missing.
+    var contiguousEnd: UInt64 {
+        var end: UInt64 = 0
+        for part in parts {
+            guard part.range.lowerBound == end else { break }
+            end = part.range.upperBound
+        }
+        return end
+    }
+
     /// The number of the newest connection that brought any of the bytes.
     func newestConnection(in range: Range<UInt64>) -> Int? {
         parts[indices(in: range)].lazy.map(\.connection).max()

@@ -65,7 +65,7 @@ package final class Completion {
     /// From so many uploads on nobody waits for more to share a signature, and from so many bytes. To make and verify one
     /// takes as long as 50 receipts, or as 200 KB of content: with that many it hardly shows. A client may have four times
     /// as many uploads on their way.
-    private static let mostUnsigned = (uploads: 256, bytes: UInt64(8 << 20))
+    private static let mostUnsigned = (uploads: 1024, bytes: UInt64(8 << 20))
 
     private let intake: Intake
     private var sealed: [SealedUpload] = []

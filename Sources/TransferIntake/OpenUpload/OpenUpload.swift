@@ -44,6 +44,9 @@ package final class OpenUpload {
     /// Of a part's blocks, one after the other.
     private var blockDigests: [UInt8] = []
 
+    /// Whether nothing more is taken, because the connection has gone or the upload was given up.
+    private var isOver = false
+
     /// Bytes of content taken in.
     package private(set) var size: UInt64 = 0
 
@@ -179,6 +182,7 @@ extension OpenUpload {
     /// - Throws: `sizeMismatch`, `uploadTooLarge`, and what the store does. The upload is to be refused then.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         guard !bytes.isEmpty else { return }
+        guard !isOver else { throw .notAdmitted }
         guard intent.extent != .assembly else {
             throw StoreError(.sizeMismatch, "The end of an assembly has no content.")
         }
@@ -212,8 +216,9 @@ extension OpenUpload {
         case .part(let part):
             guard let assembly, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
             target = .part(
-                try assembly.claim(range, connection: connection, run: run) {
-                    [intake, caller] () throws(StoreError) in
+                try assembly.claim(
+                    range, connection: connection, run: run, isInOrder: !intake.store.abilities.writesAnywhere
+                ) { [intake, caller] () throws(StoreError) in
                     try intake.store.resume(id: part.upload, size: part.total, quota: caller.quota)
                 })
         case .assembly: break
@@ -240,6 +245,7 @@ extension OpenUpload {
         case .part(let claim): claim.withdraw(digests: keepingBlocks ? blockDigests : [])
         }
         target = .none
+        isOver = true
     }
 }
 

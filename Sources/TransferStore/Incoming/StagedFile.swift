@@ -374,3 +374,12 @@ extension StagedFile {
         return StagedFile(descriptor, place: .resumable(name), in: incoming)
     }
 }
+
+extension Publication {
+    /// Its content, to the directory store.
+    var staged: StagedFile {
+        // Trap: content is published by the store that has staged it.
+        guard let file = content as? StagedFile else { preconditionFailure("content of another store") }
+        return file
+    }
+}

@@ -60,12 +60,3 @@ package enum PublicationOutcome: Equatable, Sendable {
     /// The name is taken and the client asked to leave it.
     case skipped
 }
-
-extension Publication {
-    /// The same, to the directory store.
-    var staged: StagedFile {
-        // Trap: content is published by the store that has staged it.
-        guard let file = content as? StagedFile else { preconditionFailure("content of another store") }
-        return file
-    }
-}
