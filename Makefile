@@ -17,7 +17,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help bootstrap build run test test-tsan torture attack fuzz bench bench-micro install install-service uninstall
-.PHONY: deb test-deb
+.PHONY: deb test-deb mutants
 .PHONY: format lint clean
 
 help: ## list these targets
@@ -38,10 +38,11 @@ test: ## run all tests
 	scripts/run-tests.sh
 	@if command -v python3 >/dev/null; then \
 		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks && \
+		echo "== mutants" && python3 -m unittest discover -s Tests/mutants/tests -t Tests && \
 		echo "== torture" && python3 -m unittest discover -s Tests/torture/tests -t Tests && \
 		PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer .build/debug/transfer; \
 	else \
-		echo "python3 is not there; the tests of the benchmarks and the short torture were not run."; \
+		echo "python3 is not there; the tests of the benchmarks and of the mutants, and the short torture, were not run."; \
 	fi
 	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 
@@ -54,6 +55,10 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(CUTS),--cuts $(CUTS)) $(if $(FIRST_CUT),--first-cut $(FIRST_CUT)) \
 		$(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
+
+# MUTANTS="3 17" takes only these, MUTANTS="1-99" or "TransferStore" those of a range or of files whose paths have that.
+mutants: bootstrap ## put faults into a copy of the sources, run the suites that have to notice; MUTANTS to choose
+	PYTHONPATH=Tests python3 -m mutants $(MUTANTS)
 
 # SECONDS (60) for each target; TARGET="frames paths" takes only those.
 fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose

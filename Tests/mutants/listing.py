@@ -1,0 +1,93 @@
+"""Reads the list: blocks of lines `name: value`, apart from each other by empty lines.
+
+    [17] Sources/TransferStore/Publishing/Publisher.swift
+    promise: a name is synced before it is told
+    after: func publish(
+    statement: try sync(directory)
+    becomes: _ = directory
+    suite: TransferStoreTests.PublisherTests
+
+`after` and `becomes` may be missing; `unnoticeable` says why no test can notice the fault. A line that begins with a space
+goes on with the line above it, one that begins with # is a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .mutant import Kind, Mutant
+
+_HEAD = re.compile(r"\[([1-9][0-9]*)\] (\S+)$")
+_FIELD = re.compile(r"([a-z]+): *(.*)$")
+_NEEDED = ("promise", "suite")
+_OTHERS = ("after", "expression", "statement", "becomes", "unnoticeable")
+
+
+class ListError(Exception):
+    """The list is not as it has to be."""
+
+
+def read(directory: Path) -> list[Mutant]:
+    """All entries of all files of a directory, by number.
+
+    Raises ListError when one is wrong, or a number is there twice.
+    """
+    found: dict[int, Mutant] = {}
+    for path in sorted(directory.glob("*.txt")):
+        for mutant in parse(path.read_text(encoding="utf-8"), path.name):
+            if mutant.number in found:
+                raise ListError(f"{path.name}: there are two mutants {mutant.number}")
+            found[mutant.number] = mutant
+    return [found[number] for number in sorted(found)]
+
+
+def parse(text: str, name: str) -> list[Mutant]:
+    """The entries of one file."""
+    lines = [line.rstrip() for line in text.splitlines() if not line.startswith("#")]
+    blocks = re.split(r"\n{2,}", "\n".join(lines).strip("\n"))
+    return [_entry(block.split("\n"), name) for block in blocks if block]
+
+
+def _entry(lines: list[str], name: str) -> Mutant:
+    head = _HEAD.match(lines[0])
+    if head is None:
+        raise ListError(f"{name}: an entry begins with [NUMBER] FILE, not with {lines[0]!r}")
+    where = f"{name}, mutant {head[1]}"
+    fields = _fields(lines[1:], where)
+    kinds = [kind for kind in Kind if kind.value in fields]
+    if len(kinds) != 1:
+        raise ListError(f"{where}: it has to have one of 'expression' and 'statement'")
+    missing = [field for field in _NEEDED if not fields.get(field)]
+    if kinds[0] is Kind.EXPRESSION and not fields.get("becomes"):
+        missing.append("becomes")
+    if missing:
+        raise ListError(f"{where}: {', '.join(missing)} missing")
+    return Mutant(
+        number=int(head[1]),
+        file=head[2],
+        kind=kinds[0],
+        original=fields[kinds[0].value],
+        replacement=fields.get("becomes", ""),
+        after=fields.get("after", ""),
+        suite=fields["suite"],
+        promise=fields["promise"],
+        excuse=fields.get("unnoticeable", ""),
+    )
+
+
+def _fields(lines: list[str], where: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    last = ""
+    for line in lines:
+        if line.startswith(" ") and last:
+            fields[last] += f" {line.strip()}"
+            continue
+        field = _FIELD.match(line)
+        if field is None or field[1] not in (*_NEEDED, *_OTHERS):
+            raise ListError(f"{where}: what is {line!r}?")
+        last = field[1]
+        if last in fields:
+            raise ListError(f"{where}: {last} is there twice")
+        fields[last] = field[2]
+    return fields

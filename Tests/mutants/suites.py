@@ -1,0 +1,111 @@
+"""Runs suites of the test program, with a mutant or without."""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_FAILED = re.compile(r"✘ Test (\S+|\".*\")(?:\(.*\))? (?:with .* test cases? )?failed after")
+# Of a thread that no test knows.
+_ISSUE = re.compile(r"✘ Test «unknown» recorded an issue at (\w[^:\s]*)")
+_COUNT = re.compile(r"Test run with (\d+) tests?")
+
+
+class End(enum.Enum):
+    """How a run ended."""
+
+    PASSED = "passed"
+    FAILED = "a test failed"
+    CRASHED = "it crashed"
+    LATE = "the time limit"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run."""
+
+    end: End
+    seconds: float
+    # Tests that the runner says it ran; 0 where it came to no end.
+    tests: int
+    # Tests, or files of tests where the runner does not know which one it was.
+    failed: Sequence[str]
+    output: str
+
+
+class Suites:
+    """The test program of one build."""
+
+    def __init__(self, program: Path, directory: Path, limit: float) -> None:
+        self._program = program
+        self._directory = directory
+        self._limit = limit
+
+    def run(self, suite: str, mutant: int = 0) -> Run:
+        """Runs the tests that a filter matches. A mutant's run ends by the time limit at the latest."""
+        scratch = tempfile.mkdtemp(prefix="mutant-")
+        started = time.monotonic()
+        try:
+            with tempfile.TemporaryFile() as log:
+                process = self._start(suite, mutant, scratch, log.fileno())
+                code = self._wait(process)
+                seconds = time.monotonic() - started
+                log.seek(0)
+                return judge(code, seconds, log.read().decode(errors="replace"))
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _start(self, suite: str, mutant: int, scratch: str, log: int) -> subprocess.Popen[bytes]:
+        environment = dict(os.environ, TMPDIR=scratch, SWIFT_BACKTRACE="enable=no", TRANSFER_MUTANT=str(mutant))
+        return subprocess.Popen(
+            [self._program, "--testing-library", "swift-testing", "--filter", suite],
+            cwd=self._directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=_leave_no_core,
+        )
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
+        try:
+            return process.wait(self._limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            # Also what the tests have started.
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+
+def judge(code: int | None, seconds: float, output: str) -> Run:
+    """What an exit code, nothing for one that came too late, and the output of a run mean."""
+    # A test may print another run's words; the last ones are its own.
+    counts = _COUNT.findall(output)
+    names = [name.split("(")[0].strip('"') for name in _FAILED.findall(output)] or _ISSUE.findall(output)
+    failed = tuple(dict.fromkeys(names))
+    if code is None:
+        end = End.LATE
+    elif code < 0:
+        end = End.CRASHED
+    else:
+        end = End.PASSED if code == 0 else End.FAILED
+    return Run(end, seconds, int(counts[-1]) if counts else 0, failed, output)
+
+
+def _leave_no_core() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
