@@ -1,0 +1,18 @@
+import Testing
+import TransferTestSupport
+
+@testable import TransferAccess
+
+@Suite struct ListChangesTests {
+    /// Each reads the list, changes it and puts it in the place of the one that is there.
+    @Test func changesAtTheSameTimeAreAllThere() throws {
+        let server = try ServerFolder()
+        let (threads, each) = (4, 8)
+        let running = (0..<threads).map { thread in
+            TestThread { for number in 0..<each { _ = try? server.admit("\(thread) \(number)") } }
+        }
+        for thread in running { thread.join() }
+        let list = try server.folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+        #expect(list.entries.count == threads * each)
+    }
+}

@@ -1,0 +1,17 @@
+import Testing
+import TransferModel
+
+@testable import TransferAccess
+
+/// Secrets that were hashed once.
+@Suite struct RememberedSecretsTests {
+    /// Only what was right is remembered: otherwise whoever tries the same wrong secret twice gets in.
+    @Test func aWrongSecretStaysWrong() throws {
+        let server = try ServerFolder()
+        let token = try server.issue(.token)
+        let authenticator = Authenticator(server.folder)
+        let wrong = "transfer_\(token.id)_\(AccessSecret.random(.token).secret)"
+        for _ in 0..<2 { #expect(authenticator.refusal(.remote(nil, token: wrong)) == .authenticationFailed) }
+        #expect(authenticator.refusal(.remote(nil, token: token.text)) == nil)
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+import Testing
+import TransferKeys
+import TransferSystem
+
+@testable import TransferAccess
+
+@Suite struct WatchedListTests {
+    /// A file system's clock stands still for some milliseconds: then the file that has changed looks as it did. Where each
+    /// change has a time of its own there is nothing to see.
+    @Test func twoChangesWithinOneTickAreNoticed() throws {
+        let server = try ServerFolder()
+        let keys = [KeyPair().key, KeyPair().key]
+        let lines = keys.map { Array(AuthorizedKey($0, name: "a").line.utf8) + [UInt8(ascii: "\n")] }
+        for _ in 0..<100 {
+            var watched = WatchedList<AuthorizedKey>(AccessFolder.keysName)
+            write(lines[0], to: server.keysPath)
+            _ = watched.refresh(from: server.folder)
+            let before = OwnFile.identity(of: server.keysPath)
+            #expect(watched.list[keys[0]] != nil)
+            write(lines[1], to: server.keysPath)
+            let isSame = OwnFile.identity(of: server.keysPath) == before
+            _ = watched.refresh(from: server.folder)
+            #expect(watched.list[keys[0]] == nil && watched.list[keys[1]] != nil)
+            if isSame { return }
+        }
+    }
+
+    /// In place: a new file would be told by its number.
+    private func write(_ bytes: [UInt8], to path: String) {
+        let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(number) }
+        #expect(pwrite(number, bytes, bytes.count, 0) == bytes.count)
+    }
+}

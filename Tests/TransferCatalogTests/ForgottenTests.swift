@@ -1,0 +1,60 @@
+import Testing
+import TransferModel
+
+@testable import TransferCatalog
+
+/// What is forgotten with a file that is gone, and what is not.
+@Suite struct ForgottenTests {
+    private let fixture: CatalogFixture
+
+    init() throws {
+        fixture = try CatalogFixture()
+    }
+
+    @Test func whatHasJustArrivedGoesWithItsPath() throws {
+        let catalog = fixture.open()
+        let (gone, stays) = (CatalogEntry.sample(1), CatalogEntry.sample(2))
+        try catalog.record([gone, stays])
+        try catalog.remove(paths: [gone.path])
+        #expect(try catalog.entry(for: gone.id) == nil)
+        try catalog.settle()
+        #expect(try catalog.entry(for: gone.id) == nil)
+        #expect(try catalog.entry(for: stays.id) == stays)
+    }
+
+    /// Its parts are still there, and somebody may go on with them.
+    @Test func anUnfinishedUploadOutlivesTheFileAtItsPath() throws {
+        let catalog = fixture.open()
+        let unfinished = CatalogEntry(id: .random(), state: .unfinished, path: "a", size: 5, begun: 1)
+        try catalog.recordUnfinished([unfinished])
+        try catalog.remove(paths: ["a"])
+        #expect(try catalog.entry(for: unfinished.id) == unfinished)
+    }
+
+    @Test func whatIsNotSettledIsSaidToBeSo() throws {
+        let catalog = fixture.open()
+        #expect(!catalog.hasUnsettled)
+        try catalog.record([.sample(1)])
+        #expect(catalog.hasUnsettled)
+        try catalog.settle()
+        #expect(!catalog.hasUnsettled)
+    }
+
+    /// Rows without their ids in the index: whoever only reads some pages does not meet it.
+    @Test func damageThatNobodyMeetsIsFoundAtTheStart() throws {
+        let catalog = fixture.open()
+        try catalog.record([.sample(1), .sample(2)])
+        try catalog.close()
+        do {
+            let database = try fixture.database()
+            let root = try #require(
+                try database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'uploads_by_id'"))
+            try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            let page = try #require(try database.execute("PRAGMA page_size"))
+            // The number of cells of an index page (sqlite.org/fileformat2.html, section 1.6).
+            fixture.write([0, 0], at: Int((root - 1) * page) + 3, truncating: false)
+        }
+        #expect(fixture.open().wasEmpty)
+        #expect(fixture.damages.map(\.error.reason) == [.damaged])
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// Who may write which bytes of an upload in parts.
+@Suite struct AssemblyClaimTests {
+    private static let block = UInt64(Limits.blockSize)
+
+    private let directory: TemporaryDirectory
+    private let store: FileStore
+    private let assembly = Assembly(id: .random(), total: 2 * block, function: .xxh128, started: 0)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = try FileStore(path: directory.path("store"), durability: .none)
+    }
+
+    private func claim(_ range: Range<UInt64>, connection: Int) throws(StoreError) -> PartClaim {
+        try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in
+            try store.resume(id: assembly.id, size: nil)
+        }
+    }
+
+    private static func digests(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: 16 * count) }
+
+    @Test func anOlderConnectionTakesNothingFromANewerOne() throws {
+        let newer = try claim(0..<Self.block, connection: 2)
+        #expect(throws: StoreError.takenOver) { try claim(0..<Self.block, connection: 1) }
+        #expect(throws: StoreError.takenOver) {
+            _ = try assembly.takeOver(connection: 1, run: nil) { () throws(StoreError) in
+                try store.resume(id: assembly.id, size: nil)
+            }
+        }
+        try newer.complete(digests: Self.digests(1))
+        #expect(throws: StoreError.takenOver) { try claim(0..<Self.block, connection: 1) }
+        try claim(Self.block..<2 * Self.block, connection: 1).complete(digests: Self.digests(1))
+        #expect(assembly.verified == 2 * Self.block)
+    }
+
+    /// The bytes behind the last whole block have no digest.
+    @Test func ofAPartThatIsCutOnlyWholeBlocksCount() throws {
+        let interrupted = try claim(0..<2 * Self.block, connection: 1)
+        interrupted.withdraw(digests: Self.digests(1))
+        #expect(assembly.verified == Self.block)
+        #expect(try assembly.finish(total: 2 * Self.block) == nil)
+    }
+
+    @Test func nothingIsAddedToWhatIsPublished() throws {
+        try claim(0..<2 * Self.block, connection: 1).complete(digests: Self.digests(2))
+        #expect(try assembly.finish(total: 2 * Self.block) != nil)
+        #expect(assembly.isFinished)
+        #expect(throws: StoreError.beingCompleted) { try claim(0..<Self.block, connection: 2) }
+        #expect(throws: StoreError.beingCompleted) { _ = try assembly.finish(total: 2 * Self.block) }
+    }
+
+    /// What an earlier server received and nobody has verified since stands behind what was.
+    @Test func whatWasFoundDoesNotReplaceWhatWasVerified() {
+        var parts = VerifiedParts()
+        parts.insert(.init(range: 0..<Self.block, connection: 3, digests: Self.digests(1)))
+        let other = [UInt8](repeating: 8, count: 16)
+        for start in [0, Self.block] {
+            parts.insertIfFree(
+                .init(range: start..<start + Self.block, connection: VerifiedParts.Part.found, digests: other))
+        }
+        #expect(parts.digests(total: 2 * Self.block) == Self.digests(1) + other)
+        #expect(parts.newestConnection(in: 0..<1) == 3)
+    }
+
+    @Test func noPartIsLongerThanItsUpload() {
+        let part = UploadPart(of: .random(), offset: Self.block, total: Self.block + 5)
+        #expect(part.range(size: 5) == Self.block..<Self.block + 5)
+        #expect(part.range(size: 6) == nil && part.range(size: .max) == nil)
+        #expect(UploadPart(of: .random(), offset: Self.block, total: nil).range(size: 6) != nil)
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// Who may complete an upload, and whose it is then.
+@Suite struct ClaimTests {
+    private func entry(_ id: UploadID) -> CatalogEntry {
+        CatalogEntry(id: id, state: .committed, path: "a", size: 0, begun: 1)
+    }
+
+    @Test func oneConnectionAtATime() {
+        let (results, id) = (RecentResults(), UploadID.random())
+        let claim = RecentResults.Claim(id: id, begun: results.moment)
+        #expect(results.claim([claim]) == [])
+        #expect(results.isClaimed(id))
+        #expect(results.claim([claim]) == [0])
+        results.release([id])
+        #expect(!results.isClaimed(id))
+        #expect(results.claim([claim]) == [])
+    }
+
+    @Test func twoOfOneBatch() {
+        let (results, id) = (RecentResults(), UploadID.random())
+        let claim = RecentResults.Claim(id: id, begun: results.moment)
+        #expect(results.claim([claim, claim]) == [1])
+    }
+
+    /// What was added since somebody began was not looked for then.
+    @Test func whoBeganBeforeItWasAddedComesTooLate() {
+        let (results, id) = (RecentResults(), UploadID.random())
+        let early = RecentResults.Claim(id: id, begun: results.moment)
+        results.add([entry(id)])
+        #expect(results.claim([early]) == [0])
+        #expect(results.claim([RecentResults.Claim(id: id, begun: results.moment)]) == [])
+    }
+
+    /// A file that is gone may have given its number, and the times that clients tell may be the same.
+    @Test func aFileBelongsToTheOneWhoStoredItLast() throws {
+        let directory = try TemporaryDirectory()
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let known = KnownUploads(catalog, clock: .system) { _ in }
+        let clients = ["a", "b"].map { Caller(Grant(.token($0), name: $0), UploadScope(), peer: "") }
+        let file = FileIdentity(inode: 7, changed: 100, modified: 50, size: 3)
+        for (moment, client) in clients.enumerated() {
+            known.record([
+                CatalogEntry(
+                    id: .random(), state: .committed, path: "c", size: 3, sender: client.sender, client: client.id,
+                    begun: 1, committed: Int64(moment), identity: file)
+            ])
+        }
+        let path = try RelativePath("c")
+        #expect(!known.hasStored(clients[0], path, file))
+        #expect(known.hasStored(clients[1], path, file))
+        known.close()
+    }
+}

@@ -1,0 +1,186 @@
+import Testing
+import TransferKeys
+import TransferModel
+import TransferStore
+
+@testable import TransferAccess
+@testable import TransferIntake
+
+/// What one caller is told, without a wire between.
+@Suite struct IntakePromisesTests {
+    /// The answer would keep the content back, and nobody would have it.
+    @Test func anIDDoesNotStandForContentOfAnotherSize() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        #expect(session.send(UploadIntent(id: id, path: "a", size: 3), [1, 2, 3]).code == .committed)
+        let begun = session.begin(UploadIntent(id: id, path: "a", size: 4), mayEnd: true)
+        #expect(begun.outcome?.code == .contentMismatch)
+        #expect(session.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: true).outcome?.code == .committed)
+    }
+
+    /// The operator may have given the client another folder since.
+    @Test func whatIsOutsideAClientsFolderIsNotTold() throws {
+        let fixture = try PromisingIntake()
+        let id = UploadID.random()
+        #expect(fixture.session().send(UploadIntent(id: id, path: "a", size: 1), [1]).code == .committed)
+        #expect(fixture.session().lookup([id], .xxh128)[0] != nil)
+        let folder = try RelativePath("camera")
+        let elsewhere = fixture.session { $0.folder = folder }
+        #expect(elsewhere.lookup([id], .xxh128) == [nil])
+        #expect(elsewhere.begin(UploadIntent(id: id, path: "a", size: 1), mayEnd: true).outcome == nil)
+    }
+
+    @Test(arguments: [(Durability.none, false), (.commit, true)])
+    func onlyWhatIsSyncedIsDurable(_ durability: Durability, _ isDurable: Bool) throws {
+        let fixture = try PromisingIntake(durability)
+        let outcome = fixture.session().send(UploadIntent(id: .random(), path: "a", size: 1), [1])
+        #expect(outcome.code == .committed && outcome.isDurable == isDurable)
+    }
+}
+
+// MARK: Rights
+
+extension IntakePromisesTests {
+    @Test func whoseAccessWasTakenBackIsToldNothing() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        #expect(session.send(UploadIntent(id: id, path: "a", size: 1), [1]).code == .committed)
+        session.refusal = Refusal.revoked
+        #expect(session.lookup([id], .xxh128) == [nil])
+        #expect(
+            session.begin(UploadIntent(id: id, path: "a", size: 1), mayEnd: true).outcome?.code == .authenticationFailed
+        )
+    }
+
+    /// The question makes a part, and takes it from whoever sends it.
+    @Test func whoMayNotSendMayNotAskWhatThereIs() throws {
+        let fixture = try PromisingIntake()
+        let session = fixture.session { $0.rights = .readOnly }
+        let intent = UploadIntent(id: .random(), path: "a", size: 1 << 20, extent: .assembly)
+        guard case .ended(_, let outcome) = session.have(intent) else {
+            Issue.record("it was answered")
+            return
+        }
+        #expect(outcome.code == .forbidden)
+    }
+}
+
+// MARK: Uploads in parts
+
+extension IntakePromisesTests {
+    @Test func anUploadInPartsThatWasRemovedIsSentAgain() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        #expect(session.sendInParts(id, "a", [1, 2, 3]).code == .committed)
+        fixture.remove("a")
+        #expect(session.sendInParts(id, "a", [1, 2, 3]).code == .committed)
+        #expect(fixture.size("a") == 3)
+    }
+
+    @Test func anUploadInPartsWhoseEndWasRefusedIsSentAgain() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        #expect(session.sendInParts(id, "a", [1, 2, 3], digest: [UInt8]([4]).digest).code == .digestMismatch)
+        #expect(session.sendInParts(id, "a", [1, 2, 3]).code == .committed)
+    }
+
+    /// A stream that is sent again may be shorter.
+    @Test func whatAnEarlierAttemptLeftBehindTheEndGoes() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        let block = [UInt8](repeating: 1, count: Limits.blockSize)
+        let first = UploadIntent.part(of: id, "a", offset: 0, size: UInt64(block.count), total: nil)
+        #expect(session.send(first, block).code == .staged)
+        session.leave()
+        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.assemblies.isEmpty && fixture.store.hasPart(id))
+        #expect(fixture.session(number: 2).sendInParts(id, "a", [1, 2, 3]).code == .committed)
+        #expect(fixture.size("a") == 3)
+    }
+
+    /// Its sender may only be slow.
+    @Test func whatSomebodyWorksOnIsNotLetGo() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        #expect(session.send(.part(of: id, "a", offset: 0, size: 3, total: 3), [1, 2, 3]).code == .staged)
+        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.assemblies[id] != nil && fixture.store.hasPart(id))
+        session.leave()
+        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        #expect(fixture.intake.assemblies.isEmpty && !fixture.store.hasPart(id))
+    }
+
+    /// However old it is.
+    @Test func whatSomebodyWorksOnDoesNotExpire() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        let block = [UInt8](repeating: 1, count: Limits.blockSize)
+        #expect(
+            session.send(.part(of: id, "a", offset: 0, size: UInt64(block.count), total: nil), block).code == .staged)
+        let future: Int64 = -60_000_000_000
+        _ = try fixture.intake.expire(after: future, leftovers: false)
+        #expect(fixture.store.hasPart(id))
+        session.leave()
+        fixture.intake.assemblies.letGo(desertedUpTo: .max)
+        _ = try fixture.intake.expire(after: future, leftovers: false)
+        #expect(!fixture.store.hasPart(id))
+    }
+}
+
+// MARK: Blocks
+
+extension IntakePromisesTests {
+    @Test func aBlockIsComparedWithWhatIsSaidOfIt() throws {
+        let fixture = try PromisingIntake()
+        let block = [UInt8](repeating: 1, count: Limits.blockSize)
+        let intent = UploadIntent(id: .random(), path: "a", size: UInt64(2 * block.count))
+        let upload = fixture.session().begin(intent, mayEnd: false).upload
+        #expect(throws: StoreError.self) { try upload.check(0, block.digest) }
+        try block.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try upload.append(bytes) }
+        try upload.check(0, block.digest)
+        #expect(throws: StoreError.self) { try upload.check(1, block.digest) }
+        #expect(throws: StoreError.self) { try upload.check(0, [UInt8]([4]).digest) }
+    }
+}
+
+// MARK: What was acknowledged
+
+extension IntakePromisesTests {
+    /// Whoever has not sent it may know no more of it than its id.
+    @Test func theEndOfOtherContentIsRefused() throws {
+        let fixture = try PromisingIntake()
+        let (session, id) = (fixture.session(), UploadID.random())
+        let content: [UInt8] = [1, 2, 3]
+        #expect(session.sendInParts(id, "a", content).code == .committed)
+        let intent = UploadIntent(id: id, path: "a", size: 3, extent: .assembly)
+        #expect(session.send(intent, end: DeclaredEnd(size: 3, digest: content.digest)).code == .committed)
+        let other = DeclaredEnd(size: 3, digest: [UInt8]([4]).digest)
+        #expect(session.send(intent, end: other).code == .contentMismatch)
+    }
+
+    @Test func aFileThatWasPushedTwiceCountsOnce() throws {
+        let fixture = try PromisingIntake()
+        let session = fixture.session { $0.quota = 100 }
+        for code in [ResultCode.committed, .alreadyStored] {
+            #expect(session.send(UploadIntent(id: .random(), path: "a", size: 3), [1, 2, 3]).code == code)
+        }
+        #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3)
+    }
+}
+
+// MARK: Receipts
+
+extension IntakePromisesTests {
+    @Test(arguments: [(Durability.none, false), (.commit, true)])
+    func onlyWhatIsDurableHasAReceipt(_ durability: Durability, _ isDurable: Bool) throws {
+        let fixture = try PromisingIntake(durability, signer: KeyPair())
+        let session = fixture.session()
+        session.giveReceipts()
+        let begun = session.begin(UploadIntent(id: .random(), path: "a", size: 0), mayEnd: false)
+        #expect(try session.seal(begun.upload, DeclaredEnd(size: 0)) == nil)
+        #expect(session.publish().settled.isEmpty)
+        let ended = session.acknowledge()
+        #expect(ended.settled.map(\.outcome.code) == [.committed])
+        #expect((ended.seal != nil) == isDurable)
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import TransferAccess
+import TransferCatalog
+import TransferCodec
+import TransferKeys
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// An intake with a store and a catalog in a new directory, and nothing of the wire.
+final class PromisingIntake {
+    let directory: TemporaryDirectory
+    let store: FileStore
+    let intake: Intake
+
+    init(_ durability: Durability = .none, signer: KeyPair? = nil) throws {
+        directory = try TemporaryDirectory()
+        store = try FileStore(path: directory.path("store"), durability: durability)
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        intake = Intake(
+            Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 64, maximumUpload: 1 << 30), store: store,
+            records: catalog, signer: signer
+        ) { _ in }
+    }
+
+    deinit {
+        intake.known.close()
+    }
+
+    /// A connection of a client, always the same one.
+    func session(number: Int = 1, run: UInt64? = nil, _ change: (inout AccessOptions) -> Void = { _ in })
+        -> IntakeSession
+    {
+        var options = AccessOptions()
+        change(&options)
+        let caller = Caller(Grant(.token("a"), name: "guest", options: options), UploadScope(), peer: "")
+        let connection = IntakeSession.Connection(number: number) { body in body() }
+        let session = IntakeSession(intake, connection, caller: caller)
+        session.run = run
+        return session
+    }
+
+    /// Bytes of a stored file; nothing where there is none.
+    func size(_ path: String) -> UInt64? { (try? RelativePath(path)).flatMap { store.identity(at: $0)?.size } }
+
+    func remove(_ path: String) { unlink(directory.path("store/\(path)")) }
+}
+
+extension IntakeSession {
+    /// Sends all of an upload, or of a part.
+    ///
+    /// - Parameters:
+    ///   - end: as it is declared; what the content has, without.
+    ///   - mayEnd: whether the answer is waited for before the content.
+    func send(
+        _ intent: UploadIntent, _ content: [UInt8] = [], end: DeclaredEnd? = nil, mayEnd: Bool = false
+    ) -> UploadOutcome {
+        let begun = begin(intent, mayEnd: mayEnd)
+        if let outcome = begun.outcome { return outcome }
+        let declared = end ?? DeclaredEnd(size: UInt64(content.count), digest: content.digest)
+        do throws(StoreError) {
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try begun.upload.append(bytes) }
+            if let outcome = try seal(begun.upload, declared) { return outcome }
+        } catch {
+            return refuse(begun.upload, error)
+        }
+        let settled = publish().settled + acknowledge().settled
+        return settled.last?.outcome ?? .refused(.serverStopping, size: 0)
+    }
+
+    /// Sends content as one part, and the end of its upload.
+    func sendInParts(_ id: UploadID, _ path: String, _ content: [UInt8], digest: Digest? = nil) -> UploadOutcome {
+        let size = UInt64(content.count)
+        let part = send(.part(of: id, path, offset: 0, size: size, total: size), content)
+        guard part.code == .staged else { return part }
+        let end = DeclaredEnd(size: size, digest: digest ?? content.digest)
+        return send(UploadIntent(id: id, path: path, size: size, extent: .assembly), end: end)
+    }
+}
+
+extension UploadIntent {
+    static func part(of id: UploadID, _ path: String, offset: UInt64, size: UInt64, total: UInt64?) -> UploadIntent {
+        UploadIntent(
+            id: .random(), path: path, size: size, extent: .part(UploadPart(of: id, offset: offset, total: total)))
+    }
+}
+
+extension [UInt8] {
+    var digest: Digest { span.bytes.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) } }
+}

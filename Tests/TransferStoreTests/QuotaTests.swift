@@ -1,0 +1,68 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+@Suite struct QuotaTests {
+    private static func quota(_ limit: UInt64) -> Quota {
+        Quota(limit: limit) { limit, room in
+            "\(limit) \(room)"
+        } count: {
+            Quota.Count(stored: 0)
+        }
+    }
+
+    /// To count takes a while, and uploads go on.
+    @Test func whatIsStoredWhileItIsCountedCounts() {
+        let counted = Locked<Quota?>(nil)
+        let quota = Quota(limit: 100) { _, _ in
+            ""
+        } count: {
+            counted.withLock { $0 }?.stored(5, replacing: 0)
+            return Quota.Count(stored: 10)
+        }
+        counted.withLock { $0 = quota }
+        #expect(quota.used == 15)
+        counted.withLock { $0 = nil }
+    }
+
+    /// What the server has room for and the client has not.
+    @Test(arguments: [false, true]) func whatOneRefusesTheOtherDoesNotHold(isPart: Bool) throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
+        let client = Self.quota(10)
+        #expect(throws: StoreError.self) {
+            if isPart {
+                _ = try store.resume(id: .random(), size: 50, quota: client)
+            } else {
+                _ = try store.stage(id: .random(), size: 50, permissions: nil, quota: client)
+            }
+        }
+        #expect(store.space?.used == 0 && client.used == 0)
+    }
+
+    @Test func whatCannotBeReservedHoldsNoMoreThanBefore() throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"))
+        let client = Self.quota(.max)
+        let id = UploadID.random()
+        #expect(throws: StoreError.self) { _ = try store.resume(id: id, size: .max - 1, quota: client) }
+        #expect(client.used == 0)
+        _ = try store.resume(id: id, size: 10, quota: client)
+        #expect(throws: StoreError.self) { _ = try store.resume(id: id, size: .max - 1, quota: client) }
+        #expect(client.used == 10)
+    }
+
+    @Test func aPartThatIsRemovedHoldsNothing() throws {
+        let temporary = try TemporaryDirectory()
+        let store = try FileStore(path: temporary.path("store"), limits: SpaceLimits(quota: 1000))
+        let id = UploadID.random()
+        _ = try store.resume(id: id, size: 50)
+        #expect(store.space?.used == 50)
+        try store.removePart(id)
+        #expect(store.space?.used == 0)
+    }
+}

@@ -1,0 +1,43 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferSystem
+
+@testable import TransferStore
+
+/// Who may not replace everything.
+@Suite struct ReplacingRightsTests {
+    private let fixture: StoreFixture
+
+    init() throws {
+        fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+    }
+
+    private func replace(_ mayReplace: @escaping (FileIdentity) -> Bool) throws -> ResultCode? {
+        let publication = try fixture.publication("a", .two, .overwrite)
+        let outcome = fixture.store.publish([publication], mayReplace: { _, file in mayReplace(file) })[0]
+        if case .failure(let error) = outcome { return error.code }
+        return nil
+    }
+
+    @Test func whatIsNotTheirsStays() throws {
+        #expect(try replace { _ in false } == .forbidden)
+        #expect(Files.read(fixture.path("a")) == .one)
+        #expect(try replace { _ in true } == nil)
+        #expect(Files.read(fixture.path("a")) == .two)
+    }
+
+    /// Somebody stores it between the question and the rename.
+    @Test func whatTookItsPlaceMeanwhileIsAskedAbout() throws {
+        try fixture.publish("b", .six)
+        let own = fixture.store.identity(at: try RelativePath("a"))
+        let (old, new) = (fixture.path("b"), fixture.path("a"))
+        let code = try replace { file in
+            rename(old, new)
+            return file == own
+        }
+        #expect(code == .forbidden)
+        #expect(Files.read(fixture.path("a")) == .six)
+    }
+}

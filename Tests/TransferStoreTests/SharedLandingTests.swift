@@ -1,0 +1,39 @@
+import Testing
+import TransferCodec
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// What others do, or have done, in a directory that is fetched to.
+@Suite struct SharedLandingTests {
+    private let temporary: TemporaryDirectory
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+    }
+
+    @Test func twoDoNotWriteToOnePart() throws {
+        let landings = try (0..<2).map { _ in try Landing(path: temporary.path) }
+        let id = UploadID.random()
+        let staged = try #require(try landings[0].resume(id: id, size: 10))
+        #expect(try landings[1].resume(id: id, size: 10) == nil)
+        #expect(try landings[1].resume(id: .random(), size: 10) != nil)
+        withExtendedLifetime(staged) {}
+    }
+
+    /// A fetch was killed while it synced: what is there may be in the kernel's memory only.
+    @Test(arguments: [false, true]) func whatIsInDoubtIsFetchedAgain(isInDoubt: Bool) throws {
+        let disk = Disk()
+        guard try !FileSystem(of: DirectoryHandle(path: temporary.path, on: disk)).isMemory else { return }
+        try Files.write(.six, to: temporary.path("a"))
+        if isInDoubt {
+            let folder = temporary.path(Landing.partsName)
+            try Files.makeDirectory(folder)
+            try Files.write([], to: "\(folder)/\(MarkFile.runningPrefix)\(BootID.current)-1", mode: 0o600)
+        }
+        let landing = try Landing(path: temporary.path)
+        let digest = [UInt8].six.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
+        #expect(try landing.has(try RelativePath("a"), size: 6, digest: digest) == !isInDoubt)
+    }
+}

@@ -1,0 +1,29 @@
+import Glibc
+import Testing
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+@Suite struct WaitingForSyncsTests {
+    /// A sync that is still in flight may have been told of bytes that somebody has found since.
+    @Test func whoAsksAboutDoubtWaitsForTheSyncsBefore() throws {
+        let temporary = try TemporaryDirectory()
+        let folder = try DirectoryHandle(path: temporary.path, on: Disk())
+        let mark = try SyncMark(in: DoubtFolder(folder), boot: "now")
+        let older = try mark.begin()
+        let moment = mark.moment
+        let answer = Locked<Bool?>(nil)
+        let thread = TestThread {
+            let isInDoubt = mark.isInDoubt(about: moment)
+            answer.withLock { $0 = isInDoubt }
+        }
+        // Long enough for whoever does not wait.
+        let end = monotonicNanoseconds() + 300_000_000
+        while answer.withLock({ $0 }) == nil, monotonicNanoseconds() < end { sched_yield() }
+        #expect(answer.withLock { $0 } == nil)
+        mark.end(older, hasFailed: true)
+        thread.join()
+        #expect(answer.withLock { $0 } == true)
+    }
+}
