@@ -57,12 +57,14 @@ def _run(options: Options, mutants: Sequence[Mutant]) -> int:
     started = time.monotonic()
     with ThreadPoolExecutor(options.jobs) as pool:
         filters = sorted({options.suite or mutant.suite for mutant in mutants})
-        if not all([_tell_sound(suite, run) for suite, run in zip(filters, pool.map(suites.run, filters))]):
+        sound = dict(zip(filters, pool.map(suites.run, filters)))
+        if not all([_tell_sound(suite, run) for suite, run in sound.items()]):
             return 2
         tally = Tally()
         runs = pool.map(lambda mutant: suites.run(options.suite or mutant.suite, mutant.number), mutants)
         for mutant, run in zip(mutants, runs):
-            print(tally.add(mutant, run, options.shows), flush=True)
+            usual = sound[options.suite or mutant.suite].seconds
+            print(tally.add(mutant, run, usual, options.shows), flush=True)
     print(f"mutants: {tally.line}; {time.monotonic() - started:.0f} s")
     return 0 if tally.is_good else 1
 

@@ -24,14 +24,18 @@ class Tally:
         """Whether every mutant was noticed or is explained."""
         return not self._unnoticed
 
-    def add(self, mutant: Mutant, run: Run, shows_all: bool = False) -> str:
-        """Counts a run; returns its line."""
+    def add(self, mutant: Mutant, run: Run, usual: float = 0, shows_all: bool = False) -> str:
+        """Counts a run; returns its line.
+
+        - usual: seconds that the suite takes with no mutant: where that is much, the time limit says little.
+        """
         if run.end is not End.PASSED:
             self._ends[run.end] += 1
             names = run.failed if shows_all else run.failed[:_NAMES]
             more = f" and {len(run.failed) - len(names)} more" if len(run.failed) > len(names) else ""
             by = f": {', '.join(names)}{more}" if names else ""
-            return f"noticed  {mutant.title} ({run.end.value}{by}; {run.seconds:.0f} s)"
+            beside = f", {usual:.0f} s with no mutant" if run.end is End.LATE else ""
+            return f"noticed  {mutant.title} ({run.end.value}{by}; {run.seconds:.0f} s{beside})"
         if mutant.excuse:
             self._explained += 1
             return f"excused  {mutant.title} ({mutant.excuse})"

@@ -26,6 +26,9 @@ class TallyTests(unittest.TestCase):
         self.assertTrue(tally.is_good)
         self.assertEqual(tally.line, "2 noticed (1 by a failing test, 1 by a crash)")
 
+    def test_the_time_limit_says_how_long_the_suite_takes(self) -> None:
+        self.assertIn("the time limit; 2 s, 1 s with no mutant", Tally().add(_mutant(3), _run(End.LATE), usual=1.2))
+
     def test_one_is_not_noticed(self) -> None:
         tally = Tally()
         self.assertIn("UNNOTICED", tally.add(_mutant(3), _run(End.PASSED)))
