@@ -121,7 +121,8 @@ extension FileStore {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                 space?.quota?.release(part: id)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
-                space?.quota?.release(part: id)
+                // A power cut may have left the name that it had before, too.
+                space?.quota?.release(part: id, but: size(ofPart: id) ?? 0)
             }
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(status.space)

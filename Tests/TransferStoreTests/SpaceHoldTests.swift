@@ -75,4 +75,19 @@ import TransferTestSupport
         #expect(next.space?.used == 0)
         withExtendedLifetime(staged) {}
     }
+
+    /// A power cut may keep both names of a rename.
+    @Test func aPartThatHasItsOldNameStillCounts() throws {
+        let id = UploadID.random()
+        let staged = try fixture.store.resume(id: id, size: 4)
+        try [UInt8].six[..<4].withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        try staged.link(into: fixture.store.incoming.directory, as: StagedFile.withdrawnName(id, 0))
+        fixture.store.unlock()
+        let next = try FileStore(path: fixture.root, limits: SpaceLimits(quota: 100))
+        #expect(try next.removeLeftovers().count == 1)
+        #expect(try #require(next.space?.used) >= 4)
+        try next.removePart(id)
+        #expect(next.space?.used == 0)
+        withExtendedLifetime(staged) {}
+    }
 }

@@ -66,7 +66,7 @@ final class Space: Sendable {
             guard let id = StagedFile.upload(ofPart: name) ?? StagedFile.upload(ofWithdrawn: name),
                 let status = try? incoming.status(name)
             else { continue }
-            parts[id] = status.sizeOfPart
+            parts[id] = max(status.sizeOfPart, parts[id] ?? 0)
         }
         return parts
     }
