@@ -47,7 +47,7 @@ extension IntakeSession {
     /// Sends all of an upload and seals it.
     ///
     /// - Returns: nothing for one that is to be published.
-    func send(_ intent: UploadIntent, _ content: [UInt8], declared: DeclaredEnd? = nil) throws -> UploadOutcome? {
+    func bring(_ intent: UploadIntent, _ content: [UInt8], declared: DeclaredEnd? = nil) throws -> UploadOutcome? {
         let begun = begin(intent, mayEnd: false)
         if let outcome = begun.outcome { return outcome }
         try content.withUnsafeBytes { try begun.upload.append($0) }
@@ -56,17 +56,17 @@ extension IntakeSession {
     }
 
     /// Sends a part that is all of its upload, and the end of it.
-    func sendInParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
+    func bringInParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
         var part = intent
         (part.id, part.extent) = (.random(), .part(UploadPart(of: intent.id, offset: 0, total: UInt64(content.count))))
-        _ = try send(part, content)
+        _ = try bring(part, content)
         return try finishParts(intent, content)
     }
 
     func finishParts(_ intent: UploadIntent, _ content: [UInt8]) throws -> UploadOutcome? {
         var end = intent
         end.extent = .assembly
-        return try send(
+        return try bring(
             end, [], declared: DeclaredEnd(size: UInt64(content.count), digest: IntakeFixture.digest(content)))
     }
 

@@ -15,7 +15,7 @@ import TransferStore
         let fixture = try IntakeFixture()
         let session = fixture.session()
         let intent = intent()
-        #expect(try session.send(intent, content) == nil)
+        #expect(try session.bring(intent, content) == nil)
         let outcome = try #require(session.outcomes().first)
         #expect(outcome.code == .committed && outcome.path?.string == "a" && outcome.isDurable)
         #expect(outcome.digest == IntakeFixture.digest(content) && outcome.size == 3)
@@ -28,7 +28,7 @@ import TransferStore
         let session = fixture.session()
         var intent = intent()
         intent.size = nil
-        #expect(try session.send(intent, content, declared: DeclaredEnd()) == nil)
+        #expect(try session.bring(intent, content, declared: DeclaredEnd()) == nil)
         let outcome = try #require(session.outcomes().first)
         #expect(outcome.code == .committed && outcome.digest == IntakeFixture.digest(content))
     }
@@ -37,7 +37,7 @@ import TransferStore
     func whatIsDeclaredIsCompared(_ end: DeclaredEnd) throws {
         let fixture = try IntakeFixture()
         let session = fixture.session()
-        #expect(throws: StoreError.self) { try session.send(intent(), content, declared: end) }
+        #expect(throws: StoreError.self) { try session.bring(intent(), content, declared: end) }
         #expect(session.outcomes().isEmpty && fixture.files.isEmpty)
     }
 
@@ -47,16 +47,16 @@ import TransferStore
         let fixture = try IntakeFixture()
         let intent = intent()
         let first = fixture.session()
-        #expect(try isInParts ? first.sendInParts(intent, content) == nil : first.send(intent, content) == nil)
+        #expect(try isInParts ? first.bringInParts(intent, content) == nil : first.bring(intent, content) == nil)
         if isPublished { _ = first.publish() }
         first.leave()
         let second = fixture.session()
         guard isPublished else {
-            #expect(try isInParts ? second.sendInParts(intent, content) == nil : second.send(intent, content) == nil)
+            #expect(try isInParts ? second.bringInParts(intent, content) == nil : second.bring(intent, content) == nil)
             #expect(second.outcomes().map(\.code) == [.committed])
             return
         }
-        let known = try isInParts ? second.finishParts(intent, content) : second.send(intent, content)
+        let known = try isInParts ? second.finishParts(intent, content) : second.bring(intent, content)
         #expect(known?.code == .committed && known?.path?.string == "a")
         #expect(fixture.files == ["a"])
     }
@@ -66,13 +66,13 @@ import TransferStore
         let fixture = try IntakeFixture()
         let intent = intent(conflict: .skip)
         let (first, second) = (fixture.session(), fixture.session())
-        #expect(try isInParts ? first.sendInParts(intent, content) == nil : first.send(intent, content) == nil)
+        #expect(try isInParts ? first.bringInParts(intent, content) == nil : first.bring(intent, content) == nil)
         _ = first.publish()
         #expect(fixture.files == ["a"])
-        let answer = try isInParts ? second.finishParts(intent, content) : second.send(intent, content)
+        let answer = try isInParts ? second.finishParts(intent, content) : second.bring(intent, content)
         #expect(answer?.code == .busy)
         #expect(first.outcomes().map(\.code) == [.committed])
-        let again = try isInParts ? second.finishParts(intent, content) : second.send(intent, content)
+        let again = try isInParts ? second.finishParts(intent, content) : second.bring(intent, content)
         #expect(again?.code == .committed)
     }
 
@@ -116,7 +116,7 @@ import TransferStore
         let part = UploadIntent(
             id: .random(), path: "a", size: UInt64(block.count),
             extent: .part(UploadPart(of: id, offset: 0, total: 60 << 20)))
-        #expect(try session.send(part, block)?.code == .staged)
+        #expect(try session.bring(part, block)?.code == .staged)
         #expect(fixture.store.quota?.used == 60 << 20)
         session.leave()
         fixture.intake.assemblies.letGo(desertedUpTo: .max)

@@ -24,6 +24,10 @@ struct Medium {
         var pending: [Change] = []
         /// Whether a sync of it has failed, so that what is seen and what is there may differ for ever.
         var isLost = false
+        /// Whether a sync of everything has failed, and nobody was told yet that this file has lost something.
+        var hasUntoldLoss = false
+        /// Whether others have made it, who need not sync it.
+        var isForeign = false
     }
 
     private struct Directory {
@@ -94,9 +98,13 @@ extension Medium {
 
     /// - Returns: nothing for a name in the server's own folder.
     private mutating func bind(_ directory: Object, _ name: String, _ object: Object?) -> SimulatedDisk.Naming? {
+        let old = directories[directory]?.seen[name]
         directories[directory]?.seen[name] = object
         directories[directory]?.pending.append((name, object))
-        return path(directory, name).map { SimulatedDisk.Naming(path: $0, object: object) }
+        return path(directory, name).map { path in
+            let replaced = object == nil ? nil : old.flatMap { files[$0]?.seen }
+            return SimulatedDisk.Naming(path: path, object: object, replaced: replaced)
+        }
     }
 
     /// - Returns: nothing below the server's own folder.
@@ -144,9 +152,20 @@ extension Medium {
     }
 
     mutating func loseUnsynced(names: Bool, _ random: inout SplitMix64) {
-        for object in files.keys.sorted() { lose(object, &random) }
+        for object in files.keys.sorted() {
+            guard !(files[object]?.pending.isEmpty ?? true) else { continue }
+            lose(object, &random)
+            files[object]?.hasUntoldLoss = true
+        }
         guard names else { return }
         for object in directories.keys.sorted() { lose(object, &random) }
+    }
+
+    /// Whether a file has lost something that nobody was told of. Whoever asks is told, and nobody after him.
+    mutating func takeUntoldLoss(of number: Int32) -> Bool {
+        let object = Self.object(number)
+        defer { files[object]?.hasUntoldLoss = false }
+        return files[object]?.hasUntoldLoss ?? false
     }
 
     private mutating func lose(_ object: Object, _ random: inout SplitMix64) {
@@ -165,21 +184,55 @@ extension Medium {
 // MARK: What others do
 
 extension Medium {
-    /// Somebody has written a file, and synced it.
-    mutating func replace(_ path: String, in directory: String, by content: [UInt8]) {
+    /// Somebody has written a file, and synced it or not.
+    mutating func replace(_ path: String, in directory: String, by content: [UInt8], synced: Bool = true) {
         let object = Self.object(directory + "/" + path)
-        files[object] = File(seen: content, certain: content)
-        settle(path, object)
+        files[object] = File(seen: content, isForeign: true)
+        files[object]?.pending = [.write(offset: 0, bytes: content)]
+        if synced {
+            sync(object)
+            settle(path, object)
+        } else if let (directory, name) = place(path) {
+            _ = bind(directory, name, object)
+        }
     }
 
-    /// Somebody has removed a file, and synced that.
+    /// Somebody has removed a file or a directory, and synced that.
     mutating func forget(_ path: String) { settle(path, nil) }
 
-    private mutating func settle(_ path: String, _ object: Object?) {
+    /// Somebody has made a directory, and not synced that.
+    mutating func makeDirectory(_ path: String, in root: String) {
+        guard let (parent, name) = place(path) else { return }
+        let object = Self.object(root + "/" + path)
+        directories[object] = Directory(path: path)
+        _ = bind(parent, name, object)
+    }
+
+    /// The disk has lost what a file had, and nobody has changed it.
+    ///
+    /// - Parameter content: of the same size.
+    mutating func rot(_ path: String, to content: [UInt8]) {
+        guard let object = object(at: path) else { return }
+        files[object]?.seen = content
+        files[object]?.certain = content
+        files[object]?.isForeign = true
+    }
+
+    private func place(_ path: String) -> (directory: Object, name: String)? {
         let parts = path.split(separator: "/")
         guard let name = parts.last.map(String.init),
-            let directory = self.object(at: parts.dropLast().joined(separator: "/"))
-        else { return }
+            let directory = object(at: parts.dropLast().joined(separator: "/")), directories[directory] != nil
+        else { return nil }
+        return (directory, name)
+    }
+
+    /// Every directory that every program sees, outside the server's own folder and without the one at the top.
+    var seenDirectories: [String] {
+        directories.values.compactMap(\.path).filter { !$0.isEmpty && isReachable($0) }.sorted()
+    }
+
+    private mutating func settle(_ path: String, _ object: Object?) {
+        guard let (directory, name) = place(path) else { return }
         sync(directory)
         directories[directory]?.seen[name] = object
         directories[directory]?.certain[name] = object
@@ -241,6 +294,26 @@ extension Medium {
         /// A file of which not all is synced.
         case uncertain
     }
+
+    /// A path that a power cut now may leave to a file which is not all there; nothing where there is none. What others
+    /// have written is theirs.
+    var halfWritten: String? {
+        for directory in directories.values {
+            guard let parent = directory.path, isReachable(parent) else { continue }
+            let later = directory.pending.lazy.compactMap { change in change.object.map { (change.name, $0) } }
+            for (name, object) in Array(directory.certain.lazy.map { ($0.key, $0.value) }) + later {
+                guard let file = files[object], !file.isForeign else { continue }
+                if !file.pending.isEmpty || file.isLost { return parent.isEmpty ? name : parent + "/" + name }
+            }
+        }
+        return nil
+    }
+
+    /// Whether somebody else has made what is at a path.
+    func isForeign(_ path: String) -> Bool { object(at: path).flatMap { files[$0]?.isForeign } ?? false }
+
+    /// Bytes of all files that every program sees.
+    var seenBytes: Int { seenPaths.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 
     /// What every program sees at a path; nothing for no file.
     func seen(at path: String) -> [UInt8]? { object(at: path).flatMap { files[$0]?.seen } }
@@ -304,7 +377,7 @@ extension Medium {
                 let content = Self.content(of: file, &random)
                 Self.make(target, content)
                 let new = Self.object(target)
-                cut.files[new] = File(seen: content, certain: content)
+                cut.files[new] = File(seen: content, certain: content, isForeign: file.isForeign)
                 cut.firstPath[new] = target
                 cut.directories[made]?.certain[name] = new
                 cut.directories[made]?.seen[name] = new

@@ -39,6 +39,15 @@ final class SimulatedDisk: @unchecked Sendable {
     struct Naming {
         let path: String
         let object: ino_t?
+        /// The content of what had it before.
+        let replaced: [UInt8]?
+    }
+
+    /// Something that others do in the middle of one of the next calls which they can come between.
+    struct Interlude {
+        /// Such calls that pass before.
+        var wait: UInt32
+        let body: () -> Void
     }
 
     private(set) var medium: Medium
@@ -47,6 +56,9 @@ final class SimulatedDisk: @unchecked Sendable {
     private(set) var calls: UInt64 = 0
     private(set) var namings: [Naming] = []
     private var fault: Fault?
+    private var interlude: Interlude?
+    /// Whether a file stays that was to go.
+    private(set) var hasKeptSomething = false
     private var random: SplitMix64
     /// Leaves out syncs of directories and says that they were made: a planted mistake.
     private let forgetsDirectories: Bool
@@ -63,6 +75,8 @@ final class SimulatedDisk: @unchecked Sendable {
 
     func arm(_ fault: Fault?) { self.fault = fault }
 
+    func arm(_ interlude: Interlude?) { self.interlude = interlude }
+
     /// The process is no more: nothing of what it still does takes place.
     func die() { isDead = true }
 
@@ -76,10 +90,14 @@ final class SimulatedDisk: @unchecked Sendable {
 
     private func perform(_ call: DiskCall, _ body: () -> Int) -> Int {
         calls += 1
+        // Before it has any effect: those who wait for a sync hear of nothing before it ends.
+        if call.isSyncOfOne { play() }
+        defer { if case .read = call { play() } }
         guard !isDead else { return -Int(EIO) }
         switch due(call) {
         case .sync, .refused:
             if call.isSync { fail(call, names: true) }
+            if call.removes { hasKeptSomething = true }
             return -Int(EIO)
         case .full: return -Int(ENOSPC)
         case .short:
@@ -92,7 +110,9 @@ final class SimulatedDisk: @unchecked Sendable {
             die()
             return -Int(EIO)
         case .deathBehind:
-            _ = make(call, body)
+            let result = make(call, body)
+            // Nobody else has the descriptor.
+            if case .open = call, result >= 0 { close(Int32(result)) }
             die()
             return -Int(EIO)
         case .deathInSync:
@@ -103,6 +123,16 @@ final class SimulatedDisk: @unchecked Sendable {
         case nil: break
         }
         return make(call, body)
+    }
+
+    private func play() {
+        guard !isDead, let interlude else { return }
+        guard interlude.wait == 0 else {
+            self.interlude?.wait -= 1
+            return
+        }
+        self.interlude = nil
+        interlude.body()
     }
 
     /// The fault that comes with this call.
@@ -126,13 +156,18 @@ final class SimulatedDisk: @unchecked Sendable {
 
     private func make(_ call: DiskCall, _ body: () -> Int) -> Int {
         switch call {
-        case .sync(let number):
+        case .sync(let number), .checkWritten(let number):
+            if medium.takeUntoldLoss(of: number) {
+                fail(.sync(number), names: true)
+                return -Int(EIO)
+            }
+            guard call.isSync else { return 0 }
             if !(forgetsDirectories && medium.isDirectory(number)) { medium.sync(number) }
             return 0
         case .syncAll:
             medium.syncAll()
             return 0
-        case .startWriting, .checkWritten: return 0
+        case .startWriting: return 0
         default:
             let result = body()
             if tells { print("      \(call) = \(result)") }
@@ -176,10 +211,20 @@ extension DiskCall {
         }
     }
 
+    fileprivate var isSyncOfOne: Bool { if case .sync = self { true } else { false } }
+
+    fileprivate var removes: Bool {
+        switch self {
+        case .unlink, .removeDirectory, .truncate, .release: true
+        default: false
+        }
+    }
+
     fileprivate func meets(_ fault: SimulatedDisk.Fault.Kind) -> Bool {
         switch (fault, self) {
         case (.sync, .sync), (.sync, .syncAll), (.deathInSync, .sync), (.deathInSync, .syncAll), (.full, .write),
-            (.full, .reserve), (.short, .write):
+            (.full, .reserve),
+            (.short, .write):
             true
         case (.full, .open(_, _, let flags)): flags & O_CREAT != 0
         case (.sync, _), (.deathInSync, _), (.full, _), (.short, _): false

@@ -24,6 +24,9 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     private(set) var wasEmpty = true
 
+    /// Whether a call has failed.
+    private(set) var hasFailed = false
+
     /// As after a restart.
     func reopen() { wasEmpty = seen.entries.isEmpty }
 
@@ -33,6 +36,9 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         for (id, entry) in seen.entries {
             if let identity = entry.identity.flatMap({ moved[$0.inode] }) { seen.entries[id]?.identity = identity }
         }
+        for (path, file) in seen.rotten {
+            if let identity = moved[file.identity.inode] { seen.rotten[path]?.identity = identity }
+        }
         certain = seen
         reopen()
     }
@@ -40,7 +46,10 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
     private func mayFail() throws(CatalogError) {
         guard let left = failsAfter else { return }
         failsAfter = left == 0 ? nil : left - 1
-        if left == 0 { throw CatalogError(.failed, "The simulated disk failed under the catalog.") }
+        if left == 0 {
+            hasFailed = true
+            throw CatalogError(.failed, "The simulated disk failed under the catalog.")
+        }
     }
 
     private func put(_ entry: CatalogEntry) {
@@ -144,6 +153,14 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     func rotten(at path: String) throws(CatalogError) -> RottenFile? { seen.rotten[path] }
 
+    /// A file has got another identity, without anybody having changed it.
+    func move(_ old: FileIdentity, to new: FileIdentity) {
+        for (id, entry) in seen.entries where entry.identity == old { seen.entries[id]?.identity = new }
+        for (id, entry) in certain.entries where entry.identity == old { certain.entries[id]?.identity = new }
+    }
+
     /// The identities of files that it knows.
-    var identities: [FileIdentity] { seen.entries.values.compactMap(\.identity) }
+    var identities: [FileIdentity] {
+        seen.entries.values.compactMap(\.identity) + seen.rotten.values.map(\.identity)
+    }
 }

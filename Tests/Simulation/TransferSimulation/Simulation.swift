@@ -2,7 +2,6 @@ import Glibc
 import TransferIntake
 import TransferModel
 import TransferStore
-import TransferStore
 import TransferTestSupport
 
 /// Runs of the intake in a simulated world, each with its seed.
@@ -122,49 +121,37 @@ extension World {
     /// and nothing is left of anybody.
     func finish() throws {
         mend()
-        for number in sessions.indices { vanish(UInt32(number)) }
+        everybodyLeaves()
         try check()
         for index in uploads.indices where uploads[index].answer == nil { try bringToItsEnd(index) }
-        for number in sessions.indices { vanish(UInt32(number)) }
-        try check()
+        everybodyLeaves()
         wait(7200)
         guard intake?.assemblies.isEmpty ?? false else { throw Promises.Broken("uploads in parts are never let go") }
-        let used = store?.quota?.used
-        try restart()
-        try checkQuota(used)
+        try rest()
         try cutPower()
         try check()
-    }
-
-    /// What a server has counted is what the next one finds. Parts are found by the pages that they take.
-    private func checkQuota(_ used: UInt64?) throws {
-        guard !isMiscounted, let used, let store, let now = store.quota?.used else { return }
-        let parts = try store.unfinished().count
-        guard max(used, now) - min(used, now) <= UInt64(parts) * UInt64(sysconf(Int32(_SC_PAGESIZE))) else {
-            throw Promises.Broken("\(used) bytes were counted, and \(now) are there")
-        }
+        try stop()
     }
 
     private func bringToItsEnd(_ index: Int) throws {
-        guard let session = session(UInt32(uploads[index].caller)) else { return }
+        let number = UInt32(uploads[index].caller)
+        guard let session = session(number) else { return }
+        uploads[index].refusal = nil
         if uploads[index].isInParts {
-            guard let known = try survey(index, on: session) else { return }
-            let size = contents[uploads[index].content].count
-            for start in stride(from: 0, to: size, by: Limits.blockSize)
-            where !known.contains(UInt64(start / Limits.blockSize)) {
-                try sendPart(
-                    index, start..<min(size, start + Limits.blockSize), number: UInt32(1 << 20 + start), on: session)
-            }
-            try finishParts(index, on: session)
+            try sendAllParts(index, on: session)
         } else {
             try begin(index, on: session)
             try append(.max, to: session)
             try end(session)
         }
-        var wasOnItsWay = uploads[index].isOnItsWay
+        let wasOnItsWay = uploads[index].isOnItsWay
         try publish(session)
         try acknowledge(session)
-        wasOnItsWay = wasOnItsWay && uploads[index].isOnItsWay
-        if wasOnItsWay { throw Promises.Broken("upload \(index) has no end") }
+        if wasOnItsWay, uploads[index].isOnItsWay { throw Promises.Broken("upload \(index) has no end") }
+        // Nobody else works on anything any more.
+        if let refusal = uploads[index].refusal, refusal == .busy {
+            throw Promises.Broken("upload \(index) can never be brought: \(refusal)")
+        }
+        try vanish(number)
     }
 }

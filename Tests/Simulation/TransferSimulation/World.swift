@@ -4,7 +4,6 @@ import TransferCatalog
 import TransferCodec
 import TransferIntake
 import TransferKeys
-import TransferKeys
 import TransferModel
 import TransferReceipts
 import TransferStore
@@ -32,6 +31,21 @@ final class World {
         var sealedUnder: Int?
         /// Whether it is sealed somewhere and has no outcome yet.
         var isOnItsWay = false
+        /// When it was told that it is stored, as the world counts.
+        var answered = 0
+        /// Why it was refused last.
+        var refusal: ResultCode?
+        /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is
+        /// there then but what was sent.
+        var partsUnder: Int?
+        var hasParts = false
+    }
+
+    /// All that somebody has sent of an upload.
+    struct Attempt {
+        let upload: Int
+        /// When it began, as the world counts.
+        let begun: Int
     }
 
     struct Answer: Equatable {
@@ -43,17 +57,43 @@ final class World {
     /// An upload whose content is coming.
     struct Current {
         let open: OpenUpload
-        let upload: Int
+        let attempt: Attempt
+        /// What is to come of its content.
+        let whole: Range<Int>
+        /// What is still to come of it.
         var range: Range<Int>
+        var isPart = false
+        /// Whether the digest of all of it has to be declared: something may be there that nobody has compared.
+        var isUncompared = false
+
+        var upload: Int { attempt.upload }
     }
 
     /// A connection.
     final class Session {
         let intake: IntakeSession
         let caller: Int
+        /// Connections are counted.
+        let number: Int
         var current: Current?
+        /// What is all there and not published.
+        var sealed: [Attempt] = []
+        /// A question that is being answered.
+        var query: (query: PresenceQuery, upload: Int)?
+        /// Whether its client has gone, and what it has sent is still on its way.
+        var isGone: Bool { client.isGone.withLock { $0 } }
+        private let client = Client()
 
-        init(_ intake: IntakeSession, caller: Int) { (self.intake, self.caller) = (intake, caller) }
+        init(_ intake: IntakeSession, caller: Int, number: Int) {
+            (self.intake, self.caller, self.number) = (intake, caller, number)
+            intake.sender = Sender(connection: number) { [client] in client.isGone.withLock { $0 } }
+        }
+
+        func fade() { client.isGone.withLock { $0 = true } }
+    }
+
+    private final class Client: Sendable {
+        let isGone = Locked(false)
     }
 
     struct Options {
@@ -68,29 +108,52 @@ final class World {
     }
 
     static let sessionCount = 4
-    static let names = ["a", "b", "c", "d/a", "d/b", "e/f/a"]
+    static let names = ["a", "b", "c", "d/a", "d/b", "e/f/a", "e/f/g/a"]
 
     let options: Options
     private let directory: TemporaryDirectory
     private var number = 0
-    private(set) var path: String
-    private(set) var disk: SimulatedDisk
+    var path: String
+    var disk: SimulatedDisk
     let records = SimulatedRecords()
     private let signer: ServerIdentity?
     private(set) var store: FileStore?
     private(set) var intake: Intake?
     var sessions = [Session?](repeating: nil, count: sessionCount)
+    /// Connections whose clients have gone.
+    var ghosts: [Session] = []
+    /// Whose calls others may come between now.
+    var busy: Session?
+    /// What went wrong when others came between.
+    var trouble: (any Error)?
     private var connections = 0
+    /// Grows with whatever happens.
+    private(set) var moment = 0
     /// Servers so far.
     private(set) var servers = 0
     private var random: SplitMix64
     private let clock = VirtualClock()
     var uploads: [Upload] = []
     private(set) var contents: [[UInt8]] = []
+    /// Contents by their beginnings, which say enough of most of them and are looked up fast.
+    private var beginnings: [[UInt8]: [Int]] = [:]
     var promises = Promises()
-    /// Whether others have changed what is stored, or a file may have stayed that was to go. A server counts that when it has
-    /// to.
+    /// Bytes that others have taken away, and that the server still counts.
+    var strayBytes = 0
+    /// Whether nobody knows what a server has to count.
     var isMiscounted = false
+    /// Paths that the newest of all connections has replaced something under, and its number.
+    private var overwriters: [String: Int] = [:]
+    /// Paths of files that the disk has lost, and whether the server was told.
+    var rotten: [String: Bool] = [:]
+    /// Directories that others have removed under this server.
+    var removedDirectories: [String] = []
+    /// Contents that others have put somewhere, too.
+    var copied: Set<Int> = []
+    /// Every name of a whole upload so far.
+    private(set) var log: [(path: String, content: Int, replaced: [UInt8]?)] = []
+    /// Descriptors of this process before the first server.
+    private let descriptors: Int
     /// Numbers of receipts that were given.
     private var receiptNumbers: Set<UInt64> = []
     /// Calls to disks that are no more.
@@ -104,6 +167,7 @@ final class World {
         directory = try TemporaryDirectory(prefersMemory: true)
         path = directory.path("0")
         mkdir(path, 0o755)
+        descriptors = Self.openDescriptors
         signer = options.givesReceipts ? ServerIdentity() : nil
         disk = SimulatedDisk(
             Medium(root: path), seed: random.next(), forgetsDirectories: options.forgetsDirectories,
@@ -149,15 +213,35 @@ extension World {
         intake.known.load()
         intake.forgetUnfinished()
         (self.store, self.intake) = (store, intake)
+        (strayBytes, isMiscounted, overwriters, removedDirectories) = (0, false, [:], [])
+        moment += 1
+    }
+
+    /// The last server is over.
+    func stop() throws {
+        kill()
+        busy = nil
+        let left = Self.openDescriptors
+        if left > descriptors { throw Promises.Broken("\(left - descriptors) descriptors are left open") }
+    }
+
+    private static var openDescriptors: Int {
+        guard let directory = opendir("/proc/self/fd") else { return 0 }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
     }
 
     /// Everything of the process is gone. What it still does on its way takes no effect.
     private func kill() {
         disk.die()
-        for session in sessions.compactMap(\.self) {
+        for session in sessions.compactMap(\.self) + ghosts {
             session.current?.open.suspend()
             session.intake.leave()
+            session.query = nil
         }
+        ghosts = []
         intake?.assemblies.letGo(desertedUpTo: .max)
         sessions = Array(repeating: nil, count: Self.sessionCount)
         (store, intake) = (nil, nil)
@@ -172,6 +256,7 @@ extension World {
             disk.medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells)
         records.failsAfter = nil
+        disk.arm(nil as SimulatedDisk.Fault?)
         try start()
         try noteNames()
     }
@@ -191,6 +276,12 @@ extension World {
             medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
             tells: options.tells)
         try promises.settle(medium) { contents[$0] }
+        for (name, _) in medium.seenPaths where !medium.isForeign(name) {
+            guard medium.seen(at: name).map({ number(of: $0) != nil }) ?? true else {
+                throw Promises.Broken("after a power cut, \(name) is no whole upload")
+            }
+        }
+        rotten = rotten.filter { medium.isForeign($0.key) }
         TemporaryDirectory.remove(old)
         try start()
         try noteNames()
@@ -218,7 +309,7 @@ extension World {
 
     func session(_ number: UInt32) -> Session? {
         let index = Int(number) % Self.sessionCount
-        if let session = sessions[index] { return session }
+        if let session = sessions[index] { return session === busy ? nil : session }
         guard let intake else { return nil }
         connections += 1
         let caller = index % 2
@@ -226,7 +317,7 @@ extension World {
         let made = IntakeSession(intake, way, caller: Self.callers[caller])
         made.run = UInt64(caller + 1)
         if options.givesReceipts { made.giveReceipts() }
-        let session = Session(made, caller: caller)
+        let session = Session(made, caller: caller, number: connections)
         sessions[index] = session
         return session
     }
@@ -242,13 +333,28 @@ extension World {
     }()
 
     /// The connection ends: as the front end lets it end.
-    func vanish(_ number: UInt32) {
+    func vanish(_ number: UInt32) throws {
         let index = Int(number) % Self.sessionCount
-        guard let session = sessions[index] else { return }
-        session.current?.open.suspend()
-        session.intake.leave()
+        guard let session = sessions[index], session !== busy else { return }
+        leave(session)
         sessions[index] = nil
+        try noteNames()
+    }
+
+    func leave(_ session: Session) {
+        session.current?.open.suspend()
+        session.current = nil
+        session.query = nil
+        for attempt in session.sealed { uploads[attempt.upload].isOnItsWay = false }
+        session.intake.leave()
+        session.sealed = []
         for index in uploads.indices where uploads[index].caller == session.caller { uploads[index].isOnItsWay = false }
+    }
+
+    func everybodyLeaves() {
+        for session in sessions.compactMap(\.self) + ghosts where session !== busy { leave(session) }
+        sessions = sessions.map { $0 === busy ? $0 : nil }
+        ghosts = []
     }
 }
 
@@ -257,9 +363,15 @@ extension World {
 extension World {
     func addContent(_ size: Int) -> Int {
         let content = SplitMix64.bytes(seed: random.next(), size)
-        if let known = contents.firstIndex(of: content) { return known }
+        if let known = number(of: content) { return known }
+        beginnings[Array(content.prefix(16)), default: []].append(contents.count)
         contents.append(content)
         return contents.count - 1
+    }
+
+    /// - Returns: nothing for what is no whole upload's.
+    func number(of content: [UInt8]) -> Int? {
+        beginnings[Array(content.prefix(16))]?.first { contents[$0] == content }
     }
 
     func digest(of content: Int, _ range: Range<Int>? = nil) -> Digest {
@@ -271,13 +383,17 @@ extension World {
     }
 
     /// The caller is told how an upload ended.
-    func told(_ outcome: UploadOutcome, _ index: Int) throws(Promises.Broken) {
+    ///
+    /// - Parameter isOfNow: whether the server has just looked whether it is stored.
+    func told(_ outcome: UploadOutcome, _ index: Int, isOfNow: Bool = false) throws(Promises.Broken) {
         // Nobody hears what a dead process says.
         guard !disk.isDead else { return }
+        moment += 1
+        if case .refused(let error, _) = outcome { uploads[index].refusal = error.code }
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
         switch outcome {
-        case .acknowledged(let acknowledgement): try judge(acknowledgement, index)
+        case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow)
         // Of what is in doubt nobody says whose it is.
         case .skipped
         where uploads[index].sealedUnder == servers && store?.isInDoubt == false
@@ -287,16 +403,25 @@ extension World {
         }
     }
 
-    func judge(_ acknowledgement: Acknowledgement, _ index: Int) throws(Promises.Broken) {
+    func judge(_ acknowledgement: Acknowledgement, _ index: Int, isOfNow: Bool) throws(Promises.Broken) {
         let upload = uploads[index]
         guard acknowledgement.size == contents[upload.content].count,
             acknowledgement.digest == digest(of: upload.content)
         else { throw Promises.Broken("upload \(index) was acknowledged with another size or digest") }
         guard acknowledgement.isDurable else { throw Promises.Broken("upload \(index) was acknowledged, not durable") }
         let path = acknowledgement.path.string
+        if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
+            throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
+        }
+        // What others have written may be the same by chance: both may be empty.
+        if disk.medium.isForeign(path), disk.medium.seen(at: path) == contents[upload.content] {
+            copied.insert(upload.content)
+            promises.published(upload.content, at: path)
+        }
         let answer = Answer(code: acknowledgement.code, path: path, server: servers)
         if let earlier = upload.answer, stands(index, at: earlier.path) { try compare(earlier, answer, index) }
         uploads[index].answer = answer
+        uploads[index].answered = moment
         try promises.acknowledged(upload.content, at: path)
     }
 
@@ -313,7 +438,7 @@ extension World {
     }
 
     /// Whether a path has the content of an upload, of which there is no other, and nobody has touched it.
-    private func stands(_ index: Int, at path: String) -> Bool {
+    func stands(_ index: Int, at path: String) -> Bool {
         let content = uploads[index].content
         return !isShared(content) && promises.places(of: content, disk.medium) { contents[$0] }.contains(path)
     }
@@ -325,14 +450,16 @@ extension World {
         }
     }
 
-    private func isShared(_ content: Int) -> Bool { uploads.count { $0.content == content } > 1 }
+    func isShared(_ content: Int) -> Bool {
+        copied.contains(content) || uploads.count { $0.content == content } > 1
+    }
 
     /// Looks at every name that has changed: nothing half-written may have one, and nothing two.
     func noteNames() throws(Promises.Broken) {
         let medium = disk.medium
         for naming in disk.takeNamings() {
             guard let object = naming.object, let seen = medium.seen(of: object) else { continue }
-            guard let content = contents.firstIndex(where: { $0 == seen }) else {
+            guard let content = number(of: seen) else {
                 throw Promises.Broken("\(naming.path) got a name, and is no whole upload")
             }
             let others = promises.places(of: content, medium) { contents[$0] }.filter { $0 != naming.path }
@@ -340,11 +467,58 @@ extension World {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
             promises.published(content, at: naming.path)
+            rotten[naming.path] = nil
+            log.append((naming.path, content, naming.replaced))
+        }
+    }
+
+    /// Looks at the names that a connection's uploads have got: none by an attempt that had begun before the upload was told
+    /// to be stored, and none in place of what a newer connection has stored, when its own client has gone.
+    func judge(_ attempts: [Attempt], of session: Session, since start: Int) throws(Promises.Broken) {
+        for attempt in attempts {
+            let upload = uploads[attempt.upload]
+            for naming in log[start...] where naming.content == upload.content && !isShared(upload.content) {
+                if attempt.begun < upload.answered, upload.answer?.server == servers {
+                    throw Promises.Broken(
+                        "upload \(attempt.upload) was stored again by what was sent before it was told")
+                }
+                guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
+                if session.isGone, overwriters[naming.path] ?? 0 > session.number,
+                    let replaced = naming.replaced, let other = number(of: replaced), other != upload.content
+                {
+                    throw Promises.Broken("upload \(attempt.upload) of a dead connection replaced a newer one")
+                }
+                overwriters[naming.path] = max(session.number, overwriters[naming.path] ?? 0)
+            }
         }
     }
 
     func check() throws {
         try noteNames()
         try promises.check(disk.medium) { contents[$0] }
+        if let path = disk.medium.halfWritten {
+            throw Promises.Broken("a power cut may leave half of an upload at \(path)")
+        }
     }
+
+    /// Everybody leaves, and the server starts again: what it has counted is what the next one finds. Parts are found by the
+    /// pages that they take.
+    func rest() throws {
+        everybodyLeaves()
+        try check()
+        let used = store?.quota?.used
+        let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
+        try restart()
+        guard !isMiscounted, let used, let store, let now = store.quota?.used else { return }
+        let parts = try store.unfinished().count
+        let counted = Int(used) - stray
+        guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {
+            throw Promises.Broken("\(counted) bytes were counted, and \(now) are there")
+        }
+    }
+}
+
+extension Int {
+    /// Whole pages, as a file system in memory counts them.
+    fileprivate var roundedUpToPage: Int { (self + 4095) / 4096 * 4096 }
 }

@@ -1,0 +1,137 @@
+internal import CLinux
+import Glibc
+import TransferCatalog
+import TransferIntake
+import TransferSystem
+import TransferTestSupport
+
+extension World {
+    /// The client of a connection goes, and what it has sent is still on its way.
+    func fade(_ number: UInt32) throws {
+        let index = Int(number) % Self.sessionCount
+        guard let session = sessions[index], session !== busy else { return }
+        session.fade()
+        sessions[index] = nil
+        ghosts.append(session)
+        if ghosts.count > 3, ghosts[0] !== busy { leave(ghosts.removeFirst()) }
+        try noteNames()
+    }
+
+    /// More of what a client has sent that is gone.
+    func haunt(_ step: Step) throws {
+        guard let session = ghosts.randomElement(step.a), session !== busy else { return }
+        switch step.b % 5 {
+        case 0: try append(Int(step.c % 6000) + 1, to: session, isDamaged: step.c >> 16 % 4 == 0)
+        case 1:
+            try append(.max, to: session, isDamaged: step.c % 4 == 0)
+            try end(session)
+        case 2:
+            try end(session)
+            try publish(session)
+        case 3: try acknowledge(session)
+        default:
+            ghosts.removeAll { $0 === session }
+            leave(session)
+            try noteNames()
+        }
+    }
+
+    /// Somebody changes what is stored, behind the server's back.
+    func change(_ step: Step) throws {
+        switch step.b % 8 {
+        case 0: return try changeDirectories(step)
+        case 1: return try copy(step)
+        case 2: return try rot(step)
+        default: break
+        }
+        let paths = disk.medium.seenPaths.keys.sorted()
+        guard let name = paths.randomElement(step.a) else { return }
+        let size = disk.medium.seen(at: name)?.count ?? 0
+        rotten[name] = nil
+        unlink(path + "/" + name)
+        promises.changed(name)
+        strayBytes += size
+        guard step.b % 2 == 1 else { return disk.change { $0.forget(name) } }
+        // No longer, so that the server never counts less than there is.
+        let content = SplitMix64.bytes(seed: UInt64(step.c), min(size, Int(step.b % 50) + 1))
+        guard number(of: content) == nil, write(content, to: name) else { return disk.change { $0.forget(name) } }
+        strayBytes -= content.count
+        disk.change { [path] in $0.replace(name, in: path, by: content) }
+    }
+
+    /// Somebody removes a directory with all that is in it, or makes one and does not sync that.
+    private func changeDirectories(_ step: Step) throws {
+        let directories = disk.medium.seenDirectories
+        if step.c % 2 == 0, let name = directories.randomElement(step.a) {
+            for (below, object) in disk.medium.seenPaths where below.hasPrefix(name + "/") {
+                promises.changed(below)
+                rotten[below] = nil
+                strayBytes += disk.medium.seen(of: object)?.count ?? 0
+            }
+            disk.change { $0.forget(name) }
+            TemporaryDirectory.remove(path + "/" + name)
+            removedDirectories.append(name)
+        }
+        guard step.c >> 1 % 2 == 0 else { return }
+        let name = ["d", "e", "e/f", "e/f/g"][Int(step.a >> 8) % 4]
+        // One that is made again is taken for the old one (`DurableDirectories`).
+        guard !removedDirectories.contains(where: { name == $0 || name.hasPrefix($0 + "/") }) else { return }
+        if mkdir(path + "/" + name, 0o755) == 0 { disk.change { [path] in $0.makeDirectory(name, in: path) } }
+    }
+
+    /// Somebody puts the content of an upload somewhere, too, and does not sync that.
+    private func copy(_ step: Step) throws {
+        guard let upload = uploads.randomElement(step.a) else { return }
+        let name = step.c % 2 == 0 ? upload.path : Self.names[Int(step.c >> 1) % Self.names.count]
+        guard disk.medium.seen(at: name) == nil, write(contents[upload.content], to: name) else { return }
+        copied.insert(upload.content)
+        isMiscounted = true
+        promises.changed(name)
+        disk.change { [path, contents] in $0.replace(name, in: path, by: contents[upload.content], synced: false) }
+        promises.published(upload.content, at: name)
+    }
+
+    private func write(_ content: [UInt8], to name: String) -> Bool {
+        let number = open(path + "/" + name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard number >= 0 else { return false }
+        content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, $0.count) }
+        close(number)
+        return true
+    }
+
+    /// The disk loses what a file had, and nobody has changed it; later the server is told.
+    private func rot(_ step: Step) throws {
+        if let name = rotten.keys.sorted().randomElement(step.a), rotten[name] == false {
+            rotten[name] = tellRotten(name)
+            return
+        }
+        guard let name = disk.medium.seenPaths.keys.sorted().randomElement(step.a), !disk.medium.isForeign(name),
+            var content = disk.medium.seen(at: name), !content.isEmpty,
+            let old = OwnFile.identity(of: path + "/" + name)
+        else { return }
+        content[0] ^= 0x55
+        let number = open(path + "/" + name, O_WRONLY | O_CLOEXEC)
+        guard number >= 0 else { return }
+        content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, 1) }
+        var times = [timespec(tv_sec: 0, tv_nsec: clinux_utime_omit), timespec()]
+        times[1].tv_sec = Int(old.modified / 1_000_000_000)
+        times[1].tv_nsec = Int(old.modified % 1_000_000_000)
+        futimens(number, times)
+        close(number)
+        promises.changed(name)
+        disk.change { $0.rot(name, to: content) }
+        if let new = OwnFile.identity(of: path + "/" + name) { records.move(old, to: new) }
+        rotten[name] = false
+    }
+
+    /// - Returns: whether the server has something to compare it with.
+    private func tellRotten(_ name: String) -> Bool {
+        guard let identity = OwnFile.identity(of: path + "/" + name),
+            let entry = try? records.stored(at: name).last(where: { $0.identity == identity }),
+            let digest = entry.digest
+        else { return false }
+        records.failsAfter = nil
+        intake?.known.add(rotten: RottenFile(path: name, identity: identity, digest: digest))
+        return true
+    }
+}

@@ -1,0 +1,166 @@
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+extension World {
+    /// An upload in parts that its caller goes on with, or a new one.
+    private func inParts(_ step: Step, for session: Session) -> Int {
+        let open = uploads.indices.filter {
+            uploads[$0].isInParts && uploads[$0].caller == session.caller
+                && (uploads[$0].answer == nil || step.c >> 3 % 4 == 0)
+        }
+        if let index = open.randomElement(step.b), step.c % 4 != 0 { return index }
+        var made = plan(step, parts: true)
+        uploads[made].isSized = true
+        if uploads[made].caller != session.caller { made = uploads.count - 1 }
+        return made
+    }
+
+    /// Some whole blocks, to their end or not.
+    func sendPart(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let index = inParts(step, for: session)
+        let size = contents[uploads[index].content].count
+        let blocks = (size + Self.block - 1) / Self.block
+        let first = Int(step.b >> 4) % blocks
+        let last = min(blocks, first + 1 + Int(step.b >> 8) % 2)
+        if step.c >> 24 % 16 == 0 {
+            return try sendStrayPart(index, at: blocks * Self.block, number: step.a, on: session)
+        }
+        try sendPart(
+            index, first * Self.block..<min(size, last * Self.block), number: step.a, on: session,
+            stops: step.c >> 16 % 3 == 0, isDamaged: step.c >> 18 % 4 == 0)
+    }
+
+    /// What an earlier, longer attempt would have left behind the end.
+    private func sendStrayPart(_ index: Int, at offset: Int, number: UInt32, on session: Session) throws {
+        uploads[index].hasParts = true
+        uploads[index].partsUnder = nil
+        let content = SplitMix64.bytes(seed: UInt64(number), 100)
+        let part = UploadPart(of: uploads[index].id, offset: UInt64(offset), total: nil)
+        let intent = UploadIntent(
+            id: UploadID(high: 1 << 63 | UInt64(number), low: UInt64(offset) << 32 | UInt64(index)),
+            path: uploads[index].path, size: UInt64(content.count), extent: .part(part))
+        let begun = session.intake.begin(intent, mayEnd: false)
+        guard begun.outcome == nil else { return }
+        do throws(StoreError) {
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try begun.upload.append(bytes) }
+            _ = try session.intake.seal(begun.upload, DeclaredEnd(size: UInt64(content.count)))
+        } catch {
+            _ = session.intake.refuse(begun.upload, error)
+        }
+    }
+
+    /// - Parameter stops: whether the rest comes later, or never.
+    func sendPart(
+        _ index: Int, _ range: Range<Int>, number: UInt32, on session: Session, stops: Bool = false,
+        isDamaged: Bool = false
+    ) throws {
+        let upload = uploads[index]
+        uploads[index].partsUnder = !upload.hasParts || upload.partsUnder == servers ? servers : nil
+        uploads[index].hasParts = true
+        let part = UploadPart(
+            of: upload.id, offset: UInt64(range.lowerBound), total: UInt64(contents[upload.content].count))
+        let intent = UploadIntent(
+            id: UploadID(high: 1 << 63 | UInt64(number), low: UInt64(range.lowerBound) << 32 | UInt64(index)),
+            path: upload.path, size: UInt64(range.count), conflict: upload.conflict, extent: .part(part))
+        let attempt = Attempt(upload: index, begun: moment)
+        let begun = session.intake.begin(intent, mayEnd: false)
+        guard begun.outcome == nil else { return }
+        session.current = Current(open: begun.upload, attempt: attempt, whole: range, range: range, isPart: true)
+        try append(stops ? range.count / 2 : .max, to: session, isDamaged: isDamaged)
+        if !stops { try end(session) }
+    }
+
+    func endPart(_ current: Current, on session: Session) throws {
+        guard current.range.isEmpty else { return current.open.suspend() }
+        let content = uploads[current.upload].content
+        do throws(StoreError) {
+            _ = try session.intake.seal(
+                current.open,
+                DeclaredEnd(size: UInt64(current.whole.count), digest: digest(of: content, current.whole)))
+        } catch {
+            _ = session.intake.refuse(current.open, error)
+        }
+    }
+
+    func finishParts(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
+        guard let index = own.randomElement(step.b) else { return }
+        try finishParts(index, on: session)
+    }
+
+    /// - Parameter isCompared: whether its sender knows what is there.
+    func finishParts(_ index: Int, on session: Session, isCompared: Bool = false) throws {
+        let attempt = Attempt(upload: index, begun: moment)
+        let begun = session.intake.begin(whole(index), mayEnd: false)
+        try noteNames()
+        if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<0, range: 0..<0)
+        session.current?.isUncompared = !isCompared && uploads[index].partsUnder != servers
+        try end(session)
+    }
+
+    func sendAllParts(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let index = inParts(step, for: session)
+        try letOthersIn(step, session) { try sendAllParts(index, on: session) }
+        guard step.c >> 4 % 2 == 0 else { return }
+        try publish(session)
+        if step.c >> 5 % 2 == 0 { try acknowledge(session) }
+    }
+
+    /// All that is missing, as far as it is known, and the end.
+    func sendAllParts(_ index: Int, on session: Session) throws {
+        guard let known = try survey(index, on: session) else { return }
+        let size = contents[uploads[index].content].count
+        for start in stride(from: 0, to: size, by: Self.block) where !known.contains(UInt64(start / Self.block)) {
+            try sendPart(
+                index, start..<min(size, start + Self.block), number: UInt32(1 << 20 + start), on: session)
+        }
+        guard session.current == nil else { return }
+        try finishParts(index, on: session, isCompared: true)
+    }
+
+    private func whole(_ index: Int) -> UploadIntent {
+        let upload = uploads[index]
+        return UploadIntent(
+            id: upload.id, path: upload.path, size: UInt64(contents[upload.content].count), conflict: upload.conflict,
+            extent: .assembly)
+    }
+
+    func survey(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
+        guard let index = own.randomElement(step.b) else { return }
+        try letOthersIn(step, session) { _ = try survey(index, on: session) }
+    }
+
+    /// - Returns: the blocks that are said to be there.
+    func survey(_ index: Int, on session: Session) throws -> Set<UInt64>? {
+        uploads[index].hasParts = true
+        uploads[index].partsUnder = nil
+        switch session.intake.have(whole(index)) {
+        case .ended(_, let outcome):
+            try noteNames()
+            try told(outcome, index, isOfNow: true)
+            return nil
+        case .query(var query):
+            var known: Set<UInt64> = []
+            let content = uploads[index].content
+            while let blocks = try? query.step(threads: 1) {
+                for block in blocks {
+                    known.insert(block.index)
+                    let start = Int(block.index) * Self.block
+                    guard start < contents[content].count else { continue }
+                    let range = start..<min(start + Self.block, contents[content].count)
+                    // It may be what somebody else has left there; then its digest says so.
+                    if digest(of: content, range).bytes != block.digest { known.remove(block.index) }
+                }
+            }
+            return known
+        }
+    }
+}
