@@ -16,7 +16,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan torture attack fuzz bench bench-micro install install-service uninstall
+.PHONY: help bootstrap build run test test-tsan simulate torture attack fuzz bench bench-micro install install-service uninstall
 .PHONY: deb test-deb mutants
 .PHONY: format lint clean
 
@@ -59,6 +59,10 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 # MUTANTS="3 17" takes only these, MUTANTS="1-99" or "TransferStore" those of a range or of files whose paths have that.
 mutants: bootstrap ## put faults into a copy of the sources, run the suites that have to notice; MUTANTS to choose
 	PYTHONPATH=Tests python3 -m mutants $(MUTANTS)
+
+# SECONDS (60), and the SEED to begin with; without one, what comes is new each time.
+simulate: bootstrap ## simulate the intake on a disk that fails and loses power, and check every promise; SECONDS, SEED
+	scripts/simulate.sh --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 # SECONDS (60) for each target; TARGET="frames paths" takes only those.
 fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose
