@@ -1,8 +1,8 @@
 import Glibc
 import TransferSimulation
 
-/// `transfer-simulate [--seconds N] [--seed N] [--only N]`: runs one seed after the other until the time is over or a promise
-/// is broken.
+/// `transfer-simulate [--seconds N] [--seed N] [--only N] [--quick]`: runs one seed after the other until the time is over
+/// or a promise is broken. `--quick` says so at once, and looks for no shorter way to it.
 @main enum Main {
     static func main() {
         let arguments = CommandLine.arguments
@@ -20,6 +20,8 @@ import TransferSimulation
         run(first..., until: number("--seconds").map { time(nil) + Int($0) })
     }
 
+    private static var isQuick: Bool { CommandLine.arguments.contains("--quick") }
+
     private static func run(_ seeds: some Sequence<UInt64>, until end: Int? = nil, tells: Bool = false) {
         var figures = Simulation.Figures()
         let began = time(nil)
@@ -31,7 +33,7 @@ import TransferSimulation
                 tell(figures, since: began, seed)
             }
             do throws(Simulation.Failure) {
-                figures.add(try Simulation(tells: tells).run(seed: seed))
+                figures.add(try Simulation(tells: tells, shrinks: tells || !isQuick).run(seed: seed))
             } catch {
                 print(error)
                 exit(1)

@@ -153,6 +153,9 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     func rotten(at path: String) throws(CatalogError) -> RottenFile? { seen.rotten[path] }
 
+    /// What it knows, without a call that could fail.
+    subscript(id: UploadID) -> CatalogEntry? { seen.entries[id] }
+
     /// A file has got another identity, without anybody having changed it.
     func move(_ old: FileIdentity, to new: FileIdentity) {
         for (id, entry) in seen.entries where entry.identity == old { seen.entries[id]?.identity = new }

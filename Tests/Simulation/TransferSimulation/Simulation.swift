@@ -8,12 +8,16 @@ import TransferTestSupport
 public struct Simulation: Sendable {
     /// A run in which a promise was broken.
     public struct Failure: Error, CustomStringConvertible, Sendable {
+        /// Of the run.
         public let seed: UInt64
+
+        /// The promise that is broken.
         public let reason: String
 
         /// The fewest that were found with which it happens.
         public let steps: [Step]
 
+        /// All of it, for whoever looks for the mistake.
         public var description: String {
             "seed \(seed): \(reason)\n" + steps.map { "  \($0)" }.joined(separator: "\n")
         }
@@ -21,14 +25,19 @@ public struct Simulation: Sendable {
 
     /// What a run came to.
     public struct Figures: Sendable {
+        /// Seeds.
         public var runs: UInt64 = 0
+        /// What has happened in them.
         public var steps: UInt64 = 0
         /// Calls to disks.
         public var calls: UInt64 = 0
+        /// Uploads that were acknowledged.
         public var acknowledgements: UInt64 = 0
 
+        /// Of no runs.
         public init() {}
 
+        /// Adds those of other runs.
         public mutating func add(_ other: Figures) {
             runs += other.runs
             steps += other.steps
@@ -49,8 +58,15 @@ public struct Simulation: Sendable {
     /// Whether the shortest run with a failure is made once more, and every call to the disk printed.
     private let tells: Bool
 
-    public init(forgetsDirectories: Bool = false, tells: Bool = false) {
-        (self.forgetsDirectories, self.tells) = (forgetsDirectories, tells)
+    /// Whether the fewest steps are looked for with which a failure happens.
+    private let shrinks: Bool
+
+    /// - Parameters:
+    ///   - forgetsDirectories: a planted mistake of the disk: syncs of directories are said to be made, and are not.
+    ///   - tells: whether the shortest run with a failure is made once more, and every call to the disk printed.
+    ///   - shrinks: whether the fewest steps are looked for with which a failure happens.
+    public init(forgetsDirectories: Bool = false, tells: Bool = false, shrinks: Bool = true) {
+        (self.forgetsDirectories, self.tells, self.shrinks) = (forgetsDirectories, tells, shrinks)
     }
 
     /// - Throws: `Failure`.
@@ -60,6 +76,7 @@ public struct Simulation: Sendable {
         do {
             return try play(steps, seed)
         } catch {
+            guard shrinks else { throw Failure(seed: seed, reason: "\(error)", steps: []) }
             let fewer = shrink(steps, seed)
             throw Failure(seed: seed, reason: reason(fewer, seed, tells: tells) ?? "\(error)", steps: fewer)
         }

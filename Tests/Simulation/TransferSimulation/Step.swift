@@ -3,6 +3,7 @@ import TransferTestSupport
 /// One thing that happens. What exactly follows from its numbers and the state of the world, so that steps can be left out
 /// and the others still mean something.
 public struct Step: Equatable, Sendable, CustomStringConvertible {
+    /// What happens.
     public enum Kind: UInt32, CaseIterable, Sendable {
         case begin, append, end, publish, acknowledge
         case batch, askAgain
@@ -17,6 +18,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
     let b: UInt32
     let c: UInt32
 
+    /// As a failure shows it.
     public var description: String { "\(kind)(\(a), \(b), \(c))" }
 
     /// How often each kind comes.
