@@ -33,7 +33,7 @@ import TransferSimulation
                 tell(figures, since: began, seed)
             }
             do throws(Simulation.Failure) {
-                figures.add(try Simulation(tells: tells, shrinks: tells || !isQuick).run(seed: seed))
+                figures.add(try Simulation(tells: tells, isAlone: true, shrinks: tells || !isQuick).run(seed: seed))
             } catch {
                 print(error)
                 exit(1)

@@ -58,15 +58,20 @@ public struct Simulation: Sendable {
     /// Whether the shortest run with a failure is made once more, and every call to the disk printed.
     private let tells: Bool
 
+    /// Whether descriptors are counted.
+    private let isAlone: Bool
+
     /// Whether the fewest steps are looked for with which a failure happens.
     private let shrinks: Bool
 
     /// - Parameters:
     ///   - forgetsDirectories: a planted mistake of the disk: syncs of directories are said to be made, and are not.
     ///   - tells: whether the shortest run with a failure is made once more, and every call to the disk printed.
+    ///   - isAlone: whether nothing else in this process opens or closes anything meanwhile.
     ///   - shrinks: whether the fewest steps are looked for with which a failure happens.
-    public init(forgetsDirectories: Bool = false, tells: Bool = false, shrinks: Bool = true) {
+    public init(forgetsDirectories: Bool = false, tells: Bool = false, isAlone: Bool = false, shrinks: Bool = true) {
         (self.forgetsDirectories, self.tells, self.shrinks) = (forgetsDirectories, tells, shrinks)
+        self.isAlone = isAlone
     }
 
     /// - Throws: `Failure`.
@@ -89,6 +94,7 @@ public struct Simulation: Sendable {
         options.syncsAsAWhole = random.next() % 2 == 0
         options.quota = random.next() % 4 == 0 ? 40_000 : nil
         (options.forgetsDirectories, options.tells) = (forgetsDirectories, tells)
+        options.countsDescriptors = isAlone
         let world = try World(options, seed: seed)
         for step in steps { try world.take(step) }
         try world.finish()
