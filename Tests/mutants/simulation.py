@@ -1,0 +1,126 @@
+"""The command line of the other half: builds the simulator over the mutants, and lets it look for each of those that are holes
+in what is promised about data and crashes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import copy, listing
+from .mutant import Mutant
+from .options import PROJECT
+from .placing import PlacingError
+
+# Of the list of all mutants, those that are such holes.
+_HOLES = (
+    *(1, 4, 7, 9, 21, 22, 23, 29, 31, 40, 51, 52, 58, 59, 60, 65, 68, 75, 76, 77, 78, 80, 81, 82, 87, 88, 90),
+    *(101, 102, 104, 105, 106, 107, 108, 110, 111, 116, 117, 118, 119, 123, 126, 127, 128, 131, 138, 140),
+    *(145, 146, 149, 155, 156, 157, 158, 165, 166, 167, 171, 172, 173, 402),
+)
+
+# Seconds in which a hole has to be found.
+_LIMIT = 60
+
+
+@dataclass(frozen=True)
+class Look:
+    """What came of looking for one hole."""
+
+    mutant: Mutant
+    is_found: bool
+    seconds: float
+    # What the simulator said of it first.
+    words: str
+
+    @property
+    def line(self) -> str:
+        """What is shown."""
+        end = f"found after {self.seconds:.1f} s: {self.words}" if self.is_found else f"NOT FOUND in {self.seconds:.0f} s"
+        if not self.is_found and self.mutant.excuse:
+            end += f": {self.mutant.excuse}"
+        return f"{self.mutant.title}\n       {end}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Returns the exit status: 0 when all chosen holes were found or are explained."""
+    options = _parser().parse_args(arguments)
+    directory = PROJECT / ".build" / "mutants"
+    here = Path(__file__).parent
+    try:
+        listed = listing.read(here / "list")
+        holes = listing.read(here / "holes")
+        mutants = [*listed, *holes]
+        copy.update(PROJECT, directory / "source", mutants)
+    except (listing.ListError, PlacingError, FileNotFoundError) as error:
+        print(f"simulate-holes: {error}", file=sys.stderr)
+        return 2
+    if not options.skip_build and not _build(directory):
+        print("simulate-holes: the copy of the sources does not build", file=sys.stderr)
+        return 2
+    chosen = [mutant for mutant in mutants if mutant in holes or mutant.number in _HOLES]
+    if options.holes:
+        chosen = [mutant for mutant in mutants if mutant.number in options.holes]
+    program = directory / "simulation" / "release" / "transfer-simulate"
+    with ThreadPoolExecutor(options.jobs) as pool:
+        looks = []
+        for look in pool.map(lambda mutant: _look(program, mutant, options.seconds, options.seed), chosen):
+            print(look.line, flush=True)
+            looks.append(look)
+    found = sum(look.is_found for look in looks)
+    excused = sum(not look.is_found and bool(look.mutant.excuse) for look in looks)
+    print(f"simulate-holes: {found} of {len(looks)} found, {excused} of the others explained")
+    return 0 if found + excused == len(looks) else 1
+
+
+def _build(directory: Path) -> bool:
+    swift = subprocess.run([PROJECT / "scripts" / "swift-path.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    if swift.returncode != 0:
+        return False
+    command = [swift.stdout.strip(), "build", "-c", "release", "--product", "transfer-simulate"]
+    command += ["--package-path", directory / "source", "--scratch-path", directory / "simulation"]
+    return subprocess.run(command, env=dict(os.environ, TRANSFER_SIMULATION="1"), check=False).returncode == 0
+
+
+def _look(program: Path, mutant: Mutant, limit: int, seed: int) -> Look:
+    environment = dict(os.environ, TRANSFER_MUTANT=str(mutant.number), SWIFT_BACKTRACE="enable=no")
+    command = [program, "--seconds", str(limit), "--seed", str(seed), "--quick"]
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as log:
+        try:
+            code = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=limit + 60, check=False).returncode
+        except subprocess.TimeoutExpired:
+            code = None
+        seconds = time.monotonic() - started
+        log.seek(0)
+        lines = log.read().decode(errors="replace").splitlines()
+    if code is None:
+        return Look(mutant, True, seconds, "it hangs")
+    if code < 0:
+        return Look(mutant, True, seconds, f"it crashed by signal {-code}")
+    runs = next((int(line.split()[1].rstrip(":")) - seed + 1 for line in lines if line.startswith("seed ")), 0)
+    told = next((line for line in lines if line.startswith("seed ")), "")
+    return Look(mutant, code != 0, seconds, f"run {runs}: {told}" if told else "")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="simulate-holes", description="Puts holes into a copy of the sources and lets the simulator find them."
+    )
+    parser.add_argument("holes", nargs="*", type=int, metavar="NUMBER", help="of the lists (default: all holes)")
+    parser.add_argument("--seconds", type=int, default=_LIMIT, metavar="S", help=f"for each (default: {_LIMIT})")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the first run (default: 1)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="how many run at once (default: 2)")
+    parser.add_argument("--skip-build", action="store_true", help="the copy is built already")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
