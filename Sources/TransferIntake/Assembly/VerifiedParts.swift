@@ -26,12 +26,12 @@ struct VerifiedParts {
 
     /// Where the first byte is missing.
     var contiguousEnd: UInt64 {
-        var end: UInt64 = 0
+        var reached: UInt64 = 0
         for part in parts {
-            guard part.range.lowerBound == end else { break }
-            end = part.range.upperBound
+            guard part.range.lowerBound == reached else { break }
+            reached = part.range.upperBound
         }
-        return end
+        return reached
     }
 
     /// The number of the newest connection that brought any of the bytes.

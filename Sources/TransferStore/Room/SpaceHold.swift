@@ -53,7 +53,7 @@ final class SpaceHold: Sendable {
     func shrink(to bytes: UInt64) {
         guard let part else { return }
         state.withLock { state in
-            guard !state.isOver, bytes < state.bytes else { return }
+            if state.isOver || bytes >= state.bytes { return }
             state.bytes = bytes
             for quota in quotas { quota.release(part: part, but: bytes) }
         }
