@@ -5,7 +5,7 @@ internal import TransferSystem
 enum CatalogColumns {
     /// For a SELECT, after the row's number.
     static let names =
-        "id, state, durable, kind, size, begun, committed, algorithm, digest, inode, changed, path, sender, run, modified, receipt, client"
+        "id, state, durable, kind, size, begun, committed, algorithm, digest, object, touch, path, sender, run, revision, receipt, client"
 
     private static let count = 17
 
@@ -35,10 +35,10 @@ enum CatalogColumns {
         statement.bind(6, entry.begun)
         statement.bind(7, entry.committed)
         statement.bind(8, entry.digest.map { Int64($0.algorithm.rawValue) })
-        statement.bind(10, entry.identity.map { Int64(bitPattern: $0.inode) })
-        statement.bind(11, entry.identity?.changed)
+        statement.bind(10, entry.version.map { Int64(bitPattern: $0.object) })
+        statement.bind(11, entry.version?.touch)
         statement.bind(14, entry.run.map { Int64(bitPattern: $0) })
-        statement.bind(15, entry.identity?.modified)
+        statement.bind(15, entry.version?.revision)
         statement.bind(16, entry.receipt.map { Int64(bitPattern: $0) })
         statement.bind(17, entry.client.map { Int64(bitPattern: $0) })
         try entry.id.withBytes { (id) throws(CatalogError) in
@@ -84,15 +84,15 @@ enum CatalogColumns {
             client: row.optionalInteger(first + 16).map { UInt64(bitPattern: $0) }, begun: row.integer(first + 5),
             committed: row.optionalInteger(first + 6),
             run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
-            identity: identity(row, first, size: size),
+            version: version(row, first, size: size),
             receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) })
     }
 
-    private static func identity(_ row: Statement, _ first: Int32, size: UInt64) -> FileIdentity? {
-        guard let inode = row.optionalInteger(first + 9), let changed = row.optionalInteger(first + 10),
-            let modified = row.optionalInteger(first + 14)
+    private static func version(_ row: Statement, _ first: Int32, size: UInt64) -> ContentVersion? {
+        guard let object = row.optionalInteger(first + 9), let touch = row.optionalInteger(first + 10),
+            let revision = row.optionalInteger(first + 14)
         else { return nil }
-        return FileIdentity(inode: UInt64(bitPattern: inode), changed: changed, modified: modified, size: size)
+        return ContentVersion(object: UInt64(bitPattern: object), revision: revision, touch: touch, size: size)
     }
 
     /// - Returns: nothing for one that cannot be; nothing in something where there is none.

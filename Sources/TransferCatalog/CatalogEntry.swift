@@ -1,5 +1,5 @@
 package import TransferModel
-package import TransferSystem
+import TransferSystem
 
 /// What the catalog knows of one upload.
 package struct CatalogEntry: Equatable, Sendable {
@@ -46,7 +46,7 @@ package struct CatalogEntry: Equatable, Sendable {
     package var run: UInt64?
 
     /// The stored file's when it was acknowledged.
-    package var identity: FileIdentity?
+    package var version: ContentVersion?
 
     /// The number of the receipt that its acknowledgement came with, if it did.
     package var receipt: UInt64?
@@ -55,7 +55,7 @@ package struct CatalogEntry: Equatable, Sendable {
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
         isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64? = nil,
         run: UInt64? = nil,
-        identity: FileIdentity? = nil, receipt: UInt64? = nil
+        version: ContentVersion? = nil, receipt: UInt64? = nil
     ) {
         self.id = id
         self.state = state
@@ -69,7 +69,7 @@ package struct CatalogEntry: Equatable, Sendable {
         self.begun = begun
         self.committed = committed
         self.run = run
-        self.identity = identity
+        self.version = version
         self.receipt = receipt
     }
 }
@@ -81,9 +81,9 @@ extension CatalogEntry {
     /// - Parameters:
     ///   - digest: as computed from what is there, if it was.
     ///   - moment: when it was found; UTC, in nanoseconds since 1970.
-    package init(found path: RelativePath, digest: Digest?, identity: FileIdentity, at moment: Int64) {
+    package init(found path: RelativePath, digest: Digest?, version: ContentVersion, at moment: Int64) {
         self.init(
-            id: .random(), state: .committed, path: path.string, size: identity.size, digest: digest, begun: moment,
-            committed: moment, identity: identity)
+            id: .random(), state: .committed, path: path.string, size: version.size, digest: digest, begun: moment,
+            committed: moment, version: version)
     }
 }

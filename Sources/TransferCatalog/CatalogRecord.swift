@@ -3,7 +3,7 @@ internal import TransferSystem
 
 /// How entries stand in a blob of the table of arrivals: one behind the other, without gaps.
 ///
-/// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, inode, changed, modified), three of 4
+/// Each is nine numbers of 8 bytes (id high and low, size, begun, committed, run, object, touch, revision), three of 4
 /// (bytes of path, of sender and of what is to be skipped) and four of 1 (state, kind, digest algorithm or 0, `Presence`), all
 /// with the lowest byte first; then digest, path, sender, the numbers of receipt and client where there are any, and what is to be
 /// skipped: the receipts that once stood there.
@@ -13,7 +13,7 @@ enum CatalogRecord {
         let rawValue: UInt8
         static let committed = Presence(rawValue: 1)
         static let run = Presence(rawValue: 2)
-        static let identity = Presence(rawValue: 4)
+        static let version = Presence(rawValue: 4)
         static let durable = Presence(rawValue: 8)
         // 16 stood for a whole receipt.
         static let receipt = Presence(rawValue: 32)
@@ -52,9 +52,9 @@ enum CatalogRecord {
         output.append(entry.begun)
         output.append(entry.committed ?? 0)
         output.append(entry.run ?? 0)
-        output.append(entry.identity?.inode ?? 0)
-        output.append(entry.identity?.changed ?? 0)
-        output.append(entry.identity?.modified ?? 0)
+        output.append(entry.version?.object ?? 0)
+        output.append(entry.version?.touch ?? 0)
+        output.append(entry.version?.revision ?? 0)
         output.append(UInt32(entry.path.utf8.count))
         output.append(UInt32(entry.sender.utf8.count))
         output.append(UInt32(0))
@@ -73,7 +73,7 @@ enum CatalogRecord {
         var presence: Presence = entry.isDurable ? .durable : []
         if entry.committed != nil { presence.insert(.committed) }
         if entry.run != nil { presence.insert(.run) }
-        if entry.identity != nil { presence.insert(.identity) }
+        if entry.version != nil { presence.insert(.version) }
         if entry.receipt != nil { presence.insert(.receipt) }
         if entry.client != nil { presence.insert(.client) }
         return presence
@@ -83,8 +83,8 @@ enum CatalogRecord {
         guard let high = input.next(UInt64.self), let low = input.next(UInt64.self), let size = input.next(UInt64.self),
             let begun = input.next(Int64.self), let committed = input.next(Int64.self),
             let run = input.next(UInt64.self),
-            let inode = input.next(UInt64.self), let changed = input.next(Int64.self),
-            let modified = input.next(Int64.self), let pathCount = input.next(UInt32.self),
+            let object = input.next(UInt64.self), let touch = input.next(Int64.self),
+            let revision = input.next(Int64.self), let pathCount = input.next(UInt32.self),
             let senderCount = input.next(UInt32.self), let skippedCount = input.next(UInt32.self),
             let state = input.next(UInt8.self).flatMap({ CatalogEntry.State(rawValue: Int64($0)) }),
             let kind = input.next(UInt8.self), let algorithm = input.next(UInt8.self),
@@ -95,13 +95,13 @@ enum CatalogRecord {
             let client = readNumber(&input, presence.contains(.client)),
             input.bytes(Int(skippedCount)) != nil
         else { return nil }
-        let identity = FileIdentity(inode: inode, changed: changed, modified: modified, size: size)
+        let version = ContentVersion(object: object, revision: revision, touch: touch, size: size)
         return CatalogEntry(
             id: UploadID(high: high, low: low), state: state, path: path, kind: ContentKind(rawValue: kind) ?? .file,
             size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, client: client,
             begun: begun,
             committed: presence.contains(.committed) ? committed : nil, run: presence.contains(.run) ? run : nil,
-            identity: presence.contains(.identity) ? identity : nil, receipt: receipt)
+            version: presence.contains(.version) ? version : nil, receipt: receipt)
     }
 
     /// - Returns: nothing where it is cut off; nothing in something where there is none.

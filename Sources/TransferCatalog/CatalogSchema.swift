@@ -91,6 +91,15 @@ enum CatalogSchema {
             "DROP INDEX uploads_by_path",
             "CREATE INDEX uploads_by_path ON uploads (path, state)",
         ],
+        [
+            // What a store knows content by is its own affair: in a directory they are what they were called.
+            "ALTER TABLE uploads RENAME COLUMN inode TO object",
+            "ALTER TABLE uploads RENAME COLUMN changed TO touch",
+            "ALTER TABLE uploads RENAME COLUMN modified TO revision",
+            "ALTER TABLE rotten RENAME COLUMN inode TO object",
+            "ALTER TABLE rotten RENAME COLUMN changed TO touch",
+            "ALTER TABLE rotten RENAME COLUMN modified TO revision",
+        ],
     ]
 
     static var version: Int64 { Int64(steps.count) }

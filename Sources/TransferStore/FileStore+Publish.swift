@@ -1,12 +1,12 @@
 internal import CLinux
 import Glibc
 package import TransferModel
-package import TransferSystem
+import TransferSystem
 
 extension FileStore {
     package func publish(
-        _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, FileIdentity) -> Bool)? = nil
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
+        mayReplace: ((RelativePath, ContentVersion) -> Bool)? = nil
     ) -> [Result<PublicationOutcome, StoreError>] {
         if space != nil, let refused = refusal(batch) { return refused }
         let publisher = Publisher(
@@ -57,10 +57,10 @@ extension FileStore {
     /// The file that has the path, without a look at its content.
     ///
     /// - Returns: nothing when there is none, or something that is no file.
-    package func identity(at path: RelativePath) -> FileIdentity? {
+    package func version(at path: RelativePath) -> ContentVersion? {
         guard let status = try? tree.open(path.parent).status(String(path.name)), status.st_mode & S_IFMT == S_IFREG
         else { return nil }
-        return FileIdentity(status)
+        return ContentVersion(status)
     }
 }
 

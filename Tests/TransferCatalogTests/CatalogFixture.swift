@@ -65,7 +65,7 @@ extension CatalogEntry {
             sender: "127.0.0.1:5000", client: number.isMultiple(of: 3) ? .max - UInt64(number) : nil,
             begun: 1_700_000_000_123_456_789, committed: 1_700_000_001_000_000_001,
             run: .max - UInt64(number),
-            identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(number)),
+            version: ContentVersion(object: .max, revision: .min, touch: -1, size: UInt64(number)),
             receipt: number.isMultiple(of: 2) ? .max - UInt64(number) : nil)
     }
 

@@ -258,9 +258,9 @@ import TransferTestSupport
     }
 
     @Test func foundFilesGetAnIdOfTheirOwn() throws {
-        let identity = FileIdentity(inode: 1, changed: 2, modified: 3, size: 4)
+        let version = ContentVersion(object: 1, revision: 3, touch: 2, size: 4)
         let path = try RelativePath("a/b")
-        let found = [1, 2].map { _ in CatalogEntry(found: path, digest: nil, identity: identity, at: 9) }
+        let found = [1, 2].map { _ in CatalogEntry(found: path, digest: nil, version: version, at: 9) }
         #expect(found[0].id != found[1].id)
         let catalog = fixture.open()
         try catalog.record(found)

@@ -8,7 +8,7 @@ import TransferSystem
 @Suite struct RottenFileTests {
     private static let file = RottenFile(
         path: "a/\u{E9}",
-        identity: FileIdentity(inode: .max, changed: -1, modified: .min, size: UInt64(Int64.max)),
+        version: ContentVersion(object: .max, revision: .min, touch: -1, size: UInt64(Int64.max)),
         digest: Digest(.xxh128, Array(0..<16)))
 
     private let fixture: CatalogFixture
@@ -45,7 +45,7 @@ import TransferSystem
     @Test func whatWasFoundLastCounts() throws {
         let catalog = fixture.open()
         var later = Self.file
-        later.identity = FileIdentity(inode: 1, changed: 2, modified: 3, size: 4)
+        later.version = ContentVersion(object: 1, revision: 3, touch: 2, size: 4)
         try catalog.add(rotten: [Self.file])
         try catalog.add(rotten: [later])
         #expect(try catalog.rotten(at: Self.file.path) == later)
@@ -54,11 +54,11 @@ import TransferSystem
     /// New permissions change the time of change alone.
     @Test func isStillTheSameFile() {
         let rotten = RottenFile(
-            path: "a", identity: FileIdentity(inode: 1, changed: 2, modified: 3, size: 4), digest: Self.file.digest)
-        #expect(rotten.isStill(FileIdentity(inode: 1, changed: 9, modified: 3, size: 4)))
-        #expect(!rotten.isStill(FileIdentity(inode: 9, changed: 2, modified: 3, size: 4)))
-        #expect(!rotten.isStill(FileIdentity(inode: 1, changed: 2, modified: 9, size: 4)))
-        #expect(!rotten.isStill(FileIdentity(inode: 1, changed: 2, modified: 3, size: 9)))
+            path: "a", version: ContentVersion(object: 1, revision: 3, touch: 2, size: 4), digest: Self.file.digest)
+        #expect(rotten.isStill(ContentVersion(object: 1, revision: 3, touch: 9, size: 4)))
+        #expect(!rotten.isStill(ContentVersion(object: 9, revision: 3, touch: 2, size: 4)))
+        #expect(!rotten.isStill(ContentVersion(object: 1, revision: 9, touch: 2, size: 4)))
+        #expect(!rotten.isStill(ContentVersion(object: 1, revision: 3, touch: 2, size: 9)))
     }
 
     @Test(arguments: ["size = -1", "algorithm = 99", "digest = x''"]) func rowsThatCannotBeAreLeftOut(

@@ -45,12 +45,12 @@ import TransferTestSupport
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         let known = KnownUploads(catalog, clock: .system) { _ in }
         let clients = ["a", "b"].map { Caller(Grant(.token($0), name: $0), UploadScope(), peer: "") }
-        let file = FileIdentity(inode: 7, changed: 100, modified: 50, size: 3)
+        let file = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
         for (moment, client) in clients.enumerated() {
             known.record([
                 CatalogEntry(
                     id: .random(), state: .committed, path: "c", size: 3, sender: client.sender, client: client.id,
-                    begun: 1, committed: Int64(moment), identity: file)
+                    begun: 1, committed: Int64(moment), version: file)
             ])
         }
         let path = try RelativePath("c")

@@ -15,19 +15,19 @@ import TransferTestSupport
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         let known = KnownUploads(catalog, clock: .system) { _ in }
         let view = Caller(Grant(.token("a"), name: "guest"), UploadScope(), peer: "")
-        let stored = FileIdentity(inode: 7, changed: 100, modified: 50, size: 3)
+        let stored = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
         known.record([
             CatalogEntry(
                 id: .random(), state: .committed, path: "c", size: 3,
                 digest: Digest(.xxh128, [UInt8](repeating: 1, count: 16)),
-                sender: "guest", client: view.id, begun: 1, committed: 2, identity: stored)
+                sender: "guest", client: view.id, begun: 1, committed: 2, version: stored)
         ])
         let path = try RelativePath("c")
         #expect(known.hasStored(view, path, stored))
-        #expect(known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 3)))
-        #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 200, size: 3)))
-        #expect(!known.hasStored(view, path, FileIdentity(inode: 7, changed: 200, modified: 50, size: 4)))
-        #expect(!known.hasStored(view, path, FileIdentity(inode: 8, changed: 100, modified: 50, size: 3)))
+        #expect(known.hasStored(view, path, ContentVersion(object: 7, revision: 50, touch: 200, size: 3)))
+        #expect(!known.hasStored(view, path, ContentVersion(object: 7, revision: 200, touch: 200, size: 3)))
+        #expect(!known.hasStored(view, path, ContentVersion(object: 7, revision: 50, touch: 200, size: 4)))
+        #expect(!known.hasStored(view, path, ContentVersion(object: 8, revision: 50, touch: 100, size: 3)))
         known.close()
     }
 }

@@ -44,7 +44,7 @@ final class PromisingIntake {
     }
 
     /// Bytes of a stored file; nothing where there is none.
-    func size(_ path: String) -> UInt64? { (try? RelativePath(path)).flatMap { store.identity(at: $0)?.size } }
+    func size(_ path: String) -> UInt64? { (try? RelativePath(path)).flatMap { store.version(at: $0)?.size } }
 
     func remove(_ path: String) { unlink(directory.path("store/\(path)")) }
 }

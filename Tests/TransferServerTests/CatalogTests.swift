@@ -269,7 +269,7 @@ extension ServerTests {
                 #expect(entry.begun <= committed && committed <= now && now - entry.begun < 600_000_000_000)
                 var status = stat()
                 #expect(stat(path(entry.path), &status) == 0)
-                #expect(entry.identity == FileIdentity(status))
+                #expect(entry.version == ContentVersion(FileIdentity(status)))
             }
         }
     }

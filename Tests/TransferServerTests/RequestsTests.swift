@@ -267,7 +267,7 @@ extension ServerTests {
                 close(file)
                 let relative = try RelativePath("long")
                 var entry = try #require(known.entries(at: ["long"]).first?.first)
-                entry.identity = server.server.core.store.identity(at: relative)
+                entry.version = server.server.core.store.version(at: relative)
                 known.record([entry])
                 let fetched = try client.fetch(FetchRequest(id: 1, path: "long"))
                 #expect(fetched.end == nil && fetched.outcome?.code == .contentLost)

@@ -93,7 +93,7 @@ final class ScrubFixture: Sendable {
         try catalog.record(
             entries.map { entry in
                 var entry = entry
-                entry.identity = FileIdentity(status)
+                entry.version = ContentVersion(FileIdentity(status))
                 return entry
             })
     }

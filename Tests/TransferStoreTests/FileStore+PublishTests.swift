@@ -58,7 +58,7 @@ import TransferTestSupport
         #expect(Files.tree(fixture.temporary.path) == before)
     }
 
-    @Test(arguments: [false, true]) func identityAtAPath(usesOpenat2: Bool) throws {
+    @Test(arguments: [false, true]) func versionAtAPath(usesOpenat2: Bool) throws {
         let fixture = try StoreFixture(usesOpenat2: usesOpenat2)
         try fixture.publish("a/file", .one)
         try fixture.publish("empty", [])
@@ -66,7 +66,7 @@ import TransferTestSupport
         try Files.makeSymlink(fixture.path("link"), to: "a/file")
         try Files.makeSymlink(fixture.path("dir"), to: "a")
         func holds(_ path: String, _ size: UInt64) throws -> Bool {
-            fixture.store.identity(at: try RelativePath(path))?.size == size
+            fixture.store.version(at: try RelativePath(path))?.size == size
         }
         #expect(try holds("a/file", 3))
         #expect(try !holds("a/file", 2))
@@ -93,7 +93,7 @@ import TransferTestSupport
                     return try fixture.publication(path, content, policy, asPart: index.isMultiple(of: 2))
                 })
             _ = try? fixture.store.admit(RelativePath("link/x"), size: 3, conflict: .fail)
-            _ = fixture.store.identity(at: try RelativePath("d\(round)/e/f"))
+            _ = fixture.store.version(at: try RelativePath("d\(round)/e/f"))
             _ = try fixture.store.unfinished()
         }
         #expect(Files.descriptors(below: fixture.temporary.path).sorted() == before)

@@ -29,7 +29,7 @@ import TransferTestSupport
         try Files.write(.one, to: temporary.path("a"))
         let store = try FileStore(path: temporary.path)
         #expect(Files.read(temporary.path("a")) == .one)
-        #expect(store.identity(at: try RelativePath("a"))?.size == 3)
+        #expect(store.version(at: try RelativePath("a"))?.size == 3)
     }
 
     @Test func oneServerPerDirectory() throws {

@@ -8,10 +8,10 @@ import TransferTestSupport
 
 /// What tells a stored file from another, and whether it is still what it was.
 @Suite struct IdentityTests {
-    private func identity(_ path: String) throws -> FileIdentity {
+    private func version(_ path: String) throws -> ContentVersion {
         var status = stat()
         #expect(lstat(path, &status) == 0)
-        return FileIdentity(status)
+        return ContentVersion(status)
     }
 
     /// Linked, renamed, replaced: always the file's as it is once it has its name.
@@ -22,24 +22,24 @@ import TransferTestSupport
             let publication = try fixture.publication("a", content, policy, asPart: asPart)
             let path = try RelativePath("a")
             let expected = fixture.store.publish([publication])
-            #expect(expected == [.success(.committed(path, try identity(fixture.path("a"))))])
-            #expect(fixture.store.identity(at: path) == (try identity(fixture.path("a"))))
+            #expect(expected == [.success(.committed(path, try version(fixture.path("a"))))])
+            #expect(fixture.store.version(at: path) == (try version(fixture.path("a"))))
         }
         let again = try fixture.publication("a", .two, asPart: asPart)
         let found = fixture.store.publish([again])
-        #expect(found == [.success(.alreadyStored(try RelativePath("a"), try identity(fixture.path("a"))))])
+        #expect(found == [.success(.alreadyStored(try RelativePath("a"), try version(fixture.path("a"))))])
     }
 
     @Test func changesWithTheFile() throws {
         let fixture = try StoreFixture()
         try fixture.publish("a", .one)
-        let before = try identity(fixture.path("a"))
-        #expect(try identity(fixture.path("a")) == before)
+        let before = try version(fixture.path("a"))
+        #expect(try version(fixture.path("a")) == before)
         let number = open(fixture.path("a"), O_WRONLY)
         defer { close(number) }
-        repeat { pwrite(number, "x", 1, 0) } while try FileIdentity(of: number) == before
-        #expect(try identity(fixture.path("a")) == FileIdentity(of: number))
-        #expect(throws: SystemError.self) { try FileIdentity(of: -1) }
+        repeat { pwrite(number, "x", 1, 0) } while try ContentVersion(of: number) == before
+        #expect(try version(fixture.path("a")) == ContentVersion(of: number))
+        #expect(throws: SystemError.self) { try ContentVersion(of: -1) }
     }
 
     /// Nobody knows who wrote it, so it counts for nothing before it is synced.

@@ -14,7 +14,7 @@ import TransferSystem
         try fixture.publish("a", .one)
     }
 
-    private func replace(_ mayReplace: @escaping (FileIdentity) -> Bool) throws -> ResultCode? {
+    private func replace(_ mayReplace: @escaping (ContentVersion) -> Bool) throws -> ResultCode? {
         let publication = try fixture.publication("a", .two, .overwrite)
         let outcome = fixture.store.publish([publication], mayReplace: { _, file in mayReplace(file) })[0]
         if case .failure(let error) = outcome { return error.code }
@@ -31,7 +31,7 @@ import TransferSystem
     /// Somebody stores it between the question and the rename.
     @Test func whatTookItsPlaceMeanwhileIsAskedAbout() throws {
         try fixture.publish("b", .six)
-        let own = fixture.store.identity(at: try RelativePath("a"))
+        let own = fixture.store.version(at: try RelativePath("a"))
         let (old, new) = (fixture.path("b"), fixture.path("a"))
         let code = try replace { file in
             rename(old, new)

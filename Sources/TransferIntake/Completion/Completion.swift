@@ -236,7 +236,7 @@ extension Completion {
 // MARK: What was acknowledged before
 
 extension Intake {
-    /// The acknowledgement of an upload, if it still promises all that a new one would. By the identity of the stored file
+    /// The acknowledgement of an upload, if it still promises all that a new one would. By the version of the stored file
     /// alone: a question of a few bytes must not cost more than a look. What only reading could tell, because the file was
     /// touched or copied, is unknown, and so is what is not durable where that can be had now: its content is sent once.
     ///
@@ -245,9 +245,9 @@ extension Intake {
         _ id: UploadID, _ function: DigestFunction, for caller: Caller, hasRotten: Bool
     ) -> Completion.StillStored? {
         guard let entry = known.entry(for: id), let digest = entry.digest, digest.algorithm.function == function,
-            let path = try? RelativePath(entry.path), caller.sees(path), let identity = store.identity(at: path),
-            identity == entry.identity, entry.isDurable || store.durability != .commit,
-            !hasRotten || !known.isRotten(path, identity)
+            let path = try? RelativePath(entry.path), caller.sees(path), let version = store.version(at: path),
+            version == entry.version, entry.isDurable || store.durability != .commit,
+            !hasRotten || !known.isRotten(path, version)
         else { return nil }
         return Completion.StillStored(entry: entry, path: path, digest: digest)
     }
@@ -266,7 +266,7 @@ extension Completion.Published {
         self.upload = upload
         // Not the upload's size: this is what was verified.
         let size = publication.size
-        let placed: (state: CatalogEntry.State, isNew: Bool, path: RelativePath, identity: FileIdentity?)
+        let placed: (state: CatalogEntry.State, isNew: Bool, path: RelativePath, version: ContentVersion?)
         switch outcome {
         case .failure(let error):
             ending = .failed(error, size: size)
@@ -283,7 +283,7 @@ extension Completion.Published {
         let entry = CatalogEntry(
             id: publication.id, state: placed.state, path: placed.path.string, kind: upload.intent.kind, size: size,
             digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
-            committed: moment, run: upload.run, identity: placed.identity)
+            committed: moment, run: upload.run, version: placed.version)
         ending = .stored(
             Stored(
                 isNew: placed.isNew, path: placed.path, size: size, digest: publication.digest, isDurable: isDurable,

@@ -5,16 +5,12 @@ import TransferSystem
 
 /// Whose a stored file is.
 extension KnownUploads {
-    /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner.
-    func hasStored(_ client: Caller, _ path: RelativePath, _ file: FileIdentity) -> Bool {
+    /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner; and
+    /// somebody else may have written to it, or have got the number of one that is gone.
+    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
         guard let id = client.id else { return false }
         settleIfNeeded()
-        return stored(at: path.string).last { $0.identity.map { Self.isSame($0, file) } ?? false }?.client == id
-    }
-
-    /// The number of a file that is gone may have been given to another, and somebody else may have written to it.
-    private static func isSame(_ stored: FileIdentity, _ file: FileIdentity) -> Bool {
-        stored.inode == file.inode && stored.size == file.size && stored.modified == file.modified
+        return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }?.client == id
     }
 
     /// Uploads that have stored a file under a path, the newest last, as far as they are settled.

@@ -1,7 +1,7 @@
 package import TransferCatalog
 package import TransferModel
 package import TransferStore
-package import TransferSystem
+import TransferSystem
 
 /// What the disk has lost. A catalog that cannot be read knows of nothing.
 extension KnownUploads {
@@ -17,7 +17,7 @@ extension KnownUploads {
 
     /// Whether what stands under a path is known to be rotten. It is asked every time, because a scrub beside this server
     /// may have found it just now.
-    package func isRotten(_ path: RelativePath, _ file: FileIdentity) -> Bool { rotten(path, file) != nil }
+    package func isRotten(_ path: RelativePath, _ file: ContentVersion) -> Bool { rotten(path, file) != nil }
 
     /// A file was read, and is not what was acknowledged.
     package func add(rotten file: RottenFile) {
@@ -31,17 +31,17 @@ extension KnownUploads {
     /// What was acknowledged last under a path, if the file there has not been changed by anybody since: one with another
     /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
     /// rotten.
-    func acknowledged(at path: RelativePath, _ file: FileIdentity) -> Digest? {
+    func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
         settleIfNeeded()
         let entries = entries(at: [path.string])[0]
         guard let last = entries.max(by: { ($0.committed ?? 0) < ($1.committed ?? 0) }), let digest = last.digest,
             last.size == file.size
         else { return nil }
-        if let known = last.identity, known.inode == file.inode, known.modified == file.modified { return digest }
+        if let known = last.version, known.hasSameContent(as: file) { return digest }
         return rotten(path, file)?.digest == digest ? digest : nil
     }
 
-    private func rotten(_ path: RelativePath, _ file: FileIdentity) -> RottenFile? {
+    private func rotten(_ path: RelativePath, _ file: ContentVersion) -> RottenFile? {
         do throws(CatalogError) {
             return try records.rotten(at: path.string).flatMap { $0.isStill(file) ? $0 : nil }
         } catch {

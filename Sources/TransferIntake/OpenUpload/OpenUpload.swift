@@ -152,7 +152,7 @@ extension OpenUpload {
     /// Asked again when it is published; this spares the way to content that has no chance. One of the same size may be the
     /// same.
     private func checkReplacing(_ path: RelativePath) throws(StoreError) {
-        guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.identity(at: path),
+        guard intent.conflict == .overwrite, !caller.mayReplaceAll, let file = intake.store.version(at: path),
             intent.uploadSize.map({ $0 != file.size }) ?? false, !intake.known.hasStored(caller, path, file)
         else { return }
         throw .notYours(path)
@@ -160,7 +160,7 @@ extension OpenUpload {
 
     /// What is rotten is not left as it is before it is known whether this is what it was.
     private func isToBeHealed(_ path: RelativePath) -> Bool {
-        intake.store.identity(at: path).map { intake.known.isRotten(path, $0) } ?? false
+        intake.store.version(at: path).map { intake.known.isRotten(path, $0) } ?? false
     }
 
     private func checkedPath() throws(StoreError) -> RelativePath {

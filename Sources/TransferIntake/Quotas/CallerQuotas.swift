@@ -33,7 +33,7 @@ package final class CallerQuotas: Sendable {
         let quotas = quotas.withLock { Array($0.values) }
         guard !quotas.isEmpty else { return }
         for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
-            guard let entry = entries.first(where: { $0.identity == file.identity }) else { continue }
+            guard let entry = entries.first(where: { $0.version == file.version }) else { continue }
             for (client, quota) in quotas where client.hasSent(entry) { quota.removed(entry.size) }
         }
     }
@@ -56,8 +56,8 @@ package final class CallerQuotas: Sendable {
                 count.parts?[entry.id] = store.size(ofPart: entry.id)
                 return
             }
-            guard let path = try? RelativePath(entry.path), let identity = store.identity(at: path),
-                identity == entry.identity, paths.insert(path).inserted
+            guard let path = try? RelativePath(entry.path), let version = store.version(at: path),
+                version == entry.version, paths.insert(path).inserted
             else { return }
             count.stored = count.stored.addingClamped(entry.size)
         }

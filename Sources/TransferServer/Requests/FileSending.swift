@@ -21,7 +21,7 @@ final class FileSending {
 
     /// The file, should it turn out to be rotten.
     var suspect: RottenFile? {
-        known.map { RottenFile(path: path.string, identity: content.attributes.identity, digest: $0) }
+        known.map { RottenFile(path: path.string, version: content.attributes.version, digest: $0) }
     }
 
     private let content: StoredContent
@@ -54,7 +54,7 @@ final class FileSending {
         (self.request, self.path, self.content, self.known) = (request, path, content, known)
         self.digester = digester
         let attributes = content.attributes
-        let goesOn = attributes.version == request.version && request.offset <= attributes.size
+        let goesOn = attributes.fileVersion == request.version && request.offset <= attributes.size
         let start = goesOn ? request.offset : 0
         (first, offset) = (start, start)
         end = request.length.map { min(attributes.size, start + $0) } ?? attributes.size
@@ -63,7 +63,7 @@ final class FileSending {
     }
 
     /// Whether the file is the one that a part of is wanted.
-    var isWanted: Bool { request.length == nil || content.attributes.version == request.version }
+    var isWanted: Bool { request.length == nil || content.attributes.fileVersion == request.version }
 
     /// Whether the content ends with what is sent.
     var isLast: Bool { end == size }
@@ -76,7 +76,7 @@ final class FileSending {
         let attributes = content.attributes
         return FetchedFile(
             id: request.id, permissions: attributes.permissions, size: size, modified: attributes.modified,
-            version: attributes.version, offset: first)
+            version: attributes.fileVersion, offset: first)
     }
 
     /// Fills the chunk as far as it can, or does what there is to do before.

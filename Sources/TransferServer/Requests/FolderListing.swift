@@ -66,7 +66,7 @@ extension ListedEntry {
     init(_ name: String, _ attributes: StoredAttributes, _ known: CatalogEntry?) {
         self.init(
             attributes.isDirectory ? .directory : .file, name: name, size: attributes.size,
-            modified: attributes.modified, permissions: attributes.permissions, version: attributes.version,
+            modified: attributes.modified, permissions: attributes.permissions, version: attributes.fileVersion,
             kind: known?.kind ?? .file, digest: known?.digest,
             stored: known?.committed.map { $0 / 1_000_000 })
     }
@@ -76,7 +76,7 @@ extension KnownUploads {
     /// What the catalog knows of files as they are now: an entry counts only for the file that was acknowledged.
     func details(of files: [(path: RelativePath, attributes: StoredAttributes)]) -> [CatalogEntry?] {
         zip(files, entries(at: files.map(\.path.string))).map { file, entries in
-            entries.last { $0.identity == file.attributes.identity }
+            entries.last { $0.version == file.attributes.version }
         }
     }
 }

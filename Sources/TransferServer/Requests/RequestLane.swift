@@ -227,7 +227,7 @@ extension RequestLane {
         let reader = reader ?? store.reader()
         self.reader = reader
         let content = try reader.open(path)
-        guard !hasRotten || !intake.known.isRotten(path, content.attributes.identity) else {
+        guard !hasRotten || !intake.known.isRotten(path, content.attributes.version) else {
             throw .contentLost(path)
         }
         let sending = FileSending(
@@ -288,7 +288,7 @@ extension RequestLane {
         guard !files.isEmpty else { return }
         intake.known.settleIfNeeded()
         intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in store.identity(at: path) == nil }
+        let gone = files.map(\.path).filter { path in store.version(at: path) == nil }
         intake.known.forget(gone.map(\.string))
     }
 

@@ -59,16 +59,16 @@ final class CatalogRepair: Sendable {
         }
     }
 
-    /// - Parameter identity: of the file, where there is one.
-    func take(_ finding: ScrubFinding, _ path: RelativePath, _ identity: FileIdentity?) throws(CatalogError) {
+    /// - Parameter version: of the file, where there is one.
+    func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(CatalogError) {
         let full = state.withLock { state -> [CatalogEntry] in
             switch finding.kind {
             case .stranger: state.done.added += 1
             case .changed, .missing: state.verdicts[path] = finding.kind
             case .rotten, .unreadable: return []
             }
-            if finding.kind == .stranger || finding.kind == .changed, let identity {
-                let entry = CatalogEntry(found: path, digest: finding.found, identity: identity, at: utcNanoseconds())
+            if finding.kind == .stranger || finding.kind == .changed, let version {
+                let entry = CatalogEntry(found: path, digest: finding.found, version: version, at: utcNanoseconds())
                 if finding.kind == .changed { state.own.insert(entry.id) }
                 state.found.append(entry)
             }

@@ -174,7 +174,7 @@ extension Scrub {
         _ path: RelativePath, _ file: StoredFile, _ entry: CatalogEntry?, _ buffer: UnsafeMutableRawBufferPointer,
         isFinal: Bool
     ) throws(CatalogError) {
-        let size = file.identity.size
+        let size = file.version.size
         var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
             do throws(SystemError) {
@@ -190,24 +190,24 @@ extension Scrub {
                 state.withLock { $0.summary.intact.add(size) }
                 return keep { (claims) throws(CatalogError) in try claims.removeRotten(at: path.string) }
             }
-            finding.kind = entry.isTouched(file.identity) || !file.isUnchanged ? .changed : .rotten
+            finding.kind = entry.isTouched(file.version) || !file.isUnchanged ? .changed : .rotten
         }
         guard isFinal else { return state.withLock { $0.suspects.append(path) } }
-        if finding.kind != .rotten, let newest, file.identity.changed >= newest {
+        if finding.kind != .rotten, let newest, file.changed >= newest {
             return state.withLock { $0.summary.recent.add(size) }
         }
-        try repair?.take(finding, path, file.identity)
-        keep(finding, file.identity)
+        try repair?.take(finding, path, file.version)
+        keep(finding, file.version)
         found(finding)
     }
 
     /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
-    private func keep(_ finding: ScrubFinding, _ identity: FileIdentity) {
+    private func keep(_ finding: ScrubFinding, _ version: ContentVersion) {
         keep { (claims) throws(CatalogError) in
             guard finding.kind == .rotten, let recorded = finding.recorded else {
                 return try claims.removeRotten(at: finding.path)
             }
-            try claims.add(rotten: RottenFile(path: finding.path, identity: identity, digest: recorded))
+            try claims.add(rotten: RottenFile(path: finding.path, version: version, digest: recorded))
         }
     }
 
@@ -293,9 +293,9 @@ extension Scrub {
 }
 
 extension CatalogEntry {
-    /// Whether somebody has changed the file: that gives it another size or another time of modification. Another inode or
-    /// time of change alone says little, because a copy of the whole directory has others.
-    fileprivate func isTouched(_ file: FileIdentity) -> Bool {
-        size != file.size || identity.map { $0.modified != file.modified } ?? false
+    /// Whether somebody has changed the file: that gives it another revision. That it is another object, or was
+    /// touched, alone says little, because a copy of the whole directory has others.
+    fileprivate func isTouched(_ file: ContentVersion) -> Bool {
+        size != file.size || version.map { !$0.hasSameRevision(as: file) } ?? false
     }
 }

@@ -1,5 +1,5 @@
 package import TransferModel
-package import TransferSystem
+import TransferSystem
 
 /// Where accepted content lives. Synchronous and safe to call from any thread.
 package protocol ContentStore: AnyObject, Sendable {
@@ -21,7 +21,7 @@ package protocol ContentStore: AnyObject, Sendable {
     /// What has the path, without a look at its content.
     ///
     /// - Returns: nothing when there is none, or something that is no file.
-    func identity(at path: RelativePath) -> FileIdentity?
+    func version(at path: RelativePath) -> ContentVersion?
 
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
@@ -43,8 +43,8 @@ package protocol ContentStore: AnyObject, Sendable {
     ///   - mayReplace: whether the sender may replace a file, where it may not replace all.
     /// - Returns: one outcome for each publication, in order.
     func publish(
-        _ batch: [Publication], acknowledged: @escaping (RelativePath, FileIdentity) -> Digest?,
-        mayReplace: ((RelativePath, FileIdentity) -> Bool)?
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
+        mayReplace: ((RelativePath, ContentVersion) -> Bool)?
     ) -> [Result<PublicationOutcome, StoreError>]
 
     /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.

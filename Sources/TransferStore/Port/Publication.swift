@@ -1,5 +1,5 @@
 package import TransferModel
-package import TransferSystem
+import TransferSystem
 
 /// Who sent an upload.
 package struct Sender: Sendable {
@@ -50,13 +50,13 @@ package struct Publication {
 /// How a publication ended.
 package enum PublicationOutcome: Equatable, Sendable {
     /// Under this path, durably if the store is. The file is this one from now on, as far as that could be found out.
-    case committed(RelativePath, FileIdentity?)
+    case committed(RelativePath, ContentVersion?)
     /// The same, in place of a file with the same content, which nobody could say is on disk.
-    case restored(RelativePath, FileIdentity?)
+    case restored(RelativePath, ContentVersion?)
     /// The same, in place of a file that was acknowledged for this content, and that the disk has lost since.
-    case healed(RelativePath, FileIdentity?)
+    case healed(RelativePath, ContentVersion?)
     /// The same content was already there; as durable.
-    case alreadyStored(RelativePath, FileIdentity?)
+    case alreadyStored(RelativePath, ContentVersion?)
     /// The name is taken and the client asked to leave it.
     case skipped
 }

@@ -10,8 +10,8 @@ import TransferSystem
 final class Publisher {
     private let permissionMask: UInt32
     private let committer: Committer
-    private let acknowledged: (RelativePath, FileIdentity) -> Digest?
-    private let mayReplace: ((RelativePath, FileIdentity) -> Bool)?
+    private let acknowledged: (RelativePath, ContentVersion) -> Digest?
+    private let mayReplace: ((RelativePath, ContentVersion) -> Bool)?
     private let directories: BatchDirectories
     /// Files of others whose content has to be.
     private var found: [FoundFile] = []
@@ -31,8 +31,8 @@ final class Publisher {
     ///   - mayReplace: whether a file may be replaced; nothing where all may.
     init(
         tree: DirectoryTree, umask: UInt32, committer: Committer,
-        acknowledged: @escaping (RelativePath, FileIdentity) -> Digest? = { _, _ in nil },
-        mayReplace: ((RelativePath, FileIdentity) -> Bool)? = nil
+        acknowledged: @escaping (RelativePath, ContentVersion) -> Digest? = { _, _ in nil },
+        mayReplace: ((RelativePath, ContentVersion) -> Bool)? = nil
     ) {
         (self.acknowledged, self.mayReplace) = (acknowledged, mayReplace)
         directories = BatchDirectories(tree, committer)
@@ -125,24 +125,24 @@ final class Publisher {
         announce(publication)
         for number in 1...ConflictPolicy.mostNumbers {
             let slot = Slot(directory: directory, name: String(path.name))
-            if try take(slot, publication) { return .committed(path, publication.staged.identity) }
+            if try take(slot, publication) { return .committed(path, publication.staged.version) }
             let moment = committer.moment
             if committer.isInDoubt {
-                if try restore(slot, publication, &comparison) { return .restored(path, publication.staged.identity) }
+                if try restore(slot, publication, &comparison) { return .restored(path, publication.staged.version) }
             } else if let file = try slot.find(publication, &comparison) {
                 lastLook = moment
                 keep(file, in: directory)
                 publication.staged.discard()
-                return .alreadyStored(path, file.identity)
+                return .alreadyStored(path, file.version)
             }
-            if try heal(slot, path, publication) { return .healed(path, publication.staged.identity) }
+            if try heal(slot, path, publication) { return .healed(path, publication.staged.version) }
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
             case .skip: return .skipped
             case .fail: throw StoreError(.pathConflict, "\(path) is taken by other content.")
             case .overwrite:
                 try replace(slot, publication)
-                return .committed(path, publication.staged.identity)
+                return .committed(path, publication.staged.version)
             }
         }
         throw StoreError(.pathConflict, "\(publication.path) and all its numbered names are taken.")
@@ -192,7 +192,7 @@ final class Publisher {
             guard try !slot.isDirectory() else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }
-            let now = mayReplace == nil ? nil : try slot.identity()
+            let now = mayReplace == nil ? nil : try slot.version()
             if now == nil || now != seen { try checkRight(slot, publication) }
             try rename(publication, to: slot)
         }
@@ -200,9 +200,9 @@ final class Publisher {
 
     /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
     @discardableResult
-    private func checkRight(_ slot: Slot, _ publication: Publication) throws(StoreError) -> FileIdentity? {
+    private func checkRight(_ slot: Slot, _ publication: Publication) throws(StoreError) -> ContentVersion? {
         guard let mayReplace else { return nil }
-        let file = try slot.identity()
+        let file = try slot.version()
         // Links and pipes are the operator's: no upload makes one.
         let isAllowed = if let file { mayReplace(publication.path, file) } else { try slot.isFree() }
         guard isAllowed else {
@@ -221,7 +221,7 @@ final class Publisher {
     private func restore(
         _ slot: Slot, _ publication: Publication, _ comparison: inout ContentComparison
     ) throws(StoreError) -> Bool {
-        guard let seen = try slot.identity(), try slot.find(publication, &comparison) != nil else { return false }
+        guard let seen = try slot.version(), try slot.find(publication, &comparison) != nil else { return false }
         return try replace(seen, in: slot, with: publication)
     }
 
@@ -232,7 +232,7 @@ final class Publisher {
     private func heal(
         _ slot: Slot, _ path: RelativePath, _ publication: Publication
     ) throws(StoreError) -> Bool {
-        guard let lost = try slot.identity(), lost.size == publication.size, let digest = acknowledged(path, lost),
+        guard let lost = try slot.version(), lost.size == publication.size, let digest = acknowledged(path, lost),
             try publication.staged.has(digest, publication), try slot.differs(from: digest, as: lost)
         else { return false }
         return try replace(lost, in: slot, with: publication)
@@ -241,10 +241,10 @@ final class Publisher {
     /// - Parameter seen: the file that was compared, without the lock that everybody waits for who replaces something.
     /// - Returns: false when it is another one by now.
     private func replace(
-        _ seen: FileIdentity, in slot: Slot, with publication: Publication
+        _ seen: ContentVersion, in slot: Slot, with publication: Publication
     ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
-            guard try slot.identity() == seen else { return false }
+            guard try slot.version() == seen else { return false }
             try rename(publication, to: slot)
             return true
         }

@@ -60,19 +60,19 @@ struct Slot {
     }
 
     /// What the file is that has the name; nothing when there is none, or something else.
-    func identity() throws(StoreError) -> FileIdentity? {
+    func version() throws(StoreError) -> ContentVersion? {
         let status = try attempt("look at \(name.escapedForDisplay)") { () throws(SystemError) in
             try directory.status(name)
         }
-        return status.flatMap { $0.isFile ? FileIdentity($0) : nil }
+        return status.flatMap { $0.isFile ? ContentVersion($0) : nil }
     }
 
     /// Whether the file can be read and has other content.
     ///
-    /// - Parameter identity: what it has to be before its content is looked at.
-    func differs(from expected: Digest, as identity: FileIdentity) throws(StoreError) -> Bool {
+    /// - Parameter version: what it has to be before its content is looked at.
+    func differs(from expected: Digest, as version: ContentVersion) throws(StoreError) -> Bool {
         try attempt("compare with \(name.escapedForDisplay)") { () throws(SystemError) in
-            guard let file = try open(), file.identity == identity else { return false }
+            guard let file = try open(), file.version == version else { return false }
             return try digest(of: file, expected.algorithm.function) != expected
         }
     }

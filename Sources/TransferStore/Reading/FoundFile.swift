@@ -1,3 +1,4 @@
+import TransferModel
 import TransferSystem
 
 /// An open file that has the name and the content of an upload already.
@@ -5,12 +6,12 @@ final class FoundFile: Sendable {
     private let descriptor: Descriptor
 
     /// From before its content was looked at, so that a change during that look is noticed later.
-    let identity: FileIdentity?
+    let version: ContentVersion?
 
     var number: Int32 { descriptor.number }
 
     init(_ descriptor: consuming Descriptor) {
-        identity = try? FileIdentity(of: descriptor.number)
+        version = try? ContentVersion(of: descriptor.number)
         self.descriptor = descriptor
     }
 }

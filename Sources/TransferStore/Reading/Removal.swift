@@ -1,6 +1,6 @@
 import Glibc
 package import TransferModel
-package import TransferSystem
+import TransferSystem
 
 /// Removes one file, or a directory with all that is in it, a bounded number of names at a time. Symbolic links are removed
 /// and never followed. Belongs to one task at a time.
@@ -8,7 +8,7 @@ package final class Removal {
     /// A file that is gone.
     package struct File: Sendable {
         package let path: RelativePath
-        package let identity: FileIdentity
+        package let version: ContentVersion
     }
 
     /// A directory that is being emptied.
@@ -101,9 +101,9 @@ package final class Removal {
             }
         }
         guard let status, status.isFile else { return }
-        let identity = FileIdentity(status)
-        removed.append(File(path: path, identity: identity))
-        store.space?.quota?.removed(identity.size)
+        let version = ContentVersion(status)
+        removed.append(File(path: path, version: version))
+        store.space?.quota?.removed(version.size)
     }
 
     private func leave(_ level: Level) throws(StoreError) {

@@ -2,7 +2,7 @@ internal import CLinux
 import Glibc
 import TransferCodec
 package import TransferModel
-package import TransferSystem
+import TransferSystem
 
 /// What a stored file or directory is, without a look at its content.
 package struct StoredAttributes: Equatable, Sendable {
@@ -16,25 +16,25 @@ package struct StoredAttributes: Equatable, Sendable {
     /// 0 to 0o777.
     package let permissions: UInt16
 
-    package let identity: FileIdentity
+    package let version: ContentVersion
 
     /// - Returns: nothing for what is neither a file nor a directory.
     init?(_ status: stat) {
         guard status.isFile || status.isDirectory else { return nil }
         isDirectory = status.isDirectory
-        identity = FileIdentity(status)
-        size = isDirectory ? 0 : identity.size
+        version = ContentVersion(status)
+        size = isDirectory ? 0 : version.size
         modified = Timestamp(
             seconds: Int64(status.st_mtim.tv_sec),
             nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999)))
         permissions = UInt16(truncatingIfNeeded: status.st_mode & 0o777)
     }
 
-    /// Changes whenever the content may have. Not with the permissions or names of a file: whoever has half of it can go
-    /// on with it.
-    package var version: FileVersion {
+    /// What clients are told: changes whenever the content may have. Not with the permissions or names of a file: whoever has
+    /// half of it can go on with it.
+    package var fileVersion: FileVersion {
         guard !isDirectory else { return .none }
-        let facts = (identity.inode.bigEndian, identity.modified.bigEndian, identity.size.bigEndian)
+        let facts = (version.object.bigEndian, version.revision.bigEndian, version.size.bigEndian)
         let digest = withUnsafeBytes(of: facts) { BlockHasher.digest(.xxh128, $0) }
         return digest.withUnsafeBytes { bytes in
             FileVersion(

@@ -1,4 +1,5 @@
 import Glibc
+import TransferModel
 package import TransferSystem
 
 /// A stored file, open to be sent. Belongs to one task at a time.
@@ -16,7 +17,7 @@ package final class StoredContent {
     }
 
     /// Whether nobody has changed it since it was opened.
-    package var isUnchanged: Bool { (try? FileIdentity(of: descriptor.number)) == attributes.identity }
+    package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == attributes.version }
 
     /// Reads as much as there is at an offset, up to a buffer full.
     ///

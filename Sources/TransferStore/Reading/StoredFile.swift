@@ -6,19 +6,25 @@ package import TransferSystem
 /// A stored file, open to be read.
 package final class StoredFile: Sendable {
     /// When it was opened.
-    package let identity: FileIdentity
+    package let version: ContentVersion
+
+    /// When its content, its names or its rights were last changed, as far as it was when it was opened; UTC, in nanoseconds
+    /// since 1970.
+    package let changed: Int64
 
     private let descriptor: Descriptor
     private let disk: Disk
 
-    init(_ descriptor: consuming Descriptor, identity: FileIdentity, on disk: Disk) {
+    init(_ descriptor: consuming Descriptor, on disk: Disk) throws(SystemError) {
+        let identity = try FileIdentity(of: descriptor.number)
+        version = ContentVersion(identity)
+        changed = identity.changed
         self.descriptor = descriptor
-        self.identity = identity
         self.disk = disk
     }
 
     /// Whether nobody has changed it since it was opened.
-    package var isUnchanged: Bool { (try? FileIdentity(of: descriptor.number)) == identity }
+    package var isUnchanged: Bool { (try? ContentVersion(of: descriptor.number)) == version }
 
     /// Reads all of it, from the disk and not from what memory has of it, where the kernel lets go of that; and leaves
     /// nothing there for others to be pushed out.

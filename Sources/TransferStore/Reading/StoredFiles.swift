@@ -78,8 +78,7 @@ package final class StoredFiles: Sendable {
             guard let status = try directory.status(name) else { return .absent }
             guard status.isFile else { return .other }
             let file = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
-            let identity = try FileIdentity(of: file.number)
-            return .file(StoredFile(file, identity: identity, on: directory.disk))
+            return .file(try StoredFile(file, on: directory.disk))
         } catch {
             switch error.errno {
             // On the way to it are a file or a symbolic link now.

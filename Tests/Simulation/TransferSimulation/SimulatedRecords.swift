@@ -31,13 +31,13 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
     func reopen() { wasEmpty = seen.entries.isEmpty }
 
     /// - Parameter moved: the identities that files have now, by the numbers that they had.
-    func cutPower(_ moved: [UInt64: FileIdentity]) {
+    func cutPower(_ moved: [UInt64: ContentVersion]) {
         seen = certain
         for (id, entry) in seen.entries {
-            if let identity = entry.identity.flatMap({ moved[$0.inode] }) { seen.entries[id]?.identity = identity }
+            if let version = entry.version.flatMap({ moved[$0.object] }) { seen.entries[id]?.version = version }
         }
         for (path, file) in seen.rotten {
-            if let identity = moved[file.identity.inode] { seen.rotten[path]?.identity = identity }
+            if let version = moved[file.version.object] { seen.rotten[path]?.version = version }
         }
         certain = seen
         reopen()
@@ -156,14 +156,14 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
     /// What it knows, without a call that could fail.
     subscript(id: UploadID) -> CatalogEntry? { seen.entries[id] }
 
-    /// A file has got another identity, without anybody having changed it.
-    func move(_ old: FileIdentity, to new: FileIdentity) {
-        for (id, entry) in seen.entries where entry.identity == old { seen.entries[id]?.identity = new }
-        for (id, entry) in certain.entries where entry.identity == old { certain.entries[id]?.identity = new }
+    /// A file has got another version, without anybody having changed it.
+    func move(_ old: ContentVersion, to new: ContentVersion) {
+        for (id, entry) in seen.entries where entry.version == old { seen.entries[id]?.version = new }
+        for (id, entry) in certain.entries where entry.version == old { certain.entries[id]?.version = new }
     }
 
-    /// The identities of files that it knows.
-    var identities: [FileIdentity] {
-        seen.entries.values.compactMap(\.identity) + seen.rotten.values.map(\.identity)
+    /// The versions of files that it knows.
+    var versions: [ContentVersion] {
+        seen.entries.values.compactMap(\.version) + seen.rotten.values.map(\.version)
     }
 }

@@ -2,6 +2,7 @@ internal import CLinux
 import Glibc
 import TransferCatalog
 import TransferIntake
+import TransferModel
 import TransferSystem
 import TransferTestSupport
 
@@ -107,31 +108,31 @@ extension World {
         }
         guard let name = disk.medium.seenPaths.keys.sorted().randomElement(step.a), !disk.medium.isForeign(name),
             var content = disk.medium.seen(at: name), !content.isEmpty,
-            let old = OwnFile.identity(of: path + "/" + name)
+            let old = version(path + "/" + name)
         else { return }
         content[0] ^= 0x55
         let number = open(path + "/" + name, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return }
         content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, 1) }
         var times = [timespec(tv_sec: 0, tv_nsec: clinux_utime_omit), timespec()]
-        times[1].tv_sec = Int(old.modified / 1_000_000_000)
-        times[1].tv_nsec = Int(old.modified % 1_000_000_000)
+        times[1].tv_sec = Int(old.revision / 1_000_000_000)
+        times[1].tv_nsec = Int(old.revision % 1_000_000_000)
         futimens(number, times)
         close(number)
         promises.changed(name)
         disk.change { $0.rot(name, to: content) }
-        if let new = OwnFile.identity(of: path + "/" + name) { records.move(old, to: new) }
+        if let new = version(path + "/" + name) { records.move(old, to: new) }
         rotten[name] = false
     }
 
     /// - Returns: whether the server has something to compare it with.
     private func tellRotten(_ name: String) -> Bool {
-        guard let identity = OwnFile.identity(of: path + "/" + name),
-            let entry = try? records.stored(at: name).last(where: { $0.identity == identity }),
+        guard let version = version(path + "/" + name),
+            let entry = try? records.stored(at: name).last(where: { $0.version == version }),
             let digest = entry.digest
         else { return false }
         records.failsAfter = nil
-        intake?.known.add(rotten: RottenFile(path: name, identity: identity, digest: digest))
+        intake?.known.add(rotten: RottenFile(path: name, version: version, digest: digest))
         return true
     }
 }

@@ -272,7 +272,7 @@ extension World {
     /// Whether the file is another one than the catalog says, also where only one of its names has gone.
     private func isTouched(_ name: String, since id: UploadID) -> Bool {
         guard let entry = records[id] else { return false }
-        return OwnFile.identity(of: path + "/" + name) != entry.identity
+        return version(path + "/" + name) != entry.version
     }
 
     private func lookup(_ step: Step) throws {

@@ -294,22 +294,25 @@ extension World {
     /// What files are now that are there for certain, by what they were.
     private func identities(
         _ moved: [Medium.Object: Medium.Object], _ before: Medium, _ old: String
-    ) -> [UInt64: FileIdentity] {
+    ) -> [UInt64: ContentVersion] {
         var paths: [Medium.Object: String] = [:]
         for (name, object) in before.seenPaths { paths[object] = name }
-        var now: [Medium.Object: FileIdentity] = [:]
+        var now: [Medium.Object: ContentVersion] = [:]
         for name in Set(paths.values) {
-            if let identity = OwnFile.identity(of: path + "/" + name) { now[Medium.Object(identity.inode)] = identity }
+            if let version = version(path + "/" + name) { now[Medium.Object(version.object)] = version }
         }
-        var found: [UInt64: FileIdentity] = [:]
+        var found: [UInt64: ContentVersion] = [:]
         for (object, new) in moved where before.isCertain(object) {
-            guard let name = paths[object], let was = OwnFile.identity(of: old + "/" + name),
-                records.identities.contains(was)
+            guard let name = paths[object], let was = version(old + "/" + name),
+                records.versions.contains(was)
             else { continue }
             found[UInt64(object)] = now[new]
         }
         return found
     }
+
+    /// What the file at a path of the machine is known by.
+    func version(_ path: String) -> ContentVersion? { OwnFile.identity(of: path).map { ContentVersion($0) } }
 
     func session(_ number: UInt32) -> Session? {
         let index = Int(number) % Self.sessionCount

@@ -77,7 +77,7 @@ struct CrashedDirectory {
         return visible
     }
 
-    /// Files have other inodes here. One that has its size is taken to have all the identity that the catalog knows: the
+    /// Files have other inodes here. One that has its size is taken to be the version that the catalog knows: the
     /// times may be on disk long before the content is.
     private static func write(
         _ catalog: ServerRecording.CatalogState, to store: String, _ run: CrashRun, _ state: DiskState
@@ -87,13 +87,13 @@ struct CrashedDirectory {
         let catalog = Catalog(path: path, isDurable: false) { _ in }
         var moved: [CatalogEntry] = []
         try catalog.forEachEntry { entry in
-            guard let old = entry.identity, let object = state.object(entry.path, below: run.disk.root),
-                UInt64(object) == old.inode
+            guard let old = entry.version, let object = state.object(entry.path, below: run.disk.root),
+                UInt64(object) == old.object
             else { return }
             var status = stat()
             guard stat("\(store)/\(entry.path)", &status) == 0, UInt64(status.st_size) == old.size else { return }
             var entry = entry
-            entry.identity = FileIdentity(status)
+            entry.version = ContentVersion(FileIdentity(status))
             moved.append(entry)
         }
         try catalog.record(moved)

@@ -1,0 +1,29 @@
+/// Tells what a store has under a path from what it had there before, without reading it. A store makes it, and knows what the
+/// numbers mean; whoever keeps it compares.
+package struct ContentVersion: Hashable, Sendable {
+    /// Which object it is: in a directory, which file.
+    package let object: UInt64
+
+    /// Another one whenever the content of the object may have been changed.
+    package let revision: Int64
+
+    /// Another one whenever anything of the object was changed, its content, its names or its rights.
+    package let touch: Int64
+
+    /// Bytes of content.
+    package let size: UInt64
+
+    package init(object: UInt64, revision: Int64, touch: Int64, size: UInt64) {
+        (self.object, self.revision, self.touch, self.size) = (object, revision, touch, size)
+    }
+
+    /// Whether it is the same object with the same content, whatever names and rights it has got since.
+    package func hasSameContent(as other: ContentVersion) -> Bool {
+        object == other.object && hasSameRevision(as: other)
+    }
+
+    /// Whether nobody has changed the content, although it may be in another object by now: a copy of the whole directory.
+    package func hasSameRevision(as other: ContentVersion) -> Bool {
+        revision == other.revision && size == other.size
+    }
+}
