@@ -105,7 +105,7 @@ private final class ClaimsConnection: @unchecked Sendable {
             """
             DELETE FROM claims WHERE NOT EXISTS (
                 SELECT 1 FROM uploads
-                WHERE uploads.number = claims.number AND uploads.path = claims.path AND \(Self.isAcknowledged))
+                WHERE uploads.number = claims.number AND uploads.path = claims.path)
             """)
         try Self.fill(database)
     }
@@ -153,14 +153,11 @@ private final class ClaimsConnection: @unchecked Sendable {
         return paths
     }
 
-    private static let isAcknowledged = "state <> \(CatalogEntry.State.unfinished.rawValue)"
-
     /// The last of each path comes last, and wins.
     private static func fill(_ database: Database) throws(CatalogError) {
         try database.execute(
             """
-            INSERT INTO claims SELECT path, number, 0 FROM uploads WHERE \(isAcknowledged)
-            ORDER BY path, committed, number
+            INSERT INTO claims SELECT path, number, 0 FROM uploads WHERE true ORDER BY path, committed, number
             ON CONFLICT (path) DO UPDATE SET number = excluded.number
             """)
     }

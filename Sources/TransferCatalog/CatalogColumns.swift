@@ -12,19 +12,9 @@ enum CatalogColumns {
     private static let parameters = (1...count).map { "?\($0)" }.joined(separator: ", ")
 
     /// Writes an entry over whatever has its id.
-    static let upsert = insert(replacing: names.split(separator: ", ").dropFirst())
-
-    /// Writes an entry that is unfinished, which says nothing new of one that is acknowledged. When it was begun stays.
-    static let upsertUnfinished =
-        insert(replacing: names.split(separator: ", ").dropFirst().filter { $0 != "begun" }) + " WHERE \(isUnfinished)"
-
-    /// A condition for rows without an acknowledgement.
-    static let isUnfinished = "state = \(CatalogEntry.State.unfinished.rawValue)"
-
-    private static func insert(replacing columns: some Sequence<Substring>) -> String {
+    static let upsert =
         "INSERT INTO uploads (\(names)) VALUES (\(parameters)) ON CONFLICT (id) DO UPDATE SET "
-            + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    }
+        + names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
     /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
     static func run(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
@@ -82,7 +72,7 @@ enum CatalogColumns {
             kind: UInt8(exactly: row.integer(first + 3)).flatMap { ContentKind(rawValue: $0) } ?? .file, size: size,
             digest: digest, isDurable: row.integer(first + 2) != 0, sender: row.text(first + 12),
             client: row.optionalInteger(first + 16).map { UInt64(bitPattern: $0) }, begun: row.integer(first + 5),
-            committed: row.optionalInteger(first + 6),
+            committed: row.optionalInteger(first + 6) ?? row.integer(first + 5),
             run: row.optionalInteger(first + 13).map { UInt64(bitPattern: $0) },
             version: version(row, first, size: size),
             receipt: row.optionalInteger(first + 15).map { UInt64(bitPattern: $0) })

@@ -1,12 +1,10 @@
 package import TransferModel
 import TransferSystem
 
-/// What the catalog knows of one upload.
+/// What the catalog knows of an upload that was acknowledged.
 package struct CatalogEntry: Equatable, Sendable {
-    /// How far the upload is. The numbers are stored.
+    /// What the upload has come to. The numbers are stored.
     package enum State: Int64, CaseIterable, Sendable {
-        /// Begun, and neither acknowledged nor given up.
-        case unfinished = 0
         /// Stored by this upload.
         case committed = 1
         /// Its content was there before it came.
@@ -16,11 +14,11 @@ package struct CatalogEntry: Equatable, Sendable {
     package var id: UploadID
     package var state: State
 
-    /// Where its content is; where it was to be, for one that is unfinished.
+    /// Where its content is.
     package var path: String
     package var kind: ContentKind
 
-    /// Bytes of content; 0 for one that is unfinished and of unknown size.
+    /// Bytes of content.
     package var size: UInt64
 
     /// Nothing as long as nobody has computed it.
@@ -39,8 +37,8 @@ package struct CatalogEntry: Equatable, Sendable {
     /// UTC, in nanoseconds since 1970.
     package var begun: Int64
 
-    /// UTC, in nanoseconds since 1970; nothing for one that is unfinished.
-    package var committed: Int64?
+    /// When it was stored; UTC, in nanoseconds since 1970.
+    package var committed: Int64
 
     /// The push that it came in, as the client named it.
     package var run: UInt64?
@@ -53,9 +51,8 @@ package struct CatalogEntry: Equatable, Sendable {
 
     package init(
         id: UploadID, state: State, path: String, kind: ContentKind = .file, size: UInt64, digest: Digest? = nil,
-        isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64? = nil,
-        run: UInt64? = nil,
-        version: ContentVersion? = nil, receipt: UInt64? = nil
+        isDurable: Bool = false, sender: String = "", client: UInt64? = nil, begun: Int64, committed: Int64,
+        run: UInt64? = nil, version: ContentVersion? = nil, receipt: UInt64? = nil
     ) {
         self.id = id
         self.state = state

@@ -12,6 +12,7 @@ final class CatalogReader: @unchecked Sendable {
     private let receipts: Statement
     private let sums: Statement
     private let number: Statement
+    private let unfinishedUploads: Statement
     let anyRotten: Statement
     let rotten: Statement
     private let begin: Statement
@@ -41,6 +42,7 @@ final class CatalogReader: @unchecked Sendable {
         begin = try Statement("BEGIN", in: database)
         commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
+        unfinishedUploads = try Statement(UnfinishedUpload.select, in: database)
         anyRotten = try Statement("SELECT 1 FROM rotten LIMIT 1", in: database)
         rotten = try Statement(RottenFile.select + " WHERE path = ?1", in: database)
         sums = try Statement(
@@ -105,6 +107,15 @@ final class CatalogReader: @unchecked Sendable {
         var rows: [(number: Int64, entry: CatalogEntry?)] = []
         while try page.next() { rows.append((page.integer(0), CatalogColumns.read(page, from: 1))) }
         return rows
+    }
+
+    func unfinished() throws(CatalogError) -> [UnfinishedUpload] {
+        defer { unfinishedUploads.reset() }
+        var found: [UnfinishedUpload] = []
+        while try unfinishedUploads.next() {
+            if let upload = UnfinishedUpload(unfinishedUploads) { found.append(upload) }
+        }
+        return found
     }
 
     func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] {

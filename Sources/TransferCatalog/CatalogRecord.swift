@@ -11,6 +11,7 @@ enum CatalogRecord {
     /// What of an entry is there, and whether it is durable.
     fileprivate struct Presence: OptionSet {
         let rawValue: UInt8
+        // Without it there is no time: nobody writes that any more.
         static let committed = Presence(rawValue: 1)
         static let run = Presence(rawValue: 2)
         static let version = Presence(rawValue: 4)
@@ -50,7 +51,7 @@ enum CatalogRecord {
         output.append(entry.id.low)
         output.append(entry.size)
         output.append(entry.begun)
-        output.append(entry.committed ?? 0)
+        output.append(entry.committed)
         output.append(entry.run ?? 0)
         output.append(entry.version?.object ?? 0)
         output.append(entry.version?.touch ?? 0)
@@ -70,8 +71,7 @@ enum CatalogRecord {
     }
 
     private static func presence(_ entry: CatalogEntry) -> Presence {
-        var presence: Presence = entry.isDurable ? .durable : []
-        if entry.committed != nil { presence.insert(.committed) }
+        var presence: Presence = entry.isDurable ? [.committed, .durable] : .committed
         if entry.run != nil { presence.insert(.run) }
         if entry.version != nil { presence.insert(.version) }
         if entry.receipt != nil { presence.insert(.receipt) }
@@ -100,7 +100,7 @@ enum CatalogRecord {
             id: UploadID(high: high, low: low), state: state, path: path, kind: ContentKind(rawValue: kind) ?? .file,
             size: size, digest: digest, isDurable: presence.contains(.durable), sender: sender, client: client,
             begun: begun,
-            committed: presence.contains(.committed) ? committed : nil, run: presence.contains(.run) ? run : nil,
+            committed: presence.contains(.committed) ? committed : begun, run: presence.contains(.run) ? run : nil,
             version: presence.contains(.version) ? version : nil, receipt: receipt)
     }
 

@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// The tables, and how those of earlier versions become today's. The version is the file's `user_version`.
 enum CatalogSchema {
     /// What each version adds to the one before it; the first makes an empty file version 1. Never change one that was
@@ -99,6 +101,33 @@ enum CatalogSchema {
             "ALTER TABLE rotten RENAME COLUMN inode TO object",
             "ALTER TABLE rotten RENAME COLUMN changed TO touch",
             "ALTER TABLE rotten RENAME COLUMN modified TO revision",
+        ],
+        [
+            // All that was declared of an upload that has begun. It stood among the others, where most of that had no place.
+            """
+            CREATE TABLE unfinished (
+                id BLOB PRIMARY KEY,
+                path TEXT NOT NULL,
+                size INTEGER,
+                kind INTEGER NOT NULL,
+                function INTEGER NOT NULL,
+                conflict INTEGER NOT NULL,
+                modified INTEGER,
+                nanoseconds INTEGER,
+                permissions INTEGER,
+                sender TEXT NOT NULL,
+                client INTEGER,
+                begun INTEGER NOT NULL,
+                run INTEGER
+            ) WITHOUT ROWID
+            """,
+            """
+            INSERT INTO unfinished (id, path, size, kind, function, conflict, sender, client, begun, run)
+            SELECT id, path, nullif(size, 0), kind, \(DigestFunction.xxh128.rawValue), \(ConflictPolicy.keepBoth.rawValue),
+                sender, client, begun, run
+            FROM uploads WHERE state = 0
+            """,
+            "DELETE FROM uploads WHERE state = 0",
         ],
     ]
 

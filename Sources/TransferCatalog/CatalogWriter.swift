@@ -12,9 +12,10 @@ final class CatalogWriter: @unchecked Sendable {
     private let sign: Statement
     private let dropArrivals: Statement
     private let upsert: Statement
-    private let upsertUnfinished: Statement
+    private let insertUnfinished: Statement
     private let delete: Statement
     private let deleteUnfinished: Statement
+    private let deleteEnded: Statement
     private let deletePath: Statement
     private let isDurable: Bool
     /// Whether a transaction is synced now.
@@ -34,12 +35,11 @@ final class CatalogWriter: @unchecked Sendable {
         arrivals = try Statement("SELECT entries FROM arrivals ORDER BY number", in: database)
         dropArrivals = try Statement("DELETE FROM arrivals", in: database)
         upsert = try Statement(CatalogColumns.upsert, in: database)
-        upsertUnfinished = try Statement(CatalogColumns.upsertUnfinished, in: database)
+        insertUnfinished = try Statement(UnfinishedUpload.insert, in: database)
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
-        deleteUnfinished = try Statement(
-            "DELETE FROM uploads WHERE id = ?1 AND \(CatalogColumns.isUnfinished)", in: database)
-        deletePath = try Statement(
-            "DELETE FROM uploads WHERE path = ?1 AND NOT (\(CatalogColumns.isUnfinished))", in: database)
+        deleteUnfinished = try Statement("DELETE FROM unfinished WHERE id = ?1", in: database)
+        deleteEnded = try Statement("DELETE FROM unfinished WHERE id = ?1 AND begun <= ?2", in: database)
+        deletePath = try Statement("DELETE FROM uploads WHERE path = ?1", in: database)
     }
 
     func isEmpty() throws(CatalogError) -> Bool {
@@ -60,14 +60,16 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Moves what arrived to the table of uploads, over whatever has the same ids.
+    /// Moves what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more.
     func settle() throws(CatalogError) {
         guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") != nil else { return }
         try transaction { () throws(CatalogError) in
             defer { arrivals.reset() }
+            let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
             while try arrivals.next() {
                 for entry in arrivals.withBlob(0, CatalogRecord.decode) {
                     try CatalogColumns.run(upsert, entry)
+                    if hasUnfinished { try end(entry) }
                 }
             }
             arrivals.reset()
@@ -75,11 +77,17 @@ final class CatalogWriter: @unchecked Sendable {
         }
     }
 
-    /// Writes uploads that are unfinished, and deletes such; what is acknowledged stays as it is. The next transaction that
+    /// One that has begun after its acknowledgement, because the file is gone, stays unfinished.
+    private func end(_ entry: CatalogEntry) throws(CatalogError) {
+        deleteEnded.bind(2, entry.committed)
+        try run(deleteEnded, entry.id)
+    }
+
+    /// Writes uploads that are unfinished, over what was known of them as such, and deletes others. The next transaction that
     /// is synced makes it durable: nothing that was promised depends on it.
-    func writeUnfinished(_ entries: [CatalogEntry], deleting ids: [UploadID] = []) throws(CatalogError) {
+    func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(CatalogError) {
         try transaction(isSynced: false) { () throws(CatalogError) in
-            for entry in entries { try CatalogColumns.run(upsertUnfinished, entry) }
+            for upload in uploads { try upload.write(insertUnfinished) }
             for id in ids { try run(deleteUnfinished, id) }
         }
     }

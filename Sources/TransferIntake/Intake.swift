@@ -19,9 +19,12 @@ package final class Intake: Sendable {
         /// Bytes of an upload.
         package var maximumUpload: UInt64
 
-        package init(maximumAssemblies: Int, filesAtOnce: Int, maximumUpload: UInt64) {
+        /// Nanoseconds that an unfinished upload is kept for when nothing is added to it.
+        package var keepUnfinished: Int64
+
+        package init(maximumAssemblies: Int, filesAtOnce: Int, maximumUpload: UInt64, keepUnfinished: Int64) {
             (self.maximumAssemblies, self.filesAtOnce) = (maximumAssemblies, filesAtOnce)
-            self.maximumUpload = maximumUpload
+            (self.maximumUpload, self.keepUnfinished) = (maximumUpload, keepUnfinished)
         }
     }
 
@@ -47,6 +50,8 @@ package final class Intake: Sendable {
 
     private let largest: Atomic<UInt64>
 
+    private let keeping: Atomic<Int64>
+
     /// - Parameters:
     ///   - records: what is remembered of uploads.
     ///   - signer: whose receipts are given; nothing for none.
@@ -59,6 +64,7 @@ package final class Intake: Sendable {
         self.clock = clock
         filesAtOnce = configuration.filesAtOnce
         largest = Atomic(configuration.maximumUpload)
+        keeping = Atomic(configuration.keepUnfinished)
         let known = KnownUploads(records, clock: clock, report: report)
         self.known = known
         issuer = signer.map { signer in
@@ -75,6 +81,12 @@ package final class Intake: Sendable {
         set { largest.store(newValue, ordering: .relaxed) }
     }
 
+    /// Nanoseconds that an unfinished upload is kept for when nothing is added to it.
+    package var keepUnfinished: Int64 {
+        get { keeping.load(ordering: .relaxed) }
+        set { keeping.store(newValue, ordering: .relaxed) }
+    }
+
     /// What receipts are verified with; nothing where none are given.
     package var receiptKey: [UInt8]? { issuer?.key.raw.bytes }
 }
@@ -87,17 +99,24 @@ extension Intake {
         known.forgetUnfinished { [store, assemblies] in assemblies[$0] != nil || store.hasPart($0) }
     }
 
+    /// What is known of an upload that a caller has begun.
+    func unfinished(_ id: UploadID, for caller: Caller) -> KnownIntent? {
+        guard let upload = known.unfinished(id), upload.client == caller.id, let part = store.part(id) else {
+            return nil
+        }
+        let (expires, isNever) = part.written.addingReportingOverflow(keepUnfinished)
+        return KnownIntent(upload, expires: isNever ? .max : expires, for: caller)
+    }
+
     /// Removes unfinished uploads that are too old.
     ///
-    /// - Parameters:
-    ///   - age: nanoseconds since something was last added to them.
-    ///   - leftovers: whether to remove what nobody can resume, which is only known before the first upload.
+    /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
     /// - Returns: what was removed, and what is left.
     package func expire(
-        after age: Int64, leftovers: Bool
+        leftovers: Bool
     ) throws(StoreError) -> (removed: UnfinishedContent, left: UnfinishedContent) {
         var removed = leftovers ? try store.removeLeftovers() : UnfinishedContent()
-        let moment = clock.utc().subtractingReportingOverflow(age).partialValue / 1_000_000_000
+        let moment = clock.utc().subtractingReportingOverflow(keepUnfinished).partialValue / 1_000_000_000
         let old = try store.removeUnfinished(before: Int(moment)) { [assemblies] in assemblies[$0] != nil }
         removed.count += old.count
         removed.bytes = removed.bytes.addingClamped(old.bytes)

@@ -227,6 +227,19 @@ extension IntakeSession {
         }
     }
 
+    /// The same for a caller that names the upload by its id alone, also under a later server than the one that it has begun
+    /// under.
+    ///
+    /// - Parameter id: the server's.
+    /// - Returns: nothing for one that the caller has not begun, or that is over.
+    package func have(_ id: UploadID) -> Presence? { unfinished(id).map { have($0.intent) } }
+
+    /// What is known of an upload that the caller has begun.
+    ///
+    /// - Parameter id: the server's.
+    /// - Returns: nothing for one that the caller has not begun, that is over, or that nothing is left of.
+    package func unfinished(_ id: UploadID) -> KnownIntent? { intake.unfinished(id, for: caller) }
+
     private func look(_ intent: UploadIntent) throws(StoreError) -> PresenceQuery.Source {
         let assembly = try enter(intent.id, total: intent.size, intent)
         let presence = try assembly.takeOver(connection: connection.number, run: run) {
@@ -267,6 +280,7 @@ extension IntakeSession {
         let function = intent.function
         if let known = assemblies[id], !known.isFinished {
             try known.check(total: total, function)
+            noteUnfinished(id, total: total, intent)
             return known
         }
         assemblies = assemblies.filter { !$0.value.isFinished }
@@ -280,12 +294,13 @@ extension IntakeSession {
         return assembly
     }
 
-    /// Lets the catalog say that the upload is unfinished. Nobody waits for that.
+    /// Lets the catalog say that the upload is unfinished, and what is declared of it now. Nobody waits for that.
     private func noteUnfinished(_ id: UploadID, total: UInt64?, _ intent: UploadIntent) {
-        let entry = CatalogEntry(
-            id: id, state: .unfinished, path: intent.path, kind: intent.kind, size: total ?? 0, sender: caller.sender,
-            client: caller.id, begun: intake.clock.utc(), run: run)
-        guard intake.known.begin(entry) else { return }
+        let upload = UnfinishedUpload(
+            id: id, path: intent.path, size: total, kind: intent.kind, function: intent.function,
+            conflict: intent.conflict, modified: intent.modified, permissions: intent.permissions,
+            sender: caller.sender, client: caller.id, begun: intake.clock.utc(), run: run)
+        guard intake.known.begin(upload) else { return }
         connection.later { [known = intake.known] in known.recordUnfinished() }
     }
 

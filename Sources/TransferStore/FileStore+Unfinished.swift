@@ -19,7 +19,7 @@ extension FileStore {
         let before = quotas.map { $0.size(ofPart: id) }
         if let size { try hold?.grow(to: size) }
         do throws(StoreError) {
-            let staged = try part(id)
+            let staged = try openPart(id)
             staged.hold = hold
             if let size { try reserve(size, forPart: staged) }
             return staged
@@ -30,9 +30,10 @@ extension FileStore {
         }
     }
 
-    /// Bytes that there are of an unfinished upload, with what is reserved for it; nothing when there is none.
-    package func size(ofPart id: UploadID) -> UInt64? {
-        (try? incoming.directory.status(StagedFile.resumableName(id)))?.flatMap(\.sizeOfPart)
+    package func part(_ id: UploadID) -> UnfinishedPart? {
+        (try? incoming.directory.status(StagedFile.resumableName(id)))?.map { status in
+            UnfinishedPart(size: status.sizeOfPart, written: FileIdentity(status).modified)
+        }
     }
 
     private func reserve(_ size: UInt64, forPart staged: StagedFile) throws(StoreError) {
@@ -46,7 +47,7 @@ extension FileStore {
     }
 
     /// - Throws: `busy` for a new one, when there are as many as may be.
-    private func part(_ id: UploadID) throws(StoreError) -> StagedFile {
+    private func openPart(_ id: UploadID) throws(StoreError) -> StagedFile {
         let found = try attempt("open the part of the upload") { () throws(SystemError) in
             try StagedFile.resumable(id: id, in: incoming)
         }
@@ -122,7 +123,7 @@ extension FileStore {
                 space?.quota?.release(part: id)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
                 // A power cut may have left the name that it had before, too.
-                space?.quota?.release(part: id, but: size(ofPart: id) ?? 0)
+                space?.quota?.release(part: id, but: self.part(id)?.size ?? 0)
             }
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(status.space)

@@ -11,7 +11,7 @@ import TransferTestSupport
     }
 
     private static let entries: [CatalogEntry] = {
-        let bare = CatalogEntry(id: .random(), state: .unfinished, path: "", size: 0, begun: .min)
+        let bare = CatalogEntry(id: .random(), state: .alreadyStored, path: "", size: 0, begun: .min, committed: .max)
         var long = CatalogEntry.sample(7)
         long.digest = Digest(.sha256Tree, Array(0..<32))
         long.path = String(repeating: "ü", count: 2000)

@@ -40,6 +40,35 @@ import TransferSystem
         #expect(fixture.damages.isEmpty)
     }
 
+    /// The ninth is the last one that knew files by inode and times, and had unfinished uploads among the others.
+    @Test func anUnfinishedUploadOfAnOlderVersionIsOneOfTodays() throws {
+        let (stored, begun) = (UploadID.random(), UploadID.random())
+        fixture.write([])
+        let database = try fixture.database()
+        try CatalogSchema.migrate(database, to: 9)
+        try database.execute(
+            """
+            INSERT INTO uploads (id, state, durable, kind, size, begun, committed, inode, changed, modified, path, sender)
+            VALUES (x'\(stored)', 1, 1, 0, 5, 10, 20, 3, 4, 6, 'a', 'b')
+            """)
+        try database.execute(
+            """
+            INSERT INTO uploads (id, state, durable, kind, size, begun, path, sender, client, run)
+            VALUES (x'\(begun)', 0, 0, 2, 7, 30, 'c', 'd', -1, 8)
+            """)
+        try database.execute("INSERT INTO rotten VALUES ('r', 1, 2, 3, 4, 1, x'000102030405060708090a0b0c0d0e0f')")
+        let catalog = fixture.open()
+        #expect(
+            try catalog.entry(for: stored)?.version == ContentVersion(object: 3, revision: 6, touch: 4, size: 5))
+        #expect(try catalog.rotten(at: "r")?.version == ContentVersion(object: 1, revision: 3, touch: 2, size: 4))
+        #expect(try catalog.entry(for: begun) == nil)
+        #expect(try catalog.count() == 1)
+        let unfinished = UnfinishedUpload(
+            id: begun, path: "c", size: 7, kind: .picture, sender: "d", client: .max, begun: 30, run: 8)
+        #expect(try catalog.unfinished() == [unfinished])
+        #expect(fixture.damages.isEmpty)
+    }
+
     @Test func aMigrationThatFailsLeavesTheOldVersion() throws {
         try makeFirstVersion(.random())
         let calls = FailingCalls()

@@ -101,7 +101,7 @@ import TransferTestSupport
         try store.claim(of: assembly, total: size).complete(digests: [UInt8](repeating: 0, count: 16))
         assemblies.leave(assembly, now: 1)
         assemblies.letGo(desertedUpTo: 1)
-        let left = try #require(store.store.size(ofPart: assembly.id))
+        let left = try #require(store.store.part(assembly.id)?.size)
         #expect(store.parts.count == 1 && left < 1 << 20)
     }
 

@@ -10,7 +10,7 @@ import TransferTestSupport
 /// Who may complete an upload, and whose it is then.
 @Suite struct ClaimTests {
     private func entry(_ id: UploadID) -> CatalogEntry {
-        CatalogEntry(id: id, state: .committed, path: "a", size: 0, begun: 1)
+        CatalogEntry(id: id, state: .committed, path: "a", size: 0, begun: 1, committed: 1)
     }
 
     @Test func oneConnectionAtATime() {

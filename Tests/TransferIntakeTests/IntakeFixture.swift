@@ -20,8 +20,8 @@ final class IntakeFixture {
         store = try FileStore(path: directory.path("store"), limits: limits)
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         intake = Intake(
-            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40), store: store,
-            records: catalog, signer: nil
+            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
+            store: store, records: catalog, signer: nil
         ) { _ in }
     }
 

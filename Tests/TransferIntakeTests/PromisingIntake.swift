@@ -21,8 +21,8 @@ final class PromisingIntake {
         store = try FileStore(path: directory.path("store"), durability: durability)
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         intake = Intake(
-            Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 64, maximumUpload: 1 << 30), store: store,
-            records: catalog, signer: signer
+            Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
+            store: store, records: catalog, signer: signer
         ) { _ in }
     }
 

@@ -7,7 +7,7 @@ import TransferProtocol
 
 @Suite struct RecentResultsTests {
     private func entry(_ id: UploadID, size: UInt64 = 0) -> CatalogEntry {
-        CatalogEntry(id: id, state: .committed, path: "p\(size)", size: size, begun: 0)
+        CatalogEntry(id: id, state: .committed, path: "p\(size)", size: size, begun: 0, committed: 0)
     }
 
     @Test func remembersAsManyAsItsCapacityAndForgetsTheOldest() {

@@ -21,16 +21,21 @@ extension ServerTests {
         }
 
         /// As somebody beside the server reads it.
+        private var catalog: Catalog {
+            Catalog(path: directory.path("store/.transfer/" + Catalog.fileName), isDurable: false) { _ in }
+        }
+
+        private func unfinished() throws -> [UnfinishedUpload] { try catalog.unfinished() }
+
         private func entries() throws -> [CatalogEntry] {
-            let path = directory.path("store/.transfer/" + Catalog.fileName)
             var entries: [CatalogEntry] = []
-            try Catalog(path: path, isDurable: false) { _ in }.forEachEntry { entries.append($0) }
+            try catalog.forEachEntry { entries.append($0) }
             return entries
         }
 
-        private func has(_ state: CatalogEntry.State?) -> Bool {
-            (try? entries().map(\.state)) == (state.map { [$0] } ?? [])
-        }
+        private var isUnfinished: Bool { (try? unfinished().map(\.id)) == [upload.id] }
+
+        private var isForgotten: Bool { (try? unfinished().isEmpty) ?? false }
 
         @Test(arguments: [true, false]) func anUploadInPartsIsThereFromItsBeginning(_ isAskedFor: Bool) async throws {
             try await serving(in: directory) { [self] server in
@@ -40,14 +45,14 @@ extension ServerTests {
                 } else {
                     #expect(try client.codes(to: upload.part(Self.front)) == [.staged])
                 }
-                try server.waitUntil("the catalog knows the upload") { has(.unfinished) }
-                let entry = try #require(try entries().first)
-                #expect(entry.id == upload.id && entry.path == "d/big" && entry.size == UInt64(Self.content.count))
-                #expect(entry.begun > 0 && entry.committed == nil && entry.digest == nil && entry.run == 7)
-                #expect(entry.sender.hasPrefix("127.0.0.1:"))
+                try server.waitUntil("the catalog knows the upload") { isUnfinished }
+                let found = try #require(try unfinished().first)
+                #expect(found.id == upload.id && found.path == "d/big" && found.size == UInt64(Self.content.count))
+                #expect(found.begun > 0 && found.run == 7 && found.sender.hasPrefix("127.0.0.1:"))
+                #expect(try entries().isEmpty)
             }
             // Of one that was only asked for there is nothing to go on with.
-            #expect(has(isAskedFor ? nil : .unfinished))
+            #expect(isAskedFor ? isForgotten : isUnfinished)
         }
 
         /// The next server goes on with it, and it has begun when it began.
@@ -56,18 +61,18 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: upload.part(Self.front)) == [.staged])
             }
-            let before = try entries()
+            let before = try unfinished()
             try await serving(in: directory) { [self] server in
                 let client = try server.greetedClient()
                 client.send(upload.question)
                 while case .have = try client.answer() {}
                 let rest = upload.part(Self.front.upperBound..<Self.content.count)
                 #expect(try client.codes(to: rest) == [.staged])
-                #expect(try entries() == before)
+                #expect(try unfinished() == before)
                 #expect(try client.codes(to: upload.assembly) == [.committed])
             }
             let entry = try #require(try entries().first)
-            #expect(try entries().count == 1)
+            #expect(try entries().count == 1 && unfinished().isEmpty)
             #expect(entry.state == .committed && entry.id == upload.id && entry.digest == Frames.digest(Self.content))
         }
 
@@ -89,10 +94,10 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 let frames = upload.inOnePart + upload.assembly(digestOf: Self.content.reversed())
                 #expect(try client.codes(2, to: frames) == [.staged, .digestMismatch])
-                try server.waitUntil("the catalog knows the upload") { has(.unfinished) }
+                try server.waitUntil("the catalog knows the upload") { isUnfinished }
                 client.endSending()
                 try client.waitForClose()
-                try server.waitUntil("the catalog forgets the upload") { has(nil) }
+                try server.waitUntil("the catalog forgets the upload") { isForgotten }
             }
         }
 
@@ -101,11 +106,11 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 #expect(try client.codes(to: upload.inOnePart) == [.staged])
             }
-            #expect(has(.unfinished))
+            #expect(isUnfinished)
             let old = timeval(tv_sec: time(nil) - 100, tv_usec: 0)
             #expect(utimes(directory.path("store/.transfer/incoming/\(upload.id).part"), [old, old]) == 0)
             try await serving({ $0.keepUnfinished = .seconds(50) }, in: directory) { [self] server in
-                try server.waitUntil("the catalog forgets the upload") { has(nil) }
+                try server.waitUntil("the catalog forgets the upload") { isForgotten }
             }
         }
 

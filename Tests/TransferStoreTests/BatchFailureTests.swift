@@ -81,6 +81,6 @@ extension BatchFailureTests {
         script.fail("makeDirectory", with: ENOSPC)
         #expect(failures(fixture.publish([publication])) == 1)
         #expect(fixture.store.hasPart(publication.id))
-        #expect(fixture.store.size(ofPart: publication.id).map { $0 >= 6 } == true)
+        #expect(fixture.store.part(publication.id).map { $0.size >= 6 } == true)
     }
 }

@@ -12,12 +12,16 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
     func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(CatalogError)
 
-    /// Records uploads that have begun, and forgets others that were unfinished. What has its acknowledgement stays as it is.
+    /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
+    /// acknowledged stays as it is.
     ///
     /// It survives the process, and a crash of the machine once anything else was recorded behind it: so it costs no sync.
     ///
     /// - Parameter given: ids of those that will not be finished.
-    func recordUnfinished(_ entries: [CatalogEntry], forgetting given: [UploadID]) throws(CatalogError)
+    func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(CatalogError)
+
+    /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first.
+    func unfinished() throws(CatalogError) -> [UnfinishedUpload]
 
     /// Enters what was recorded where it can be found by its path; for when nobody waits.
     func settle() throws(CatalogError)
@@ -34,7 +38,7 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// What has stored a file under a path, and has been settled: the newest 64, in no order.
     func stored(at path: String) throws(CatalogError) -> [CatalogEntry]
 
-    /// Calls `body` with all that it knows, in the order in which it came to know it.
+    /// Calls `body` with all acknowledged uploads that it knows, in the order in which it came to know it.
     ///
     /// - Returns: the number of entries that could not be read.
     @discardableResult
@@ -43,10 +47,10 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
     func remove(paths: [String]) throws(CatalogError)
 
-    /// What it knows in each state.
+    /// What was acknowledged, in each state.
     func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals]
 
-    /// How many uploads it knows, in any state.
+    /// How many acknowledged uploads it knows.
     func count() throws(CatalogError) -> Int
 
     /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.

@@ -30,8 +30,12 @@ struct KnownCaller: Sendable {
     }
 
     /// Older servers have only written the name: then that has to do.
-    func hasSent(_ entry: CatalogEntry) -> Bool {
-        guard let client = entry.client else { return entry.sender.hasSameBytes(as: name) }
+    func hasSent(_ entry: CatalogEntry) -> Bool { isIt(entry.client, entry.sender) }
+
+    func hasBegun(_ upload: UnfinishedUpload) -> Bool { isIt(upload.client, upload.sender) }
+
+    private func isIt(_ client: UInt64?, _ sender: String) -> Bool {
+        guard let client else { return sender.hasSameBytes(as: name) }
         return client == id
     }
 }

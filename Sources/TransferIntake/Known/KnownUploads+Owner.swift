@@ -16,7 +16,7 @@ extension KnownUploads {
     /// Uploads that have stored a file under a path, the newest last, as far as they are settled.
     private func stored(at path: String) -> [CatalogEntry] {
         do throws(CatalogError) {
-            return try records.stored(at: path).sorted { ($0.committed ?? 0) < ($1.committed ?? 0) }
+            return try records.stored(at: path).sorted { $0.committed < $1.committed }
         } catch {
             complain(error, unrecorded: 0)
             return []

@@ -34,7 +34,7 @@ extension KnownUploads {
     func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
         settleIfNeeded()
         let entries = entries(at: [path.string])[0]
-        guard let last = entries.max(by: { ($0.committed ?? 0) < ($1.committed ?? 0) }), let digest = last.digest,
+        guard let last = entries.max(by: { $0.committed < $1.committed }), let digest = last.digest,
             last.size == file.size
         else { return nil }
         if let known = last.version, known.hasSameContent(as: file) { return digest }

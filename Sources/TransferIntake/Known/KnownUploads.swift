@@ -36,13 +36,13 @@ package final class KnownUploads: Sendable {
         filter = UploadFilter(catalogCount: records.wasEmpty ? 0 : (try? records.count()) ?? 0)
     }
 
-    /// Learns which ids the catalog knows; until then every one that isn't among the last is looked up.
+    /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up.
     package func load() {
-        guard !records.wasEmpty else { return }
         var ids: [UploadID] = []
         do throws(CatalogError) {
+            unfinished.add(try records.unfinished())
+            guard !records.wasEmpty else { return }
             try records.forEachEntry { entry in
-                guard entry.state != .unfinished else { return unfinished.add([entry.id]) }
                 ids.append(entry.id)
                 guard ids.count == Self.loadStep else { return }
                 filter.add(ids)
@@ -60,8 +60,7 @@ package final class KnownUploads: Sendable {
         if let entry = recent.find(id) { return entry }
         guard filter.mayContain(id) else { return nil }
         do throws(CatalogError) {
-            let entry = try records.entry(for: id)
-            return entry?.state == .unfinished ? nil : entry
+            return try records.entry(for: id)
         } catch {
             complain(error, unrecorded: 0)
             return nil
@@ -152,7 +151,6 @@ package final class KnownUploads: Sendable {
 
     /// Calls `body` with all that the catalog knows of one client.
     func forEachEntry(from client: KnownCaller, _ body: (CatalogEntry) -> Void) {
-        recordUnfinished()
         do throws(CatalogError) {
             try records.forEachEntry { if client.hasSent($0) { body($0) } }
         } catch {
@@ -212,7 +210,13 @@ extension KnownUploads {
     /// Work on an upload in parts begins.
     ///
     /// - Returns: whether somebody has to call `recordUnfinished`, some time.
-    func begin(_ entry: CatalogEntry) -> Bool { unfinished.begin(entry) }
+    func begin(_ upload: UnfinishedUpload) -> Bool { unfinished.begin(upload) }
+
+    /// - Returns: nothing for an upload that has not begun, or is over.
+    func unfinished(_ id: UploadID) -> UnfinishedUpload? { unfinished.find(id) }
+
+    /// What one client has begun.
+    func unfinished(of client: KnownCaller) -> [UnfinishedUpload] { unfinished.all.filter(client.hasBegun) }
 
     /// Writes down what has begun.
     package func recordUnfinished() {
@@ -226,11 +230,13 @@ extension KnownUploads {
         tell(forgetting: { unfinished.removeAll(unless: isThere) })
     }
 
-    private func tell(_ entries: () -> [CatalogEntry] = { [] }, forgetting given: () -> [UploadID] = { [] }) {
+    private func tell(_ begun: () -> [UnfinishedUpload] = { [] }, forgetting given: () -> [UploadID] = { [] }) {
         tellingUnfinished.withLock { _ in
+            let uploads = begun()
             do throws(CatalogError) {
-                try records.recordUnfinished(entries(), forgetting: given())
+                try records.recordUnfinished(uploads, forgetting: given())
             } catch {
+                unfinished.putBack(uploads)
                 complain(error, unrecorded: 0)
             }
         }

@@ -22,6 +22,9 @@ package struct PresenceQuery {
     /// Blocks that were found.
     package private(set) var count = 0
 
+    /// Bytes at the front of the upload that are there, as far as was looked. Whoever can only append goes on here.
+    package private(set) var offset: UInt64 = 0
+
     /// Nothing when all was told.
     private var source: Source?
 
@@ -41,12 +44,14 @@ package struct PresenceQuery {
             var blocks: [Block] = []
             parts.forEachBlock(digestSize: upload.intent.function.size) { blocks.append(($0, Array($1))) }
             count = blocks.count
+            offset = parts.contiguousEnd
             return blocks
         case .content(var survey, let assembly):
             guard let found = try survey.step(threads: threads) else { return nil }
             source = .content(survey, assembly)
             assembly.add(found)
             count += found.count
+            for block in found where block.range.lowerBound == offset { offset = block.range.upperBound }
             return found.map { ($0.index, $0.digest) }
         }
     }

@@ -51,11 +51,8 @@ package final class CallerQuotas: Sendable {
     private static func count(_ client: KnownCaller, _ known: KnownUploads, _ store: any ContentStore) -> Quota.Count {
         var count = Quota.Count(stored: 0, parts: [:])
         var paths: Set<RelativePath> = []
+        for upload in known.unfinished(of: client) { count.parts?[upload.id] = store.part(upload.id)?.size }
         known.forEachEntry(from: client) { entry in
-            guard entry.state != .unfinished else {
-                count.parts?[entry.id] = store.size(ofPart: entry.id)
-                return
-            }
             guard let path = try? RelativePath(entry.path), let version = store.version(at: path),
                 version == entry.version, paths.insert(path).inserted
             else { return }

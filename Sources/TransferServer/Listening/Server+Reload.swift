@@ -1,6 +1,7 @@
 import TransferIO
 import TransferIntake
 package import TransferKeys
+import TransferModel
 import TransferStore
 import TransferSystem
 
@@ -81,6 +82,7 @@ extension ServerCore {
         let settings = ServerSettings(configuration)
         transport.currentSettings.withLock { $0 = settings }
         intake.maximumUpload = settings.maximumUpload
+        intake.keepUnfinished = settings.keepUnfinished.nanoseconds
         transport.limits.withLock { $0.change(perNetwork: settings.maximumPerNetwork) }
         reload.whenDone()
     }

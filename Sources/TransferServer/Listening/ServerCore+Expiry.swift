@@ -9,8 +9,7 @@ extension ServerCore {
     /// - Parameter leftovers: whether to remove what nobody can resume, which is only known before the first upload.
     func expire(leftovers: Bool) {
         do throws(StoreError) {
-            let (removed, left) = try intake.expire(
-                after: transport.settings.keepUnfinished.nanoseconds, leftovers: leftovers)
+            let (removed, left) = try intake.expire(leftovers: leftovers)
             if removed.count > 0 { observability.log.write([.expired(removed)]) }
             if left.count > 0 { observability.log.write([.unfinished(left)]) }
         } catch {

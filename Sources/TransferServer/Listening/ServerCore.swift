@@ -61,6 +61,6 @@ extension Intake.Configuration {
     fileprivate init(_ configuration: ServerConfiguration) {
         self.init(
             maximumAssemblies: configuration.maximumAssemblies, filesAtOnce: configuration.filesAtOnce,
-            maximumUpload: configuration.maximumUpload)
+            maximumUpload: configuration.maximumUpload, keepUnfinished: configuration.keepUnfinished.nanoseconds)
     }
 }

@@ -68,7 +68,7 @@ extension ListedEntry {
             attributes.isDirectory ? .directory : .file, name: name, size: attributes.size,
             modified: attributes.modified, permissions: attributes.permissions, version: attributes.fileVersion,
             kind: known?.kind ?? .file, digest: known?.digest,
-            stored: known?.committed.map { $0 / 1_000_000 })
+            stored: known.map { $0.committed / 1_000_000 })
     }
 }
 

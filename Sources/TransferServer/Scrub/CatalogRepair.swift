@@ -87,8 +87,8 @@ final class CatalogRepair: Sendable {
         var removed: [UploadID] = []
         if !state.verdicts.isEmpty {
             try catalog.forEachEntry { entry in
-                guard entry.state != .unfinished, !state.own.contains(entry.id),
-                    let path = try? RelativePath(entry.path), state.verdicts[path] != nil
+                guard !state.own.contains(entry.id), let path = try? RelativePath(entry.path),
+                    state.verdicts[path] != nil
                 else { return }
                 removed.append(entry.id)
             }

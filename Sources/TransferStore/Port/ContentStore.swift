@@ -50,8 +50,8 @@ package protocol ContentStore: AnyObject, Sendable {
     /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
     func hasPart(_ id: UploadID) -> Bool
 
-    /// Bytes that there are of an unfinished upload, with what is reserved for it; nothing when there is none.
-    func size(ofPart id: UploadID) -> UInt64?
+    /// The part of an unfinished upload, without a look at its content; nothing when there is none.
+    func part(_ id: UploadID) -> UnfinishedPart?
 
     /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
     func removePart(_ id: UploadID) throws(StoreError)
@@ -79,6 +79,19 @@ package struct StoreAbilities: Equatable, Sendable {
 
     package init(writesAnywhere: Bool = true) {
         self.writesAnywhere = writesAnywhere
+    }
+}
+
+/// The part of an upload that is not complete.
+package struct UnfinishedPart: Equatable, Sendable {
+    /// Bytes that there are of it, with what is reserved for it.
+    package let size: UInt64
+
+    /// When something was last added to it; UTC, in nanoseconds since 1970.
+    package let written: Int64
+
+    package init(size: UInt64, written: Int64) {
+        (self.size, self.written) = (size, written)
     }
 }
 

@@ -10,6 +10,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         var entries: [UploadID: CatalogEntry] = [:]
         /// Ids in the order in which they came.
         var order: [UploadID] = []
+        var unfinished: [UploadID: UnfinishedUpload] = [:]
         var receipts: [KeptReceipts] = []
         var rotten: [String: RottenFile] = [:]
         var receiptNumber: UInt64 = 0
@@ -54,6 +55,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     private func put(_ entry: CatalogEntry) {
         if seen.entries.updateValue(entry, forKey: entry.id) == nil { seen.order.append(entry.id) }
+        if let begun = seen.unfinished[entry.id]?.begun, begun <= entry.committed { seen.unfinished[entry.id] = nil }
     }
 
     // MARK: Writing
@@ -67,13 +69,15 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         certain = seen
     }
 
-    func recordUnfinished(_ entries: [CatalogEntry], forgetting given: [UploadID]) throws(CatalogError) {
+    func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(CatalogError) {
         try mayFail()
-        for entry in entries where seen.entries[entry.id].map({ $0.state == .unfinished }) ?? true { put(entry) }
-        for id in given where seen.entries[id]?.state == .unfinished {
-            seen.entries[id] = nil
-            seen.order.removeAll { $0 == id }
-        }
+        for upload in uploads { seen.unfinished[upload.id] = upload }
+        for id in given { seen.unfinished[id] = nil }
+    }
+
+    func unfinished() throws(CatalogError) -> [UnfinishedUpload] {
+        try mayFail()
+        return seen.unfinished.values.sorted { ($0.begun, $0.id.low) < ($1.begun, $1.id.low) }
     }
 
     func settle() throws(CatalogError) { try mayFail() }
@@ -82,7 +86,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     func remove(paths: [String]) throws(CatalogError) {
         try mayFail()
-        for (id, entry) in seen.entries where entry.state != .unfinished && paths.contains(entry.path) {
+        for (id, entry) in seen.entries where paths.contains(entry.path) {
             seen.entries[id] = nil
             seen.order.removeAll { $0 == id }
         }
@@ -118,16 +122,16 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
         try mayFail()
-        return paths.map { path in acknowledged.filter { $0.path == path } }
+        return paths.map { path in entries { $0.path == path } }
     }
 
     func stored(at path: String) throws(CatalogError) -> [CatalogEntry] {
         try mayFail()
-        return acknowledged.filter { $0.path == path && $0.state == .committed }
+        return entries { $0.path == path && $0.state == .committed }
     }
 
-    private var acknowledged: [CatalogEntry] {
-        seen.order.compactMap { seen.entries[$0] }.filter { $0.state != .unfinished }
+    private func entries(_ isWanted: (CatalogEntry) -> Bool) -> [CatalogEntry] {
+        seen.order.compactMap { seen.entries[$0] }.filter(isWanted)
     }
 
     func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int {

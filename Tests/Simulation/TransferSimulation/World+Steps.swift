@@ -50,7 +50,7 @@ extension World {
         case .lookup: try lookup(step)
         case .change: try change(step)
         case .wait: wait(Int64(step.b % 7200))
-        case .expire: _ = try? intake?.expire(after: 86_400_000_000_000, leftovers: false)
+        case .expire: _ = try? intake?.expire(leftovers: false)
         case .kill: try restart()
         case .rest: try rest()
         case .powerCut: try cutPower()

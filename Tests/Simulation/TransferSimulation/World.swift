@@ -208,10 +208,10 @@ extension World {
         records.reopen()
         servers += 1
         let intake = Intake(
-            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40), store: store,
-            records: records, signer: signer, clock: clock.clock
+            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 86_400_000_000_000),
+            store: store, records: records, signer: signer, clock: clock.clock
         ) { _ in }
-        _ = try? intake.expire(after: 7 * 86_400_000_000_000, leftovers: true)
+        _ = try? intake.expire(leftovers: true)
         intake.known.load()
         intake.forgetUnfinished()
         (self.store, self.intake) = (store, intake)

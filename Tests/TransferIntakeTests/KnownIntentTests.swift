@@ -1,0 +1,179 @@
+import Testing
+import TransferAccess
+import TransferCatalog
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// What a later server knows of an upload that was begun under an earlier one.
+@Suite struct KnownIntentTests {
+    private static let content = SplitMix64.bytes(seed: 5, 2 * Limits.blockSize + 9)
+    private static let hour: Int64 = 3_600_000_000_000
+
+    private let directory: TemporaryDirectory
+    private let id = UploadID.random()
+
+    init() throws {
+        directory = try TemporaryDirectory(prefersMemory: true)
+    }
+
+    /// One run of a server; what it leaves is there for the next.
+    private func serving(_ body: (Intake) throws -> Void) throws {
+        let store = try FileStore(path: directory.path("store"))
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let intake = Intake(
+            Intake.Configuration(
+                maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: Self.hour),
+            store: store, records: catalog, signer: nil
+        ) { _ in }
+        intake.known.load()
+        try body(intake)
+        intake.known.close()
+        store.unlock()
+    }
+
+    private func session(
+        _ intake: Intake, token: String = "a", folder: String? = "mine", number: Int = 1
+    ) throws -> IntakeSession {
+        var options = AccessOptions()
+        options.folder = try folder.map { try RelativePath($0) }
+        let caller = Caller(Grant(.token(token), name: "guest", options: options), UploadScope(), peer: "")
+        return IntakeSession(intake, .init(number: number) { $0() }, caller: caller)
+    }
+
+    private var intent: UploadIntent {
+        UploadIntent(
+            id: id, path: "d/big", size: UInt64(Self.content.count), kind: .picture, function: .sha256,
+            conflict: .overwrite, modified: Timestamp(seconds: 7, nanoseconds: 8), permissions: 0o600,
+            extent: .assembly)
+    }
+
+    /// Sends whole blocks from the front.
+    private func sendFront(_ blocks: Int, _ session: IntakeSession, total: UInt64?) throws {
+        let size = blocks * Limits.blockSize
+        var part = intent
+        (part.id, part.size) = (.random(), UInt64(size))
+        part.extent = .part(UploadPart(of: id, offset: 0, total: total))
+        #expect(session.send(part, Array(Self.content[..<size]), end: DeclaredEnd()).code == .staged)
+    }
+
+    /// Looks for all that there is.
+    private func offset(_ presence: IntakeSession.Presence?) throws -> UInt64? {
+        guard case .query(var query) = presence else { return nil }
+        while try query.step(threads: 1) != nil {}
+        return query.offset
+    }
+
+    @Test func allThatWasDeclaredOutlivesTheServer() throws {
+        let before = utcNanoseconds()
+        try serving { intake in
+            let session = try session(intake)
+            #expect(session.unfinished(id) == nil)
+            try sendFront(1, session, total: intent.size)
+            let known = try #require(session.unfinished(id))
+            #expect(known.intent == intent)
+            #expect(try offset(session.have(id)) == UInt64(Limits.blockSize))
+            session.leave()
+        }
+        try serving { intake in
+            let session = try session(intake, number: 2)
+            let known = try #require(session.unfinished(id))
+            #expect(known.intent == intent)
+            #expect((before...utcNanoseconds()).contains(known.begun))
+            // A file system may give files the time of a clock that ticks slowly.
+            #expect((before - 1_000_000_000...utcNanoseconds()).contains(known.expires - Self.hour))
+            #expect(try offset(session.have(id)) == UInt64(Limits.blockSize))
+            session.leave()
+        }
+    }
+
+    /// Whoever goes on by the id alone comes to the acknowledgement that was asked for at first.
+    @Test func anAppendingCallerGoesOnAfterARestart() throws {
+        try serving { intake in
+            let session = try session(intake)
+            try sendFront(2, session, total: nil)
+            #expect(session.unfinished(id)?.intent.size == nil)
+            session.leave()
+        }
+        try serving { intake in
+            let session = try session(intake, number: 2)
+            let known = try #require(session.unfinished(id)).intent
+            let offset = try #require(try offset(session.have(id)))
+            #expect(offset == UInt64(2 * Limits.blockSize))
+            var rest = known
+            let content = Array(Self.content[Int(offset)...])
+            (rest.id, rest.size) = (.random(), UInt64(content.count))
+            rest.extent = .part(UploadPart(of: id, offset: offset, total: intent.size))
+            #expect(session.send(rest, content, end: DeclaredEnd()).code == .staged)
+            // Its size is known now, and to later servers.
+            #expect(session.unfinished(id)?.intent == intent)
+            var end = known
+            end.size = intent.size
+            let outcome = session.send(end, end: DeclaredEnd())
+            guard case .acknowledged(let acknowledgement) = outcome else { return #expect(outcome.code == .committed) }
+            #expect(acknowledgement.path.string == "mine/d/big" && acknowledgement.size == intent.size)
+            #expect(acknowledgement.kind == .picture && acknowledgement.digest.algorithm == .sha256Tree)
+            #expect(session.unfinished(id) == nil && session.have(id) == nil)
+        }
+        try serving { intake throws in #expect(try session(intake).unfinished(id) == nil) }
+    }
+
+    @Test func onlyWhoHasBegunItIsTold() throws {
+        try serving { intake in
+            try sendFront(1, session(intake), total: nil)
+            #expect(try session(intake, token: "b").unfinished(id) == nil)
+            #expect(try session(intake, token: "b").have(id) == nil)
+            // Its path has no name in another folder.
+            #expect(try session(intake, folder: "other").unfinished(id) == nil)
+            #expect(try session(intake, folder: nil).unfinished(id)?.intent.path == "mine/d/big")
+        }
+    }
+
+    @Test func whatWasTakenBackOrIsTooOldIsNotKnown() throws {
+        try serving { intake in
+            let session = try session(intake)
+            try sendFront(1, session, total: intent.size)
+            session.leave()
+            intake.assemblies.letGo(desertedUpTo: .max)
+            intake.keepUnfinished = -2_000_000_000
+            _ = try intake.expire(leftovers: false)
+            #expect(session.unfinished(id) == nil && session.have(id) == nil)
+            intake.forgetUnfinished()
+        }
+        try serving { intake throws in #expect(try session(intake).unfinished(id) == nil) }
+    }
+
+    /// What cannot be written down is written when something else is.
+    @Test func recordsThatFailAreToldAgain() throws {
+        let uploads = UnfinishedUploads()
+        let (first, second) = (
+            UnfinishedUpload(id: .random(), path: "a", begun: 1), UnfinishedUpload(id: .random(), path: "b", begun: 2)
+        )
+        #expect(uploads.begin(first))
+        let taken = uploads.takeWaiting()
+        #expect(taken == [first])
+        uploads.putBack(taken)
+        #expect(!uploads.begin(first))
+        #expect(uploads.begin(second))
+        #expect(Set(uploads.takeWaiting().map(\.path)) == ["a", "b"])
+        #expect(!uploads.begin(second) && uploads.takeWaiting().isEmpty)
+    }
+
+    @Test func aDeclarationThatSaysLessTakesNothingBack() {
+        let uploads = UnfinishedUploads()
+        var upload = UnfinishedUpload(id: .random(), path: "a", sender: "x", client: 1, begun: 1, run: 5)
+        #expect(uploads.begin(upload))
+        _ = uploads.takeWaiting()
+        var sized = upload
+        (sized.size, sized.begun, sized.run, sized.sender, sized.client) = (9, 8, 7, "y", 2)
+        #expect(uploads.begin(sized))
+        upload.size = 9
+        #expect(uploads.takeWaiting() == [upload])
+        sized.size = nil
+        #expect(!uploads.begin(sized))
+        #expect(uploads.find(upload.id) == upload)
+    }
+}
