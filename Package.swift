@@ -87,7 +87,7 @@ let package = Package(
                 "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts",
-                "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferCatalog",
+                "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferCatalog", "CLinux",
             ]),
         library(
             "TransferClient",
