@@ -23,7 +23,7 @@ package struct TransferLink: Equatable, Sendable {
     package static let scheme = "transfer://"
 
     /// The port of a link that names none.
-    package static let defaultPort: UInt16 = 5288
+    package static let defaultPort = ServerPort.usual
 
     /// Bytes of a link: a path with every byte escaped, and room for the rest.
     static let longest = 3 * Limits.path + 1024

@@ -1,9 +1,10 @@
 package import TransferIO
+import TransferModel
 
 /// Where to push to: a server and a folder below its directory.
 public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// The port of a server that names none.
-    public static let defaultPort: UInt16 = 5288
+    public static let defaultPort: UInt16 = ServerPort.usual
 
     package let endpoint: Endpoint
 
