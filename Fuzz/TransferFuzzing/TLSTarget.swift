@@ -1,4 +1,5 @@
 import TransferIO
+import TransferTestSupport
 
 /// Input: what to do (1 byte: its lowest bit is the side that is attacked, the next one whether the rest is all that it
 /// receives and not what somebody changes between two honest sides; the others how the wire cuts, and from 240 on the rest is

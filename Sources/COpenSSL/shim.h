@@ -112,13 +112,15 @@ static inline int copenssl_set_server_name(SSL *session, const char *name) {
     return (int)SSL_set_tlsext_host_name(session, name);
 }
 
-// Takes the protocol at `argument`, a length and as many bytes, from what the client offers.
+// Takes the first of the protocols at `argument` that the client offers: two bytes for the length of the list, then the
+// list as ALPN carries it.
 static int copenssl_choose_protocol(SSL *session, const unsigned char **chosen, unsigned char *length,
                                     const unsigned char *offered, unsigned int count, void *argument) {
     (void)session;
     const unsigned char *wanted = (const unsigned char *)argument;
     unsigned char *found = NULL;
-    int status = SSL_select_next_proto(&found, length, wanted, wanted[0] + 1u, offered, count);
+    unsigned int size = (unsigned int)wanted[0] << 8 | wanted[1];
+    int status = SSL_select_next_proto(&found, length, wanted + 2, size, offered, count);
     *chosen = found;
     return status == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }

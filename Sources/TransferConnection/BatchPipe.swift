@@ -67,7 +67,10 @@ package struct BatchPipe<Steps: ReceivedSteps> {
     private var queue: [Steps] = []
     private var worker = Worker.idle
 
-    package init() {}
+    /// - Parameter received: what has come before there was a pipe.
+    package init(received: [UInt8] = []) {
+        if !received.isEmpty { input = .setAside(received) }
+    }
 }
 
 // MARK: Reading

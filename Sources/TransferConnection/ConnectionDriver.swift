@@ -47,7 +47,7 @@ package final class ConnectionDriver {
         socket?.close()
     }
 
-    func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
         let received = try socket?.receive(into: buffer) ?? .end
         if case .bytes(let count) = received { liveness.received(count, now: .now) }
         return received

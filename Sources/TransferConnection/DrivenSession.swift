@@ -3,20 +3,12 @@ import TransferModel
 package import TransferProtocol
 
 /// One end of a connection, on one loop for life: what it says, and what it makes of the other end's silence, faults and end.
-package protocol DrivenSession: Actor {
-    /// Where the session lives.
-    nonisolated var loop: EventLoop { get }
-
-    var driver: ConnectionDriver { get }
-
+package protocol DrivenSession: LingeringSession {
     /// Whether the session reads no more.
     var isEnding: Bool { get }
 
     /// Whether it works on something, so that the connection is in use.
     var isWorking: Bool { get }
-
-    /// Whether something waits for the socket.
-    var hasUnsent: Bool { get }
 
     /// Offers what waits until the socket takes no more.
     ///
@@ -36,9 +28,6 @@ package protocol DrivenSession: Actor {
 
     /// The connection broke; a reason for people.
     func lost(_ reason: String)
-
-    /// Closes the socket.
-    func close()
 }
 
 // MARK: Time

@@ -46,6 +46,10 @@ package enum BodyEncoding: UInt8, Sendable {
 /// | 5 | 2 | length of the body; 0xFFFF: the length follows as 8 bytes |
 package struct FrameHeader: Equatable, Sendable {
     package static let version: UInt16 = 2
+
+    /// What the protocol is called where TLS tells what runs above it (ALPN, RFC 7301).
+    package static let protocolName = "transfer/\(version)"
+
     package static let shortSize = 7
     package static let extendedSize = 15
 

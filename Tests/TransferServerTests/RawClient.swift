@@ -58,9 +58,12 @@ final class RawClient: @unchecked Sendable {
 
     /// Talks TLS from now on.
     ///
-    /// - Parameter key: that the client shows.
-    func secure(_ key: KeyPair? = nil) throws {
-        let tls = try TLSSide(.client(key.map { .ed25519(seed: $0.secret.bytes) })) { _, _ in true }
+    /// - Parameters:
+    ///   - key: that the client shows.
+    ///   - protocols: that it offers.
+    func secure(_ key: KeyPair? = nil, protocols: [String] = [FrameHeader.protocolName]) throws {
+        let identity = key.map { TLSIdentity.ed25519(seed: $0.secret.bytes) }
+        let tls = try TLSSide(.client(identity, protocols: protocols)) { _, _ in true }
         sendBare(try tls.shake())
         while !tls.isEstablished {
             guard let bytes = try receiveBare() else {
@@ -167,6 +170,14 @@ final class RawClient: @unchecked Sendable {
         let message = try answer()
         guard case .goodbye(let goodbye) = message else { throw Failure(description: "no goodbye but \(message)") }
         return goodbye
+    }
+
+    /// The next bytes as they come, of whoever speaks no frames; fewer where the connection ends before.
+    func bytes(_ count: Int) throws -> [UInt8] {
+        while received.count < count, try receive() {}
+        let bytes = Array(received.prefix(count))
+        received.removeFirst(bytes.count)
+        return bytes
     }
 
     /// Reads to the end of the connection.

@@ -87,7 +87,7 @@ extension ServerTests {
                 client.send(upload.question)
                 try server.waitUntil("the question waits for one") { pool.isContended }
                 Task {
-                    await server.server.stopSessions()
+                    await server.server.stopConnections()
                     await server.server.visitLoops()
                     hasStopped.set()
                 }

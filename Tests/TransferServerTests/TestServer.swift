@@ -75,7 +75,7 @@ final class TestServer: Sendable {
 
     /// Stops it, at once.
     func end() async {
-        await server.stopSessions()
+        await server.stopConnections()
         guard let ending = ending.withLock({ $0 }) else { return await server.shutDown() }
         await ending.value
     }

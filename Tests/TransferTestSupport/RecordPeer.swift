@@ -166,8 +166,10 @@ private struct RecordPeerContext: @unchecked Sendable {
         guard X509_sign(leaf, pair, EVP_sha256()) > 0, SSL_CTX_use_certificate(raw, leaf) == 1,
             SSL_CTX_use_PrivateKey(raw, pair) == 1
         else { throw RecordPeer.Failure(what: "no certificate") }
-        let chosen = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.application.count)
-        chosen.initialize(from: Self.application, count: Self.application.count)
+        // The list with its length in front.
+        let list = [0, UInt8(Self.application.count)] + Self.application
+        let chosen = UnsafeMutablePointer<UInt8>.allocate(capacity: list.count)
+        chosen.initialize(from: list, count: list.count)
         copenssl_choose_protocols(raw, chosen)
         return self
     }

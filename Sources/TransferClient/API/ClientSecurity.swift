@@ -1,5 +1,6 @@
 import TransferIO
 import TransferKeys
+import TransferProtocol
 import TransferSystem
 
 /// TLS of one client: what all its connections share, made when the first one needs it.
@@ -47,7 +48,8 @@ final class ClientSecurity: Sendable {
             throw Fault(message: error.message)
         }
         do throws(TLSError) {
-            return try TLSContext.client(key.map { .ed25519(seed: $0.secret.bytes) })
+            return try TLSContext.client(
+                key.map { .ed25519(seed: $0.secret.bytes) }, protocols: [FrameHeader.protocolName])
         } catch {
             throw Fault(message: error.message)
         }

@@ -66,12 +66,17 @@ extension StreamSocket {
 
         /// The cipher's registered name.
         package let cipher: String
+
+        /// What both sides agreed to run above TLS, by its registered name; nothing where the client offers none.
+        package let protocolName: String?
     }
 
     /// Nothing without TLS or before the handshake is done.
     package var security: Security? {
         guard let layer, layer.isEstablished else { return nil }
         let session = layer.session
-        return Security(peerKey: session.peerKey, isResumed: session.isResumed, cipher: session.cipher)
+        return Security(
+            peerKey: session.peerKey, isResumed: session.isResumed, cipher: session.cipher,
+            protocolName: session.protocolName)
     }
 }

@@ -2,18 +2,6 @@ internal import COpenSSL
 
 /// What both sides insist on; docs/PROTOCOL.md has it as a table.
 extension TLSContext {
-    /// What runs above TLS, as ALPN (RFC 7301) carries it: a length, then the name.
-    ///
-    /// Never changed after it was made; OpenSSL reads it for as long as there are connections.
-    private nonisolated(unsafe) static let protocolName: UnsafePointer<UInt8> = {
-        let name = Array("transfer/2".utf8)
-        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: name.count + 1)
-        // Trap: a constant of ten bytes.
-        bytes[0] = UInt8(name.count)
-        for (index, byte) in name.enumerated() { bytes[index + 1] = byte }
-        return UnsafePointer(bytes)
-    }()
-
     /// AES with a 128-bit key is the fastest where the CPU has instructions for it, and ChaCha20 where it has not.
     private static let ciphers =
         copenssl_has_aes() != 0
@@ -44,7 +32,7 @@ extension TLSContext {
     private func applyConversation() -> Bool {
         switch side {
         case .server:
-            copenssl_choose_protocols(raw, Self.protocolName)
+            if !protocols.list.isEmpty { copenssl_choose_protocols(raw, protocols.withLength) }
             // Everything is in the ticket, so the server keeps nothing. One for each connection is enough: clients use the
             // latest for all that they open.
             copenssl_set_session_cache(raw, Int(SSL_SESS_CACHE_OFF))
@@ -53,7 +41,7 @@ extension TLSContext {
                 && SSL_CTX_set_session_id_context(raw, scope, UInt32(scope.count)) == 1
         case .client:
             // Unlike its neighbours, 0 is its success (SSL_CTX_set_alpn_protos(3)).
-            return SSL_CTX_set_alpn_protos(raw, Self.protocolName, UInt32(Self.protocolName[0]) + 1) == 0
+            return SSL_CTX_set_alpn_protos(raw, protocols.list.baseAddress, UInt32(protocols.list.count)) == 0
         }
     }
 

@@ -18,6 +18,7 @@ package final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
     let side: Side
     let recordsPerKey: Int
+    let protocols: ProtocolNames
     private let ticket = Locked<TLSTicket?>(nil)
     private let isTrustLoaded = Locked(false)
 
@@ -28,13 +29,16 @@ package final class TLSContext: @unchecked Sendable {
     /// key: who the key belongs to is for others to know.
     ///
     /// - Parameters:
+    ///   - protocols: what may run above TLS, by its registered names; the first one that a client offers is taken.
     ///   - usesWideAES: false in tests.
     ///   - recordsPerKey: fewer in tests.
     /// - Throws: `TLSError` for files that cannot be used.
     package static func server(
-        _ identity: TLSIdentity, usesWideAES: Bool = hasWideAES, recordsPerKey: Int = recordsPerKey
+        _ identity: TLSIdentity, protocols: [String], usesWideAES: Bool = hasWideAES,
+        recordsPerKey: Int = recordsPerKey
     ) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(.server, usesWideAES: usesWideAES, recordsPerKey: recordsPerKey)
+        let context = try TLSContext(
+            .server, ProtocolNames(protocols), usesWideAES: usesWideAES, recordsPerKey: recordsPerKey)
         try context.show(identity)
         context.askForCertificate()
         return context
@@ -44,19 +48,23 @@ package final class TLSContext: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - identity: shown to servers that ask; nothing to stay unknown.
+    ///   - protocols: offered to servers, by their registered names.
     ///   - recordsPerKey: fewer in tests.
     /// - Throws: `TLSError` for files that cannot be used.
     package static func client(
-        _ identity: TLSIdentity? = nil, recordsPerKey: Int = recordsPerKey
+        _ identity: TLSIdentity? = nil, protocols: [String], recordsPerKey: Int = recordsPerKey
     ) throws(TLSError) -> TLSContext {
-        let context = try TLSContext(.client, usesWideAES: hasWideAES, recordsPerKey: recordsPerKey)
+        let context = try TLSContext(
+            .client, ProtocolNames(protocols), usesWideAES: hasWideAES, recordsPerKey: recordsPerKey)
         if let identity { try context.show(identity) }
         context.judgeServers()
         context.keepTickets()
         return context
     }
 
-    private init(_ side: Side, usesWideAES: Bool, recordsPerKey: Int) throws(TLSError) {
+    private init(
+        _ side: Side, _ protocols: ProtocolNames, usesWideAES: Bool, recordsPerKey: Int
+    ) throws(TLSError) {
         let method = side == .server ? TLS_server_method() : TLS_client_method()
         // Preferred, not required: it has one cipher and nothing else.
         guard let raw = SSL_CTX_new_ex(nil, usesWideAES ? "?provider=ipsec-mb" : nil, method) else {
@@ -64,6 +72,7 @@ package final class TLSContext: @unchecked Sendable {
         }
         self.raw = raw
         self.side = side
+        self.protocols = protocols
         self.recordsPerKey = recordsPerKey
         guard applyProfile() else { throw TLSError("TLS 1.3 cannot be used: \(TLSFault.taken().reason).") }
     }

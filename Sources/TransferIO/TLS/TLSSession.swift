@@ -191,6 +191,14 @@ package final class TLSSession {
     /// Whether it goes on from an earlier conversation.
     package var isResumed: Bool { SSL_session_reused(raw) == 1 }
 
+    /// What both sides agreed to run above TLS (RFC 7301); nothing where the client offers none.
+    package var protocolName: String? {
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(raw, &name, &length)
+        return name.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(length)), as: UTF8.self) }
+    }
+
     /// The name of the cipher, as the IANA registered it.
     package var cipher: String {
         SSL_CIPHER_standard_name(SSL_get_current_cipher(raw)).map { String(cString: $0) } ?? "none"

@@ -20,13 +20,15 @@ struct Identity {
 
     /// Reads the identity in the server's own folder, which the store has locked, or makes it there; and the certificate
     /// where the operator has one.
-    init(_ configuration: ServerConfiguration) throws(ServerError) {
+    ///
+    /// - Parameter protocols: what may run above TLS.
+    init(_ configuration: ServerConfiguration, _ protocols: [String]) throws(ServerError) {
         // A receipt is worth no more than the acknowledgement.
         let givesReceipts = configuration.durability == .commit
         let own = givesReceipts || configuration.security.isEncrypted ? try open(configuration) : nil
         if let own { secret = own.secret }
         if givesReceipts { signer = own }
-        try secure(configuration.security, own)
+        try secure(configuration.security, own, protocols)
     }
 
     private mutating func open(_ configuration: ServerConfiguration) throws(ServerError) -> ServerIdentity {
@@ -40,14 +42,19 @@ struct Identity {
         }
     }
 
-    private mutating func secure(_ security: ServerConfiguration.Security, _ own: ServerIdentity?) throws(ServerError) {
+    private mutating func secure(
+        _ security: ServerConfiguration.Security, _ own: ServerIdentity?, _ protocols: [String]
+    ) throws(ServerError) {
         do throws(TLSError) {
             switch security {
             case .plaintext: break
             case .identity:
-                tls = try own.map { (own) throws(TLSError) in try .server(.ed25519(seed: own.secret.bytes)) }
+                tls = try own.map { (own) throws(TLSError) in
+                    try .server(.ed25519(seed: own.secret.bytes), protocols: protocols)
+                }
             case .certificate(let certificate, let key):
-                let context = try TLSContext.server(.files(certificate: certificate, key: key))
+                let context = try TLSContext.server(
+                    .files(certificate: certificate, key: key), protocols: protocols)
                 if let key = context.key { events.append(.certificate(KeyFingerprint(of: key.bytes))) }
                 tls = context
             }

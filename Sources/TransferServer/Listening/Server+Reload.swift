@@ -61,7 +61,8 @@ extension ServerCore {
     fileprivate func renewedTLS() throws(ServerError) -> TLSContext? {
         guard case .certificate(let certificate, let key) = configuration.security else { return nil }
         do throws(TLSError) {
-            return try TLSContext.server(.files(certificate: certificate, key: key))
+            return try TLSContext.server(
+                .files(certificate: certificate, key: key), protocols: frontEnds.protocols)
         } catch {
             throw ServerError(error.message)
         }

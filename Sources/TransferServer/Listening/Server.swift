@@ -9,7 +9,7 @@ import TransferReceipts
 import TransferStore
 import TransferSystem
 
-/// Receives uploads: owns the loops, the listeners and all sessions.
+/// Receives uploads: owns the loops, the listeners and all connections.
 package actor Server {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -21,8 +21,8 @@ package actor Server {
     var statusSocket: ControlSocket?
     /// What to say of it when the server starts to listen.
     private let identity: [LogEvent]
-    private var listeners: [ListeningSocket] = []
-    private var sessions: [Int: ServerSession] = [:]
+    private var listeners: [Listener] = []
+    private var connections: [Int: Connection] = [:]
     private var connectionNumber = 0
     private var isStopping = false
     private let ended = Signal()
@@ -41,7 +41,7 @@ package actor Server {
         } catch {
             throw ServerError(error.message)
         }
-        let identity = try Identity(configuration)
+        let identity = try Identity(configuration, foundations.frontEnds.protocols)
         self.identity = identity.events
         core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
@@ -99,21 +99,21 @@ package actor Server {
     }
 
     /// Stops accepting, lets running uploads finish within the grace period, tells clients, and returns when all
-    /// sessions are over.
+    /// connections are over.
     package func shutDown() async {
-        guard !isStopping else { return stopSessions() }
+        guard !isStopping else { return stopConnections() }
         isStopping = true
         core.intake.isStopping.store(true, ordering: .relaxed)
         closeListeners()
-        core.observability.log.write([.stopping(sessions: sessions.count)])
+        core.observability.log.write([.stopping(connections: connections.count)])
         // One connection may wait for an upload that ends on another.
         core.transport.whenAssemblyEnds.withLock { [loop] in
-            $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainSessions() } }
+            $0 = { [weak self] in Task(executorPreference: loop) { await self?.drainConnections() } }
         }
-        drainSessions()
+        drainConnections()
         let grace = MonotonicTime.now + core.transport.settings.drain
-        let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopSessions() } }
-        while !sessions.isEmpty { await ended.wait() }
+        let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopConnections() } }
+        while !connections.isEmpty { await ended.wait() }
         loop.cancel(timer)
         await core.transport.pool.run { [core] in
             core.intake.forgetUnfinished()
@@ -125,13 +125,17 @@ package actor Server {
         core.observability.log.write([.stopped])
     }
 
-    private func drainSessions() {
-        for session in sessions.values { Task(executorPreference: session.loop) { await session.drain() } }
+    private func drainConnections() {
+        for connection in connections.values {
+            Task(executorPreference: connection.loop) { await connection.drain() }
+        }
     }
 
-    /// Ends every session now; `shutDown` returns soon after.
-    package func stopSessions() {
-        for session in sessions.values { Task(executorPreference: session.loop) { await session.stop() } }
+    /// Ends every connection now; `shutDown` returns soon after.
+    package func stopConnections() {
+        for connection in connections.values {
+            Task(executorPreference: connection.loop) { await connection.stop() }
+        }
     }
 
     /// Returns when every loop has done what it had to do until now.
@@ -140,7 +144,7 @@ package actor Server {
     }
 
     /// Connections that are open.
-    package var connectionCount: Int { sessions.count }
+    package var connectionCount: Int { connections.count }
 }
 
 // MARK: Listening
@@ -152,16 +156,19 @@ extension Server {
         }
         let sockets = try bound.get()
         do throws(SystemError) {
-            for socket in sockets { listeners.append(try ListeningSocket(socket, loop: loop)) }
+            let terms = Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
+            for socket in sockets {
+                listeners.append(Listener(socket: try ListeningSocket(socket, loop: loop), terms: terms))
+            }
         } catch {
             for socket in sockets { socket.close() }
             throw ServerError("Cannot accept connections: \(error).")
         }
-        return listeners.map(\.endpoint)
+        return listeners.map(\.socket.endpoint)
     }
 
     private func closeListeners() {
-        for listener in listeners { listener.close() }
+        for listener in listeners { listener.socket.close() }
         listeners = []
     }
 }
@@ -178,22 +185,24 @@ extension Server {
         let listener = listeners[number]
         var backoff = Backoff(first: Self.exhaustionBackoff.first, longest: Self.exhaustionBackoff.longest)
         var generator = SystemRandomNumberGenerator()
-        while let (descriptor, peer) = await acceptOne(listener, &backoff, &generator) { await seat(descriptor, peer) }
+        while let (descriptor, peer) = await acceptOne(listener.socket, &backoff, &generator) {
+            await seat(descriptor, peer, on: listener.terms)
+        }
     }
 
     /// Waits for one connection.
     ///
     /// - Returns: its descriptor, the caller's to close; nothing when the listener is closed.
     private func acceptOne(
-        _ listener: ListeningSocket, _ backoff: inout Backoff, _ generator: inout SystemRandomNumberGenerator
+        _ socket: ListeningSocket, _ backoff: inout Backoff, _ generator: inout SystemRandomNumberGenerator
     ) async -> (Int32, SocketAddress)? {
         while !isStopping {
             do throws(SystemError) {
-                switch try listener.accept() {
+                switch try socket.accept() {
                 case .connection(let descriptor, let peer):
                     backoff.reset()
                     return (descriptor.release(), peer)
-                case .wouldBlock: await listener.acceptable.wait()
+                case .wouldBlock: await socket.acceptable.wait()
                 case .exhausted(let error):
                     core.observability.log.write([.acceptFailed(error)])
                     await loop.wait(until: (.now + backoff.next(using: &generator)).nanoseconds)
@@ -206,8 +215,8 @@ extension Server {
         return nil
     }
 
-    /// Gives a newcomer its session, when there is a place; or turns it away.
-    private func seat(_ descriptor: Int32, _ peer: SocketAddress) async {
+    /// Takes a newcomer in, when there is a place; or turns it away.
+    private func seat(_ descriptor: Int32, _ peer: SocketAddress, on terms: Listener.Terms) async {
         let origin = PeerOrigin(peer, core.configuration)
         connectionNumber += 1
         let number = connectionNumber
@@ -217,9 +226,9 @@ extension Server {
             await permits.acquire()
             guard !isStopping else { return leave(number, closing: descriptor) }
             core.transport.limits.withLock { $0.begin(number) }
-            begin(number, descriptor, from: origin)
+            begin(number, descriptor, from: origin, on: terms)
         case .refused(isTold: true):
-            begin(number, descriptor, from: origin, refusal: .tooManyConnections)
+            begin(number, descriptor, from: origin, on: terms, refusal: .tooManyConnections)
         case .refused(isTold: false):
             close(descriptor)
             core.observability.log.write([.refused(peer: origin.name, .tooManyConnections)])
@@ -227,13 +236,16 @@ extension Server {
     }
 
     /// - Parameter refusal: what the client is told instead of being served.
-    private func begin(_ number: Int, _ descriptor: Int32, from origin: PeerOrigin, refusal: ProtocolFault? = nil) {
+    private func begin(
+        _ number: Int, _ descriptor: Int32, from origin: PeerOrigin, on terms: Listener.Terms,
+        refusal: ProtocolFault? = nil
+    ) {
         let loop = loops[number % loops.count]
-        let session = ServerSession(number, from: origin, loop: loop, core, refusal: refusal)
-        sessions[number] = session
-        if refusal == nil { core.observability.connections.add(session.progress) }
+        let connection = Connection(number, from: origin, on: terms, loop: loop, core, refusal: refusal)
+        connections[number] = connection
+        if refusal == nil { core.observability.connections.add(connection.progress) }
         Task(executorPreference: loop) {
-            await session.run(descriptor)
+            await connection.run(descriptor)
             await self.over(number, wasRefused: refusal != nil)
         }
     }
@@ -242,23 +254,23 @@ extension Server {
     /// returns: otherwise a flood would be accepted faster than closed.
     private func evict(_ number: Int) async {
         permits.release()
-        await sessions[number]?.evict()
+        await connections[number]?.evict()
     }
 
     private func over(_ number: Int, wasRefused: Bool) {
-        sessions[number] = nil
+        connections[number] = nil
         core.observability.connections.remove(number)
         if wasRefused { core.transport.limits.withLock { $0.refused() } } else { leave(number) }
         ended.fire()
         letPartsGo()
-        guard sessions.isEmpty, !isStopping else { return }
+        guard connections.isEmpty, !isStopping else { return }
         core.transport.pool.submit { [core] in
             core.intake.forgetUnfinished()
             core.intake.known.settle()
         }
     }
 
-    /// - Parameter descriptor: of one that will have no session.
+    /// - Parameter descriptor: of one that is not taken in.
     private func leave(_ number: Int, closing descriptor: Int32? = nil) {
         if let descriptor { close(descriptor) }
         if core.transport.limits.withLock({ $0.leave(number) }) { permits.release() }

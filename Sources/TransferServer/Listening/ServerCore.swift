@@ -15,11 +15,15 @@ final class ServerCore: Sendable {
     let transport: Transport
     let observability: Observability
 
+    /// What may be spoken with clients.
+    let frontEnds: FrontEnds
+
     init(
         configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity,
         on foundations: ServerFoundations = ServerFoundations()
     ) {
         (self.configuration, self.store) = (configuration, store)
+        frontEnds = foundations.frontEnds
         let intake = Intake(
             Intake.Configuration(configuration), store: store,
             records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer

@@ -3,6 +3,8 @@ import TransferStore
 
 /// Opens what a server stands on. Tests put others in their place.
 struct ServerFoundations: Sendable {
+    var frontEnds = FrontEnds(BinaryFrontEnd())
+
     var openStore: @Sendable (ServerConfiguration) throws(StoreError) -> FileStore = {
         (configuration) throws(StoreError) in
         try FileStore(path: configuration.directory, durability: configuration.durability, limits: configuration.space)

@@ -144,16 +144,22 @@ extension LogEvent {
         )
     }
 
-    static func stopping(sessions: Int) -> LogEvent {
+    static func stopping(connections: Int) -> LogEvent {
         LogEvent(
-            .info, "stopping", "stopping; \(sessions) connections are open",
-            [("connections", .unsigned(UInt64(sessions)))])
+            .info, "stopping", "stopping; \(connections) connections are open",
+            [("connections", .unsigned(UInt64(connections)))])
     }
 
     static let stopped = LogEvent(.info, "stopped", "stopped")
 
     static func connected(peer: String) -> LogEvent {
         LogEvent(.debug, "connected", "connection from \(peer)", [("peer", .string(peer))])
+    }
+
+    static func recognised(_ frontEnd: String, peer: String) -> LogEvent {
+        LogEvent(
+            .debug, "recognised", "connection from \(peer) speaks \(frontEnd)",
+            [("peer", .string(peer)), ("frontEnd", .string(frontEnd))])
     }
 
     static func secured(peer: String, _ security: StreamSocket.Security) -> LogEvent {

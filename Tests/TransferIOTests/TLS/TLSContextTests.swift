@@ -1,5 +1,6 @@
 import COpenSSL
 import Testing
+import TransferTestSupport
 
 @testable import TransferIO
 

@@ -49,7 +49,7 @@ actor ServerLifetime {
         while true {
             await signals.arrived.wait()
             if isOver { break }
-            await server.stopSessions()
+            await server.stopConnections()
         }
     }
 

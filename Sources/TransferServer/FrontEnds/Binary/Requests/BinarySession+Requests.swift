@@ -21,7 +21,7 @@ struct WaitingRequests {
 }
 
 /// What clients ask of the files: the pool makes one chunk of answers while the one before it leaves.
-extension ServerSession {
+extension BinarySession {
     /// Bytes of content in one chunk, also where too much waits for all clients together. Half of it costs a tenth more.
     private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
 

@@ -8,17 +8,15 @@ import TransferProtocol
 import TransferStore
 import TransferSystem
 
-/// One connection, on one loop for life. Reads and parses on the loop; what is to be stored goes to the pool in
+/// The session of the binary front end, on the loop of its connection. Reads and parses on the loop; what is to be stored goes to the pool in
 /// batches, a bounded number at a time, and while the pool is behind, this connection alone is not read.
-actor ServerSession {
+actor BinarySession: Session {
     /// Why the session reads no more.
     enum Ending: Equatable {
         /// The client said goodbye or closed between uploads.
         case done
         /// The connection broke, or ended inside an upload.
         case lost(String)
-        /// There is no TLS with this client.
-        case insecure(String)
         /// The client may not come in, or not any more.
         case refused(Refusal)
         /// The client broke the protocol or was given up.
@@ -56,57 +54,34 @@ actor ServerSession {
     var counted = 0
     private var replies: [UInt8] = []
     /// What is received on its way to the lane.
-    var pipe = BatchPipe<LaneBatch>()
+    var pipe: BatchPipe<LaneBatch>
     private(set) var isDraining = false
     private(set) var ending: Ending?
     /// What the client has said first, as long as nobody has decided about it.
     private var hello: Hello?
     private var isDecided = false
-    /// Whether frames may be sent: not before both sides know how they talk.
-    var mayTalk = false
 
     var peer: String { origin.name }
 
-    /// - Parameters:
-    ///   - number: of the connection; they grow.
-    ///   - refusal: what the client is told, and then nothing else.
-    init(
-        _ number: Int, from origin: PeerOrigin, loop: EventLoop, _ core: ServerCore, refusal: ProtocolFault? = nil
-    ) {
-        self.number = number
-        self.origin = origin
-        self.loop = loop
+    init(_ arrival: Arrival, _ core: ServerCore) {
+        (number, origin, loop) = (arrival.number, arrival.origin, arrival.loop)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
-        progress = ConnectionProgress(number, peer: origin.name)
+        (driver, progress, settings) = (arrival.driver, arrival.progress, arrival.settings)
         owner = AccountHolder(origin)
         account = transport.accounts.enter(owner)
         lane = UploadLane(
             intake, transport, observability, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(intake, core.store, transport, observability, peer: origin.name)
-        settings = transport.settings
-        driver = ConnectionDriver(settings.timeouts, turn: Transport.bufferSize)
-        ending = refusal.map { .fault($0) }
+        pipe = BatchPipe(received: arrival.received)
+        ending = arrival.refusal.map { .fault($0) }
         (lane.account, lane.intake.holder) = (account, owner)
+        if let end = driver.socket?.peerEnd {
+            lane.intake.sender = Sender(connection: number) { end.hasCome }
+        }
     }
 
-    /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
-    ///
-    /// - Parameter descriptor: the connected socket's, which becomes the session's.
-    func run(_ descriptor: Int32) async {
-        do throws(SystemError) {
-            let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: driver.wake)
-            driver.open(socket)
-            lane.intake.sender = Sender(connection: number) { [end = socket.peerEnd] in end.hasCome }
-        } catch {
-            observability.log.write([.closed(peer: peer, reason: error.description)])
-            transport.accounts.leave(owner)
-            return
-        }
-        driver.socket?.disableDelay()
-        if origin.isLocal { driver.socket?.tuneForLoopback() }
-        observability.log.write([.connected(peer: peer)])
+    func run() async {
         armTimer()
-        await secure()
         early.connect { [weak self, loop] in Task(executorPreference: loop) { await self?.sendEarly() } }
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
@@ -121,16 +96,12 @@ actor ServerSession {
         endIfDrained()
     }
 
-    /// Waits for nothing more; the client is told, so that it can go on elsewhere or later.
     func stop() {
         end(.shutdown)
     }
 
-    /// Ends at once, because others need the place and its handshake has taken longest.
     func evict() {
         end(.fault(.tooManyHandshakes))
-        // It may not have begun to run; then it will find its end.
-        guard driver.socket != nil else { return }
         send(.result(UploadResult(.tooManyHandshakes)))
         close()
     }
@@ -161,7 +132,7 @@ actor ServerSession {
 
 // MARK: Reading
 
-extension ServerSession: PipedSession {
+extension BinarySession: PipedSession {
     /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
     private static let outboundLimit = 256 << 10
 
@@ -259,7 +230,7 @@ extension ServerSession: PipedSession {
 
 // MARK: Storing
 
-extension ServerSession {
+extension BinarySession {
     /// Sends what the pool has for the client before it is done with what it works on.
     private func sendEarly() {
         let (frames, settled) = early.take()
@@ -298,7 +269,7 @@ extension ServerSession {
 
 // MARK: Ending
 
-extension ServerSession {
+extension BinarySession {
     /// Stores what was received whole, says the last words, and closes.
     private func finish() async {
         await finishWork()
@@ -306,7 +277,7 @@ extension ServerSession {
         await transport.pool.run(for: account) { [lane] in lane.cancel() }
         stopTimer()
         sayGoodbye()
-        await linger(atMost: Self.lingering, dropping: Self.scratchSize)
+        await linger()
         close()
     }
 }

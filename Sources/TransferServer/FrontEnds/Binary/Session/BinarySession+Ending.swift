@@ -1,15 +1,8 @@
-import TransferIO
 import TransferModel
 import TransferProtocol
 
 /// The last words of a session.
-extension ServerSession {
-    /// How long the last words may take to leave.
-    static let lingering = Interval.seconds(2)
-
-    /// Bytes read at once to be dropped.
-    static let scratchSize = 16 << 10
-
+extension BinarySession {
     func sayGoodbye() {
         switch ending {
         case .fault(let fault):
@@ -22,17 +15,10 @@ extension ServerSession {
             observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
             // What was begun and has no result, has this one.
             send(machine.isSettled ? .goodbye(Goodbye(.shuttingDown, "The server is stopping.")) : .result(.stopping))
-        case .insecure(let reason): observability.log.write([.insecure(peer: peer, reason: reason)])
         case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
         }
     }
-}
-
-extension ProtocolFault {
-    static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
-
-    static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
 }
 
 extension UploadResult {

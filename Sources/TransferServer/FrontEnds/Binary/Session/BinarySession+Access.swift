@@ -8,7 +8,7 @@ import TransferProtocol
 import TransferSystem
 
 /// Whether the client may come in. Until that is known nothing behind its `hello` is looked at.
-extension ServerSession {
+extension BinarySession {
     /// Decides about the client that has said hello. Afterwards it has its welcome, or the session is ending.
     func decide(_ hello: Hello) async {
         guard let gate = transport.gate else { return welcome(hello) }

@@ -5,7 +5,7 @@ import TransferModel
 import TransferProtocol
 
 /// What leaves a session: results, answers and signs of life, as fast as the client takes them.
-extension ServerSession {
+extension BinarySession {
     func send(_ message: Message) {
         var frame: [UInt8] = []
         message.encode(into: &frame)
@@ -13,7 +13,7 @@ extension ServerSession {
     }
 
     func send(_ frames: [UInt8]) {
-        guard !frames.isEmpty, !driver.isOver, mayTalk else { return }
+        guard !frames.isEmpty, !driver.isOver else { return }
         outbound.append(frames)
         flush()
     }

@@ -1,0 +1,271 @@
+import TransferConnection
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// A connection that was accepted, on one loop for life. Finds out how both sides talk and which front end the client means;
+/// from there on that front end's session has it, and nothing else of it is left here.
+///
+/// ```
+///   accepted ──TLS, where there is any──► secured ──ALPN, or first bytes──► session
+///      │ handshake failed, too slow, …
+///      └──► ended, without a word
+/// ```
+actor Connection {
+    /// Why there is no session.
+    private enum Ending {
+        /// The client has gone before it said anything.
+        case done
+        case lost(String)
+        /// There is no TLS with this client.
+        case insecure(String)
+        /// The client is turned away or was given up.
+        case fault(ProtocolFault)
+        /// The server is going.
+        case shutdown
+    }
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// What can be seen of it from elsewhere.
+    nonisolated let progress: ConnectionProgress
+
+    let driver: ConnectionDriver
+    private let number: Int
+    private let origin: PeerOrigin
+    private let core: ServerCore
+    private let settings: ServerSettings
+    private let frontEnds: FrontEnds
+    /// Nothing where connections are not encrypted.
+    private let tls: TLSContext?
+    private var choice: FrontEndChoice
+    private var session: (any Session)?
+    private var ending: Ending?
+    /// The deadline of the handshake.
+    private var timer: EventLoop.Timer?
+
+    private var peer: String { origin.name }
+
+    /// - Parameters:
+    ///   - number: of the connection; they grow.
+    ///   - refusal: what the client is told, and then nothing else.
+    init(
+        _ number: Int, from origin: PeerOrigin, on terms: Listener.Terms, loop: EventLoop, _ core: ServerCore,
+        refusal: ProtocolFault? = nil
+    ) {
+        (self.number, self.origin, self.loop, self.core) = (number, origin, loop, core)
+        frontEnds = terms.frontEnds
+        choice = FrontEndChoice(terms.frontEnds)
+        tls = terms.security()
+        settings = core.transport.settings
+        progress = ConnectionProgress(number, peer: origin.name)
+        driver = ConnectionDriver(settings.timeouts, turn: Transport.bufferSize)
+        ending = refusal.map { .fault($0) }
+    }
+
+    /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
+    ///
+    /// - Parameter descriptor: the connected socket's, which becomes the connection's.
+    func run(_ descriptor: Int32) async {
+        guard open(descriptor) else { return }
+        guard let frontEnd = await choose() else { return await finish() }
+        await begin(frontEnd).run()
+    }
+
+    /// Lets the session come to its end. Without one nothing is under way.
+    func drain() async {
+        guard let session else { return end(.shutdown) }
+        await session.drain()
+    }
+
+    /// Waits for nothing more.
+    func stop() async {
+        guard let session else { return end(.shutdown) }
+        await session.stop()
+    }
+
+    /// Ends at once, because others need the place and its handshake has taken longest.
+    func evict() async {
+        if let session { return await session.evict() }
+        end(.fault(.tooManyHandshakes))
+        // It may not have begun to run; then it will find its end.
+        if driver.socket != nil { close() }
+    }
+
+    private func end(_ reason: Ending) {
+        guard ending == nil else { return }
+        ending = reason
+        driver.wake.fire()
+    }
+
+    private func open(_ descriptor: Int32) -> Bool {
+        do throws(SystemError) {
+            let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: driver.wake)
+            driver.open(socket)
+            socket.disableDelay()
+            if origin.isLocal { socket.tuneForLoopback() }
+            log(.connected(peer: peer))
+            return true
+        } catch {
+            log(.closed(peer: peer, reason: error.description))
+            return false
+        }
+    }
+
+    /// Hands the connection over.
+    private func begin(_ frontEnd: any FrontEnd) async -> any Session {
+        disarm()
+        if !frontEnds.others.isEmpty { log(.recognised(frontEnd.name, peer: peer)) }
+        var refusal: ProtocolFault?
+        if case .fault(let fault)? = ending { refusal = fault }
+        let session = frontEnd.session(
+            for: Arrival(
+                number: number, origin: origin, loop: loop, driver: driver, progress: progress, settings: settings,
+                received: choice.opening, refusal: refusal),
+            of: core)
+        self.session = session
+        if case .shutdown? = ending { await session.stop() }
+        return session
+    }
+
+    private func log(_ event: LogEvent) {
+        core.observability.log.write([event])
+    }
+}
+
+// MARK: Choosing
+
+extension Connection {
+    /// The first byte of a record of a TLS handshake (RFC 8446, section 5.1).
+    private static let handshakeRecord: UInt8 = 22
+
+    /// Finds out how the client talks, and what.
+    ///
+    /// - Returns: nothing where this side may not say a word: before there is TLS, and when the connection is broken.
+    private func choose() async -> (any FrontEnd)? {
+        do throws(StreamError) {
+            guard let tls else { return try await chooseByBytes() }
+            return try await choose(tls)
+        } catch {
+            // Whoever was encrypted already has broken the connection, and not failed to encrypt it.
+            let isInsecure = tls != nil && driver.socket?.security == nil
+            end(isInsecure ? .insecure(error.reason) : .lost(error.reason))
+            return nil
+        }
+    }
+
+    private func choose(_ tls: TLSContext) async throws(StreamError) -> (any FrontEnd)? {
+        armTimer()
+        guard let socket = driver.socket, let byte = try await firstByte(socket) else { return nil }
+        guard byte == Self.handshakeRecord else {
+            return try await chooseByBytes(thenRefusing: .encryptionRequired)
+        }
+        try socket.beginTLS(tls)
+        while ending == nil {
+            guard try !socket.handshake() else { break }
+            await driver.wake.wait()
+        }
+        guard ending == nil, let security = socket.security else { return nil }
+        log(.secured(peer: peer, security))
+        if let agreed = choice.frontEnd(named: security.protocolName) { return agreed }
+        return try await chooseByBytes()
+    }
+
+    /// - Returns: nothing when the connection is ending.
+    private func firstByte(_ socket: StreamSocket) async throws(StreamError) -> UInt8? {
+        while ending == nil {
+            switch try socket.firstByte() {
+            case .byte(let byte): return byte
+            case .wouldBlock: await driver.wake.wait()
+            case .end: end(.done)
+            }
+        }
+        return nil
+    }
+
+    /// Receives as many bytes as it takes to know whom the client means, or gives it to whoever answers the others.
+    ///
+    /// - Parameter fault: why the client is turned away, whoever it is.
+    private func chooseByBytes(thenRefusing fault: ProtocolFault? = nil) async throws(StreamError) -> any FrontEnd {
+        while true {
+            if ending != nil { choice.complete() }
+            if let chosen = choice.frontEnd {
+                if let fault { end(.fault(fault)) }
+                return chosen
+            }
+            guard try !receive() else { continue }
+            if timer == nil { armTimer() }
+            await driver.wake.wait()
+        }
+    }
+
+    /// - Returns: whether anything came, if only the end.
+    private func receive() throws(StreamError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: choice.room, alignment: 1)
+        defer { buffer.deallocate() }
+        switch try driver.receive(into: buffer) {
+        case .wouldBlock: return false
+        case .end: choice.complete()
+        case .bytes(let count): choice.received(buffer[..<count])
+        }
+        return true
+    }
+}
+
+// MARK: Time
+
+extension Connection {
+    private func armTimer() {
+        disarm()
+        timer = loop.schedule(at: driver.liveness.deadline.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.timerFired() }
+        }
+    }
+
+    private func disarm() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    private func timerFired() {
+        timer = nil
+        guard ending == nil else { return }
+        if case .giveUp(let fault) = driver.liveness.expire(now: .now) { end(.fault(fault)) } else { armTimer() }
+    }
+}
+
+// MARK: Ending without a session
+
+extension Connection: LingeringSession {
+    /// Nobody has said anything.
+    var hasUnsent: Bool { false }
+
+    func close() {
+        driver.close()
+    }
+
+    private func finish() async {
+        disarm()
+        switch ending {
+        case .fault(let fault): log(.refused(peer: peer, fault))
+        case .shutdown: log(.closed(peer: peer, reason: "the server is stopping"))
+        case .insecure(let reason): log(.insecure(peer: peer, reason: reason))
+        case .lost(let reason): log(.closed(peer: peer, reason: reason))
+        case .done, nil: log(.closed(peer: peer, reason: "the client is done"))
+        }
+        await linger()
+        close()
+    }
+}
+
+extension ProtocolFault {
+    static let tooManyConnections = ProtocolFault(.busy, "There are too many connections from this address.")
+
+    static let tooManyHandshakes = ProtocolFault(.busy, "Too many connections have not introduced themselves yet.")
+
+    fileprivate static let encryptionRequired = ProtocolFault(
+        .encryptionRequired,
+        "This server takes encrypted connections only: connect with TLS, without --plaintext.")
+}

@@ -1,0 +1,101 @@
+import TransferConnection
+import TransferIO
+import TransferProtocol
+import TransferSystem
+
+@testable import TransferServer
+
+/// The smallest front end that there can be: says all that it hears, beginning with the first byte.
+struct LineFrontEnd: FrontEnd {
+    var name = "lines"
+    var protocols = ["lines/1"]
+
+    /// What conversations begin with.
+    var beginning = Array("LINE ".utf8)
+
+    /// Said before the client says anything.
+    var greeting = ""
+
+    var openingSize: Int { beginning.count }
+
+    func recognise(_ opening: [UInt8]) -> Recognition {
+        if opening.starts(with: beginning) { return .yes }
+        return beginning.starts(with: opening) ? .needsMore : .no
+    }
+
+    func session(for arrival: Arrival, of core: ServerCore) -> any Session { LineSession(arrival, core, greeting) }
+}
+
+/// One conversation of it.
+private actor LineSession: Session, LingeringSession {
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let driver: ConnectionDriver
+    private let core: ServerCore
+    private let number: Int
+    private let greeting: String
+    private let received: [UInt8]
+    private let refusal: ProtocolFault?
+    private var isEnding = false
+
+    init(_ arrival: Arrival, _ core: ServerCore, _ greeting: String) {
+        (loop, driver, number) = (arrival.loop, arrival.driver, arrival.number)
+        (received, refusal) = (arrival.received, arrival.refusal)
+        (self.core, self.greeting) = (core, greeting)
+    }
+
+    func run() async {
+        if let refusal {
+            say("no: \(refusal.message)\n")
+        } else {
+            core.transport.limits.withLock { $0.establish(number) }
+            say(greeting)
+            say(received)
+            await echo()
+        }
+        await linger()
+        close()
+    }
+
+    private func echo() async {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 1)
+        defer { buffer.deallocate() }
+        while !isEnding {
+            switch try? driver.receive(into: buffer) {
+            case .bytes(let count): say(Array(buffer[..<count]))
+            case .wouldBlock: await driver.wake.wait()
+            case .end, nil: isEnding = true
+            }
+        }
+    }
+
+    /// The few bytes of a test are taken at once.
+    private func say(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        bytes.withUnsafeBytes { _ = try? driver.socket?.send($0) }
+    }
+
+    private func say(_ text: String) {
+        say(Array(text.utf8))
+    }
+
+    func drain() { stop() }
+
+    func stop() {
+        say("bye\n")
+        isEnding = true
+        driver.wake.fire()
+    }
+
+    func evict() {
+        isEnding = true
+        close()
+    }
+
+    var hasUnsent: Bool { false }
+
+    func close() {
+        driver.close()
+    }
+}

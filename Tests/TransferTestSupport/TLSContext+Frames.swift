@@ -1,0 +1,16 @@
+package import TransferIO
+
+/// Contexts for what both sides speak in nearly all tests.
+extension TLSContext {
+    package static func server(
+        _ identity: TLSIdentity, usesWideAES: Bool = hasWideAES, recordsPerKey: Int = recordsPerKey
+    ) throws(TLSError) -> TLSContext {
+        try server(identity, protocols: ["transfer/2"], usesWideAES: usesWideAES, recordsPerKey: recordsPerKey)
+    }
+
+    package static func client(
+        _ identity: TLSIdentity? = nil, recordsPerKey: Int = recordsPerKey
+    ) throws(TLSError) -> TLSContext {
+        try client(identity, protocols: ["transfer/2"], recordsPerKey: recordsPerKey)
+    }
+}
