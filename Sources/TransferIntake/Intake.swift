@@ -68,8 +68,9 @@ package final class Intake: Sendable {
         let known = KnownUploads(records, clock: clock, report: report)
         self.known = known
         issuer = signer.map { signer in
-            let numbers = ReceiptNumbers(first: known.receiptNumber) { known.keep(receiptNumber: $0) }
-            return ReceiptIssuer(signer, numbers: numbers)
+            let numbers = ReceiptNumbers(
+                first: known.receiptNumber, keep: { known.keep(receiptNumber: $0) }, utc: clock.utc)
+            return ReceiptIssuer(signer, numbers: numbers, utc: clock.utc)
         }
         quotas = CallerQuotas(known, store)
         assemblies = Assemblies(limit: configuration.maximumAssemblies)

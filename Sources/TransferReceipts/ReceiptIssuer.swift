@@ -1,5 +1,6 @@
 import TransferKeys
 package import TransferModel
+import TransferSystem
 
 /// Gives receipts: all of a batch with one signature. Safe to call from any thread.
 package final class ReceiptIssuer: Sendable {
@@ -27,10 +28,13 @@ package final class ReceiptIssuer: Sendable {
 
     private let identity: ServerIdentity
     private let numbers: ReceiptNumbers
+    private let utc: @Sendable () -> Int64
 
-    package init(_ identity: ServerIdentity, numbers: ReceiptNumbers) {
-        self.identity = identity
-        self.numbers = numbers
+    /// - Parameter utc: the time in nanoseconds since 1970.
+    package init(
+        _ identity: ServerIdentity, numbers: ReceiptNumbers, utc: @escaping @Sendable () -> Int64 = utcNanoseconds
+    ) {
+        (self.identity, self.numbers, self.utc) = (identity, numbers, utc)
     }
 
     /// Whose receipts these are.
@@ -48,7 +52,7 @@ package final class ReceiptIssuer: Sendable {
             BatchTerms(
                 firstNumber: numbers.take(uploads.count),
                 sender: String(decoding: sender.utf8.prefix(Limits.sender), as: UTF8.self),
-                time: ReceiptTime(clamping: ReceiptClock.microseconds() / 1_000), server: identity.key))
+                time: ReceiptTime(clamping: UInt64(max(0, utc() / 1_000_000))), server: identity.key))
     }
 
     /// Makes receipts again that were given before.

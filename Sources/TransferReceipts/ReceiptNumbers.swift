@@ -1,4 +1,3 @@
-import Glibc
 import TransferSystem
 
 /// Numbers for receipts: each is given once, and later ones are larger.
@@ -24,8 +23,11 @@ package final class ReceiptNumbers: Sendable {
     /// - Parameters:
     ///   - first: the first number to give, unless the clock says a larger one: what was kept last.
     ///   - keep: makes sure that the next start finds the number; called under a lock, and at once.
-    package init(first: UInt64 = 0, keep: @escaping @Sendable (UInt64) -> Void = { _ in }) {
-        state = Locked(State(next: max(first, ReceiptClock.microseconds())))
+    ///   - utc: the time in nanoseconds since 1970.
+    package init(
+        first: UInt64 = 0, keep: @escaping @Sendable (UInt64) -> Void = { _ in }, utc: () -> Int64 = utcNanoseconds
+    ) {
+        state = Locked(State(next: max(first, UInt64(max(0, utc() / 1_000)))))
         self.keep = keep
         _ = take(0)
     }
@@ -40,16 +42,5 @@ package final class ReceiptNumbers: Sendable {
             }
             return state.next
         }
-    }
-}
-
-/// The clock that receipts are dated by.
-enum ReceiptClock {
-    /// Since 1970; nothing when the clock is set before that.
-    static func microseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        guard time.tv_sec >= 0 else { return 0 }
-        return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec / 1_000)
     }
 }

@@ -16,13 +16,15 @@ final class PromisingIntake {
     let store: FileStore
     let intake: Intake
 
-    init(_ durability: Durability = .none, signer: KeyPair? = nil) throws {
+    init(
+        _ durability: Durability = .none, signer: KeyPair? = nil, abilities: StoreAbilities = StoreAbilities()
+    ) throws {
         directory = try TemporaryDirectory()
         store = try FileStore(path: directory.path("store"), durability: durability)
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         intake = Intake(
             Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
-            store: store, records: catalog, signer: signer
+            store: LimitedStore(store, abilities), records: catalog, signer: signer
         ) { _ in }
     }
 

@@ -29,15 +29,12 @@ package struct Acknowledgement: Equatable, Sendable {
     /// A receipt that comes with this acknowledgement alone. Those that are made together have one seal instead.
     package internal(set) var receipt: [UInt8]?
 
-    /// - Parameter recorded: only `Completion` has one.
-    init(
-        _ upload: Completion.Published.Stored, id: UploadID, kind: ContentKind,
-        in recorded: borrowing Completion.Recorded
-    ) {
-        self.id = id
-        code = upload.isNew ? .committed : .alreadyStored
-        (path, size, digest, isDurable) = (upload.path, upload.size, upload.digest, upload.isDurable)
-        self.kind = kind
+    /// - Parameter recorded: only `Completion` makes one.
+    init(_ recorded: Completion.RecordedUpload) {
+        let stored = recorded.stored
+        (id, kind) = (recorded.intent.id, recorded.intent.kind)
+        code = stored.isNew ? .committed : .alreadyStored
+        (path, size, digest, isDurable) = (stored.path, stored.size, stored.digest, stored.isDurable)
     }
 
     /// - Parameters:

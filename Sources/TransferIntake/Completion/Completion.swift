@@ -45,10 +45,21 @@ package final class Completion {
         let seal: BatchSeal?
     }
 
-    /// Proof that the catalog was told; it may have failed, which costs the memory of the upload and not the upload.
-    struct Recorded: ~Copyable {
-        fileprivate let uploads: [Published]
-        fileprivate let seal: BatchSeal?
+    /// Proof that the catalog was told of all of a batch; it may have failed, which costs the memory of the uploads and not the
+    /// uploads.
+    fileprivate struct Recorded {
+        let uploads: [Published]
+        let seal: BatchSeal?
+    }
+
+    /// The same of one upload that is stored: what an acknowledgement can be made of.
+    struct RecordedUpload {
+        let intent: UploadIntent
+        let stored: Published.Stored
+
+        fileprivate init(_ intent: UploadIntent, _ stored: Published.Stored, in batch: Recorded) {
+            (self.intent, self.stored) = (intent, stored)
+        }
     }
 
     /// Proof that an earlier acknowledgement still promises all that a new one would.
@@ -210,7 +221,7 @@ extension Completion {
         return Recorded(uploads: signed.uploads, seal: signed.seal)
     }
 
-    private func release(_ recorded: consuming Recorded) -> Ended {
+    private func release(_ recorded: Recorded) -> Ended {
         intake.known.recent.release(recorded.uploads.lazy.map(\.upload.intent.id))
         for published in recorded.uploads {
             if let assembly = published.upload.assembly { intake.assemblies.remove(assembly) }
@@ -221,12 +232,10 @@ extension Completion {
         return Ended(settled: settled, seal: recorded.seal)
     }
 
-    private static func outcome(of published: Published, in recorded: borrowing Recorded) -> UploadOutcome {
+    private static func outcome(of published: Published, in recorded: Recorded) -> UploadOutcome {
         switch published.ending {
         case .stored(let stored):
-            .acknowledged(
-                Acknowledgement(
-                    stored, id: published.upload.intent.id, kind: published.upload.intent.kind, in: recorded))
+            .acknowledged(Acknowledgement(RecordedUpload(published.upload.intent, stored, in: recorded)))
         case .skipped(let size): .skipped(size: size, message: "")
         case .failed(let error, let size): .refused(error, size: size)
         }

@@ -9,9 +9,6 @@ package struct Caller: Sendable {
     package private(set) var grant: Grant
     private let scope: UploadScope
 
-    /// What it may have stored; nothing where that is not limited.
-    package private(set) var quota: Quota?
-
     /// What stands in the catalog and in receipts as the sender.
     package let sender: String
 
@@ -32,9 +29,7 @@ package struct Caller: Sendable {
     }
 
     /// What it may do from now on.
-    package mutating func renew(_ grant: Grant, _ quota: Quota?) {
-        (self.grant, self.quota) = (grant, quota)
-    }
+    package mutating func renew(_ grant: Grant) { self.grant = grant }
 }
 
 // MARK: What comes in

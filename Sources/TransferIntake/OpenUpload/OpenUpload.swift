@@ -103,6 +103,7 @@ extension OpenUpload {
         let path = try checkedPath()
         self.path = path
         if intent.leastSize > limit { throw tooLarge }
+        guard intake.store.abilities.replacesNothing || intent.conflict == .overwrite else { throw .onlyReplacing }
         return path
     }
 
@@ -208,21 +209,31 @@ extension OpenUpload {
     /// Makes the place to write to, where the bytes are wanted at all.
     private func open() throws(StoreError) {
         guard earlier == nil, case .none = target else { return }
+        let quota = intake.quotas.quota(for: caller.grant)
         switch intent.extent {
         case .whole:
             target = .content(
                 try intake.store.stage(
-                    id: intent.id, size: intent.size, permissions: intent.permissions, quota: caller.quota))
+                    id: intent.id, size: intent.size, permissions: intent.permissions, quota: quota))
         case .part(let part):
             guard let assembly, let range = part.range(size: intent.size ?? 0) else { throw .declaredOtherwise }
+            try checkLength(range, part, of: assembly)
             target = .part(
                 try assembly.claim(
                     range, connection: connection, run: run, isInOrder: !intake.store.abilities.writesAnywhere
-                ) { [intake, caller] () throws(StoreError) in
-                    try intake.store.resume(id: part.upload, size: part.total, quota: caller.quota)
+                ) { [intake] () throws(StoreError) in
+                    try intake.store.resume(id: part.upload, size: part.total, quota: quota)
                 })
         case .assembly: break
         }
+    }
+
+    /// A part that is shorter than the store takes can only be the last one: where nobody knows the size yet, it ends the upload.
+    private func checkLength(_ range: Range<UInt64>, _ part: UploadPart, of assembly: Assembly) throws(StoreError) {
+        let least = intake.store.abilities.leastPart
+        guard range.upperBound - range.lowerBound < least, range.upperBound != part.total else { return }
+        guard part.total == nil else { throw .shortPart(least) }
+        try assembly.check(total: range.upperBound, intent.function)
     }
 
     /// Compares the last block with what its sender says of it.
@@ -365,6 +376,15 @@ extension StoreError {
     /// cost that upload alone.
     fileprivate static let notAdmitted = StoreError(
         .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
+
+    /// To whoever wants to keep what has a name, where the store cannot see to that.
+    fileprivate static let onlyReplacing = StoreError(
+        .forbidden,
+        "The server's store can only replace what has a name: push with the conflict policy that overwrites.")
+
+    fileprivate static func shortPart(_ least: UInt64) -> StoreError {
+        StoreError(.sizeMismatch, "The server's store takes parts of \(least) bytes or more, but for the last one.")
+    }
 
     static let otherContent = StoreError(.contentMismatch, "The upload id was used for other content.")
 }

@@ -20,11 +20,10 @@ final class AccessGate: Sendable {
     /// Asks whether a client may still come in, and renews what it may do.
     ///
     /// - Returns: why it may begin nothing any more.
-    func recheck(_ caller: inout Caller, quota: (Grant) -> Quota?) -> Refusal? {
+    func recheck(_ caller: inout Caller) -> Refusal? {
         defer { logFaults() }
         do throws(Refusal) {
-            let grant = try authenticator.recheck(caller.grant, at: .now)
-            caller.renew(grant, quota(grant))
+            caller.renew(try authenticator.recheck(caller.grant, at: .now))
             return nil
         } catch {
             return error

@@ -77,8 +77,15 @@ package struct StoreAbilities: Equatable, Sendable {
     /// Whether the parts of an upload may come in any order. Without, each has to begin where the last one ended.
     package var writesAnywhere: Bool
 
-    package init(writesAnywhere: Bool = true) {
-        self.writesAnywhere = writesAnywhere
+    /// Whether it can see to it that publishing replaces nothing. Without, uploads replace what has their name, or are refused.
+    package var replacesNothing: Bool
+
+    /// Bytes that a part of an upload has at least, unless it is the last one.
+    package var leastPart: UInt64
+
+    package init(writesAnywhere: Bool = true, replacesNothing: Bool = true, leastPart: UInt64 = 0) {
+        (self.writesAnywhere, self.replacesNothing) = (writesAnywhere, replacesNothing)
+        self.leastPart = leastPart
     }
 }
 

@@ -122,7 +122,7 @@ final class RequestLane: @unchecked Sendable {
     /// An access that was taken back ends what is under way, too.
     private func recheck() -> Refusal? {
         accessAsked = monotonicNanoseconds()
-        return transport.gate?.recheck(&client) { _ in nil }
+        return transport.gate?.recheck(&client)
     }
 
     /// The connection ended.

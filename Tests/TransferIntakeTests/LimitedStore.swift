@@ -1,0 +1,52 @@
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// A directory store that can less than others.
+final class LimitedStore: ContentStore {
+    let abilities: StoreAbilities
+    private let store: FileStore
+
+    init(_ store: FileStore, _ abilities: StoreAbilities) {
+        (self.store, self.abilities) = (store, abilities)
+    }
+
+    var durability: Durability { store.durability }
+
+    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome? {
+        try store.admit(path, size: size, conflict: conflict)
+    }
+
+    func version(at path: RelativePath) -> ContentVersion? { store.version(at: path) }
+
+    func stage(id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota?) throws(StoreError) -> StagedFile {
+        try store.stage(id: id, size: size, permissions: permissions, quota: quota)
+    }
+
+    func resume(id: UploadID, size: UInt64?, quota: Quota?) throws(StoreError) -> StagedFile {
+        try store.resume(id: id, size: size, quota: quota)
+    }
+
+    func publish(
+        _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
+        mayReplace: ((RelativePath, ContentVersion) -> Bool)?
+    ) -> [Result<PublicationOutcome, StoreError>] {
+        store.publish(batch, acknowledged: acknowledged, mayReplace: mayReplace)
+    }
+
+    func hasPart(_ id: UploadID) -> Bool { store.hasPart(id) }
+
+    func part(_ id: UploadID) -> UnfinishedPart? { store.part(id) }
+
+    func removePart(_ id: UploadID) throws(StoreError) { try store.removePart(id) }
+
+    func unfinished() throws(StoreError) -> UnfinishedContent { try store.unfinished() }
+
+    func removeLeftovers() throws(StoreError) -> UnfinishedContent { try store.removeLeftovers() }
+
+    func removeUnfinished(
+        before moment: Int, unless isInUse: (UploadID) -> Bool
+    ) throws(StoreError) -> UnfinishedContent {
+        try store.removeUnfinished(before: moment, unless: isInUse)
+    }
+}
