@@ -4,7 +4,7 @@ import TransferSystem
 
 /// What can be seen of a connection from outside of its loop and its lane, which write it: the session when the client is
 /// known, the lane once for each batch.
-final class ConnectionProgress: Sendable {
+package final class ConnectionProgress: Sendable {
     /// The upload that the connection works on, or a part of it.
     struct Current: Sendable {
         /// The server's id of the whole upload.
@@ -46,7 +46,7 @@ final class ConnectionProgress: Sendable {
 
     private let state = Locked(State(rate: RateEstimate(start: monotonicNanoseconds())))
 
-    init(_ number: Int, peer: String) {
+    package init(_ number: Int, peer: String) {
         (self.number, self.peer) = (number, peer)
     }
 

@@ -15,6 +15,6 @@ extension UploadLane {
     /// - Returns: why the client may do nothing any more.
     func recheck() -> Refusal? {
         accessAsked = monotonicNanoseconds()
-        return transport.gate?.recheck(&intake.caller)
+        return resources.gate?.recheck(&intake.caller)
     }
 }

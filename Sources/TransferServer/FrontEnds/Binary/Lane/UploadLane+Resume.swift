@@ -38,7 +38,7 @@ extension UploadLane {
             guard !isEnding.load(ordering: .relaxed), open.query.count == 0 || intake.sender?.isGone() != true else {
                 return
             }
-            let threads = transport.pool.isContended ? 1 : transport.digestThreads
+            let threads = resources.pool.isContended ? 1 : resources.digestThreads
             guard let blocks = try open.query.step(threads: threads) else { return end(open) }
             var frames: [UInt8] = []
             for block in blocks { open.report.add(block.index, block.digest, to: &frames) }

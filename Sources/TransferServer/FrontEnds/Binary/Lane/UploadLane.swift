@@ -3,7 +3,7 @@ import TransferAccess
 import TransferCatalog
 import TransferCodec
 import TransferIO
-import TransferIntake
+package import TransferIntake
 import TransferModel
 import TransferProtocol
 import TransferReceipts
@@ -15,7 +15,7 @@ import TransferSystem
 ///
 /// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are
 /// ever in it.
-final class UploadLane: @unchecked Sendable {
+package final class UploadLane: @unchecked Sendable {
     /// Who pays, for what is done later.
     private final class Payer: Sendable {
         let account = Locked<PoolAccount?>(nil)
@@ -29,7 +29,7 @@ final class UploadLane: @unchecked Sendable {
     }
 
     /// The client's way into the intake; who that is, is set before the first batch.
-    let intake: IntakeSession
+    package let intake: IntakeSession
 
     /// Who pays for its work; set before the first batch.
     var account: PoolAccount? {
@@ -37,8 +37,7 @@ final class UploadLane: @unchecked Sendable {
         set { payer.account.withLock { $0 = newValue } }
     }
 
-    let transport: Transport
-    private let observability: Observability
+    let resources: LaneResources
     let peer: String
     private let inflation = Inflation()
     private let payer = Payer()
@@ -68,22 +67,21 @@ final class UploadLane: @unchecked Sendable {
     ///   - connection: its number; they grow.
     ///   - early: takes what cannot wait for the end of a batch.
     ///   - progress: is told what the lane does.
-    init(
-        _ shared: Intake, _ transport: Transport, _ observability: Observability, connection: Int, peer: String,
-        early: EarlyFrames, progress: ConnectionProgress
+    package init(
+        _ resources: LaneResources, connection: Int, peer: String, early: EarlyFrames, progress: ConnectionProgress
     ) {
         meter = LaneMeter(progress)
-        (self.transport, self.observability) = (transport, observability)
+        self.resources = resources
         self.early = early
         self.peer = peer
-        let way = IntakeSession.Connection(number: connection) { [pool = transport.pool, payer] work in
-            pool.submit(for: payer.account.withLock { $0 }, work)
+        let way = IntakeSession.Connection(number: connection) { [later = resources.later, payer] work in
+            later(payer.account.withLock { $0 }, work)
         }
-        intake = IntakeSession(shared, way, caller: Caller(peer: peer))
+        intake = IntakeSession(resources.intake, way, caller: Caller(peer: peer))
     }
 
     /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
-    func process(_ batches: [LaneBatch]) -> LaneOutcome {
+    package func process(_ batches: [LaneBatch]) -> LaneOutcome {
         pending += batches
         if pending.contains(where: \.hasBeginnings) || mayBeEndless { askForAccess() }
         work()
@@ -95,7 +93,7 @@ final class UploadLane: @unchecked Sendable {
         }
         report()
         if case .receiving(let upload) = state { meter.publish(upload) } else { meter.publish(nil) }
-        observability.log.write(events)
+        resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         defer { outcome = LaneOutcome() }
         outcome.isWaiting = intake.completion.isWaiting
@@ -105,7 +103,7 @@ final class UploadLane: @unchecked Sendable {
     private var isBusy: Bool { question != nil || !pending.isEmpty }
 
     private func work() {
-        let turn = Turn(on: transport.pool)
+        let turn = Turn(on: resources.pool)
         while isBusy, !turn.isOver {
             if question != nil {
                 goOnAnswering()
@@ -126,15 +124,15 @@ final class UploadLane: @unchecked Sendable {
     }
 
     /// The connection ended: what is not complete will not be.
-    func cancel() {
+    package func cancel() {
         defer { intake.leave() }
         question = nil
         acknowledge()
-        if let repeated = failures.repeated { observability.log.write([.moreFailed(repeated, peer: peer)]) }
+        if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
         guard case .receiving(let upload) = state else { return }
         upload.suspend()
         state = .idle
-        observability.log.write([.lost(upload, peer: peer)])
+        resources.log.write([.lost(upload, peer: peer)])
     }
 
     /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.

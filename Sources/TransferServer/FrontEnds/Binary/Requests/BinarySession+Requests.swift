@@ -61,7 +61,7 @@ extension BinarySession {
                 requestLane.step(requests, cancelled: cancelled, room: room, isStopping: isDraining)
             }
             waiting.isBusy = outcome.isBusy
-            for id in outcome.answered { machine.answered(id) }
+            conversation.answered(outcome.answered)
             driver.liveness.active(now: .now)
             queue(outcome.chunk)
             if let refusal = outcome.refusal { end(.refused(refusal)) }

@@ -1,9 +1,9 @@
 import TransferAccess
 import TransferCatalog
 import TransferCodec
-import TransferIntake
+package import TransferIntake
 import TransferModel
-import TransferProtocol
+package import TransferProtocol
 import TransferStore
 import TransferSystem
 
@@ -12,7 +12,7 @@ import TransferSystem
 ///
 /// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads are ever
 /// in it.
-final class RequestLane: @unchecked Sendable {
+package final class RequestLane: @unchecked Sendable {
     private enum Work {
         case sending(FileSending)
         case listing(FolderListing)
@@ -36,12 +36,9 @@ final class RequestLane: @unchecked Sendable {
     }
 
     /// Whose requests these are; set before the first one, and renewed with every step.
-    var client: Caller
+    package var client: Caller
 
-    private let intake: Intake
-    private let store: FileStore
-    private let transport: Transport
-    private let observability: Observability
+    private let resources: LaneResources
     let peer: String
     /// Those that are not begun are behind the first ones.
     private var requests: [Request] = []
@@ -76,11 +73,8 @@ final class RequestLane: @unchecked Sendable {
     /// Between two steps.
     private static let noChunk = FrameChunk(room: 0)
 
-    init(
-        _ intake: Intake, _ store: FileStore, _ transport: Transport, _ observability: Observability, peer: String
-    ) {
-        (self.intake, self.store) = (intake, store)
-        (self.transport, self.observability) = (transport, observability)
+    package init(_ resources: LaneResources, peer: String) {
+        self.resources = resources
         self.peer = peer
         client = Caller(peer: peer)
     }
@@ -92,10 +86,10 @@ final class RequestLane: @unchecked Sendable {
     ///   - cancelled: ids of requests that nobody wants answered any more.
     ///   - room: bytes of content to put into the chunk.
     ///   - isStopping: whether nothing new is to be begun.
-    func step(
+    package func step(
         _ requests: [Request], cancelled: [UInt32], room: Int, isStopping: Bool
     ) -> RequestOutcome {
-        outcome = RequestOutcome(chunk: FrameChunk(room: room, from: transport.chunks))
+        outcome = RequestOutcome(chunk: FrameChunk(room: room, from: resources.chunks))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
         outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
@@ -105,12 +99,12 @@ final class RequestLane: @unchecked Sendable {
         {
             attempt(work) { () throws(StoreError) in throw error }
         }
-        if begun < self.requests.count { hasRotten = intake.known.hasRotten }
-        let turn = Turn(on: transport.pool)
+        if begun < self.requests.count { hasRotten = resources.intake.known.hasRotten }
+        let turn = Turn(on: resources.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         reader = nil
-        observability.log.write(events)
+        resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         outcome.isBusy = work != nil || begun < self.requests.count
         defer { outcome = RequestOutcome(chunk: Self.noChunk) }
@@ -122,13 +116,13 @@ final class RequestLane: @unchecked Sendable {
     /// An access that was taken back ends what is under way, too.
     private func recheck() -> Refusal? {
         accessAsked = monotonicNanoseconds()
-        return transport.gate?.recheck(&client)
+        return resources.gate?.recheck(&client)
     }
 
     /// The connection ended.
-    func end() {
+    package func end() {
         work = nil
-        if let repeated = failures.repeated { observability.log.write([.moreFailed(repeated, peer: peer)]) }
+        if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
     }
 
     /// - Returns: false when it is others' turn, or nothing is left to do.
@@ -162,7 +156,7 @@ final class RequestLane: @unchecked Sendable {
         case .fetch(let fetch): return .sending(try begin(fetch))
         case .remove(let remove):
             let path = try client.removable(remove.path)
-            let remover = remover ?? store.remover()
+            let remover = remover ?? resources.store.remover()
             self.remover = remover
             return .removing(
                 remove, path, try remover.begin(path, isRecursive: remove.isRecursive), files: 0)
@@ -203,31 +197,31 @@ final class RequestLane: @unchecked Sendable {
 extension RequestLane {
     private func begin(_ list: ListRequest) throws(StoreError) -> FolderListing {
         let path = try client.seen(list.path)
-        if list.wantsDetails { intake.known.settleIfNeeded() }
+        if list.wantsDetails { resources.intake.known.settleIfNeeded() }
         guard list.isAboutItself else {
             do throws(StoreError) {
-                return FolderListing(list, try store.list(path), intake.known)
+                return FolderListing(list, try resources.store.list(path), resources.intake.known)
             } catch {
                 // The folder of a client is made when it first sends something.
                 guard error.code == .notFound, list.path.isEmpty else { throw error }
-                return FolderListing(list, nil, intake.known)
+                return FolderListing(list, nil, resources.intake.known)
             }
         }
-        let attributes = try store.attributes(at: path)
+        let attributes = try resources.store.attributes(at: path)
         let name = list.path.isEmpty ? "" : path.map { String($0.name) } ?? ""
         let isKnown = list.wantsDetails && !attributes.isDirectory
-        let details = isKnown ? path.flatMap { intake.known.details(of: [($0, attributes)])[0] } : nil
-        return FolderListing(list, about: ListedEntry(name, attributes, details), intake.known)
+        let details = isKnown ? path.flatMap { resources.intake.known.details(of: [($0, attributes)])[0] } : nil
+        return FolderListing(list, about: ListedEntry(name, attributes, details), resources.intake.known)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
         guard let path = try client.seen(fetch.path) else {
             throw StoreError(.wrongForm, "The server's directory is a folder, and no file.")
         }
-        let reader = reader ?? store.reader()
+        let reader = reader ?? resources.store.reader()
         self.reader = reader
         let content = try reader.open(path)
-        guard !hasRotten || !intake.known.isRotten(path, content.attributes.version) else {
+        guard !hasRotten || !resources.intake.known.isRotten(path, content.attributes.version) else {
             throw .contentLost(path)
         }
         let sending = FileSending(
@@ -244,8 +238,8 @@ extension RequestLane {
         of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
     ) -> Digest? {
         guard attributes.size > UInt64(Limits.blockSize) else { return nil }
-        intake.known.settleIfNeeded()
-        let known = intake.known.details(of: [(path, attributes)])[0]?.digest
+        resources.intake.known.settleIfNeeded()
+        let known = resources.intake.known.details(of: [(path, attributes)])[0]?.digest
         return known?.algorithm == function.tree ? known : nil
     }
 
@@ -286,10 +280,10 @@ extension RequestLane {
     /// What has its path again by now, somebody else has stored since.
     private func forget(_ files: [Removal.File]) {
         guard !files.isEmpty else { return }
-        intake.known.settleIfNeeded()
-        intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in store.version(at: path) == nil }
-        intake.known.forget(gone.map(\.string))
+        resources.intake.known.settleIfNeeded()
+        resources.intake.quotas.removed(files)
+        let gone = files.map(\.path).filter { path in resources.store.version(at: path) == nil }
+        resources.intake.known.forget(gone.map(\.string))
     }
 
     /// Answers removals, when they are durable.
@@ -303,7 +297,7 @@ extension RequestLane {
             for removal in ended { fail(removal.request.id, removal.path, error) }
             return
         }
-        let isDurable = store.durability == .commit
+        let isDurable = resources.store.durability == .commit
         for removal in ended {
             let id = removal.request.id
             outcome.chunk.append(
@@ -328,7 +322,7 @@ extension RequestLane {
             self.work = nil
             switch work {
             case .sending(let sending):
-                if error.code == .contentLost, let rotten = sending.suspect { intake.known.add(rotten: rotten) }
+                if error.code == .contentLost, let rotten = sending.suspect { resources.intake.known.add(rotten: rotten) }
                 failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)

@@ -1,16 +1,16 @@
-import TransferAccess
+package import TransferAccess
 
 /// What came of some work on requests.
-struct RequestOutcome: Sendable {
+package struct RequestOutcome: Sendable {
     /// For the client.
-    var chunk: FrameChunk
+    package var chunk: FrameChunk
 
     /// Requests that have their whole answer with it.
-    var answered: [UInt32] = []
+    package var answered: [UInt32] = []
 
     /// Whether there is more to do.
-    var isBusy = false
+    package var isBusy = false
 
     /// Why the client may ask for nothing any more.
-    var refusal: Refusal?
+    package var refusal: Refusal?
 }

@@ -46,13 +46,12 @@ actor BinarySession: Session {
     /// Fired when the client has taken some of what waits for it.
     let roomForAnswers = Signal()
     var waiting = WaitingRequests()
-    var machine = ServerConnection()
+    var conversation = FrameConversation()
     /// As they were when it began; clients are told of them.
     let settings: ServerSettings
     var outbound = Outbound<FrameChunk>()
     /// Of its bytes, those that `Transport.unsent` counts.
     var counted = 0
-    private var replies: [UInt8] = []
     /// What is received on its way to the lane.
     var pipe: BatchPipe<LaneBatch>
     private(set) var isDraining = false
@@ -69,9 +68,9 @@ actor BinarySession: Session {
         (driver, progress, settings) = (arrival.driver, arrival.progress, arrival.settings)
         owner = AccountHolder(origin)
         account = transport.accounts.enter(owner)
-        lane = UploadLane(
-            intake, transport, observability, connection: number, peer: origin.name, early: early, progress: progress)
-        requestLane = RequestLane(intake, core.store, transport, observability, peer: origin.name)
+        let resources = LaneResources(core)
+        lane = UploadLane(resources, connection: number, peer: origin.name, early: early, progress: progress)
+        requestLane = RequestLane(resources, peer: origin.name)
         pipe = BatchPipe(received: arrival.received)
         ending = arrival.refusal.map { .fault($0) }
         (lane.account, lane.intake.holder) = (account, owner)
@@ -117,7 +116,7 @@ actor BinarySession: Session {
     /// waits for the client is none yet.
     func endIfDrained() {
         // One that ends already has a thread in the lane, which leaves what it has entered.
-        guard ending == nil, isDraining, machine.isSettled, pipe.isDrained, !waiting.isServing, outbound.isEmpty else {
+        guard ending == nil, isDraining, conversation.isSettled, pipe.isDrained, !waiting.isServing, outbound.isEmpty else {
             return
         }
         // Nobody is in the lane now.
@@ -165,67 +164,39 @@ extension BinarySession: PipedSession {
     func lost(_ reason: String) { end(.lost(reason)) }
 
     func ended() {
-        let isBetweenUploads = !machine.isReceiving && driver.isBetweenFrames && pipe.isParsed
+        let isBetweenUploads = !conversation.isReceiving && driver.isBetweenFrames && pipe.isParsed
         end(isBetweenUploads ? .done : .lost("the client closed the connection"))
     }
 
     func parsed() {
-        send(replies)
-        replies = []
+        send(conversation.takeAnswers())
         tellLane()
         // The last thing that a stopping server waits for may have been the end of an upload that it refused.
         endIfDrained()
     }
 
     func take(_ piece: DataPiece, _ batch: LaneBatch) throws(ProtocolFault) {
-        if try machine.receiveData() == .store { batch.append(piece) }
+        try conversation.take(piece, batch)
     }
 
     func take(_ message: Message, _ batch: LaneBatch) throws(ProtocolFault) -> Bool {
-        switch try machine.receive(message) {
-        case .welcome(let hello): self.hello = hello
-        case .begin(let begin): admit(begin, batch)
-        case .resume(let begin): admit(begin, batch, isQuestion: true)
-        case .lookup(let lookup): admit(lookup, batch)
-        case .block(let block): batch.operations.append(.block(block))
-        case .end(let end): batch.operations.append(.end(end))
-        case .abort: batch.operations.append(.abort)
-        case .request(let request): admit(request)
+        switch try conversation.take(message, batch, isStopping: isStopping) {
+        case .decide(let hello): self.hello = hello
+        case .begun(let isSized):
+            driver.liveness.active(now: .now)
+            driver.liveness.expectRate(isSized, now: .now)
+        case .asked: driver.liveness.active(now: .now)
+        case .answer(let request): admit(request)
         case .cancel(let id): cancel(id)
-        case .reply(let reply):
-            // Sent when all that was received is parsed: thousands of pings must not cost a call each.
-            reply.encode(into: &replies)
         case .close: end(.done)
         case .nothing: break
         }
-        if !machine.isReceiving { driver.liveness.expectRate(false, now: .now) }
+        if !conversation.isReceiving { driver.liveness.expectRate(false, now: .now) }
         return ending == nil && hello == nil
     }
 
     /// From the moment on when nobody can connect any more, though this session may hear of that a little later.
     private var isStopping: Bool { isDraining || intake.isStopping.load(ordering: .relaxed) }
-
-    private func admit(_ begin: Begin, _ batch: LaneBatch, isQuestion: Bool = false) {
-        // Whether it is some of an upload that was under way, the lane knows.
-        guard !isStopping || begin.scope != .whole && !isQuestion else {
-            machine.settled(begin.id)
-            send(.result(UploadResult(id: begin.id, code: .shuttingDown, message: "The server is stopping.")))
-            return
-        }
-        driver.liveness.active(now: .now)
-        guard !isQuestion else { return batch.operations.append(.resume(begin)) }
-        batch.operations.append(.begin(begin))
-        driver.liveness.expectRate(begin.size != nil, now: .now)
-    }
-
-    private func admit(_ lookup: Lookup, _ batch: LaneBatch) {
-        guard !isStopping else {
-            for id in lookup.ids { machine.settled(id) }
-            return send(.unknown(lookup.ids))
-        }
-        driver.liveness.active(now: .now)
-        batch.operations.append(.lookup(lookup))
-    }
 }
 
 // MARK: Storing
@@ -234,7 +205,7 @@ extension BinarySession {
     /// Sends what the pool has for the client before it is done with what it works on.
     private func sendEarly() {
         let (frames, settled) = early.take()
-        for id in settled { machine.settled(id) }
+        conversation.settled(settled)
         send(frames)
         endIfDrained()
     }
@@ -254,7 +225,7 @@ extension BinarySession {
             lane.process(batches)
         }
         sendEarly()
-        for id in outcome.settled { machine.settled(id) }
+        conversation.settled(outcome.settled)
         driver.liveness.active(now: .now)
         send(outcome.frames)
         if let refusal = outcome.refusal { end(.refused(refusal)) }

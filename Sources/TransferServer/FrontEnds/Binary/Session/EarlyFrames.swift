@@ -1,8 +1,8 @@
-import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// Frames that a lane has for its client while it is still at work on something long.
-final class EarlyFrames: Sendable {
+package final class EarlyFrames: Sendable {
     private struct State {
         var frames: [UInt8] = []
         var settled: [UploadID] = []
@@ -10,6 +10,8 @@ final class EarlyFrames: Sendable {
     }
 
     private let state = Locked(State())
+
+    package init() {}
 
     /// - Parameter notify: called on the lane's thread when there is something to take.
     func connect(_ notify: @escaping @Sendable () -> Void) {
@@ -26,7 +28,7 @@ final class EarlyFrames: Sendable {
         notify?()
     }
 
-    func take() -> (frames: [UInt8], settled: [UploadID]) {
+    package func take() -> (frames: [UInt8], settled: [UploadID]) {
         state.withLock { state in
             defer { (state.frames, state.settled) = ([], []) }
             return (state.frames, state.settled)

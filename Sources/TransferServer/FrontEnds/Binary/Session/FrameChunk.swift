@@ -7,13 +7,13 @@ import TransferProtocol
 /// socket.
 ///
 /// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
-final class FrameChunk: OutboundChunk, @unchecked Sendable {
+package final class FrameChunk: OutboundChunk, @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
     /// Whose memory it is; nothing for memory of its own.
     private let buffer: BlockBuffer?
     private var scratch: [UInt8] = []
 
-    private(set) var count = 0
+    package private(set) var count = 0
 
     /// Bytes for what goes around content: headers, the beginning of the answer, a digest, and an end that may have a
     /// sentence (`Limits.text`).
@@ -33,7 +33,7 @@ final class FrameChunk: OutboundChunk, @unchecked Sendable {
         if buffer == nil { bytes.deallocate() }
     }
 
-    var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
+    package var filled: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<count]) }
 
     /// Bytes that fit beside a message or two.
     var room: Int { max(0, bytes.count - count - Self.overhead) }

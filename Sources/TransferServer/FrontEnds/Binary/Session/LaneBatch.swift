@@ -1,13 +1,13 @@
-import TransferAccess
-import TransferConnection
-import TransferIO
-import TransferModel
+package import TransferAccess
+package import TransferConnection
+package import TransferIO
+package import TransferModel
 import TransferProtocol
 
 /// One receive buffer on its way to the pool, with what was found in it, in order.
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
-final class LaneBatch: ReceivedSteps, @unchecked Sendable {
+package final class LaneBatch: ReceivedSteps, @unchecked Sendable {
     /// A step of an upload; data lies in the buffer.
     enum Operation {
         case begin(Begin)
@@ -23,26 +23,26 @@ final class LaneBatch: ReceivedSteps, @unchecked Sendable {
     /// thirty times as much memory; this many are 128 KiB.
     static let mostOperations = 1024
 
-    var input: ReceiveBuffer
+    package var input: ReceiveBuffer
     var operations: [Operation] = []
 
-    init(_ buffer: BlockBuffer, carry: [UInt8]) {
+    package init(_ buffer: BlockBuffer, carry: [UInt8]) {
         input = ReceiveBuffer(buffer, carry: carry)
     }
 
-    init(after batch: LaneBatch) {
+    package init(after batch: LaneBatch) {
         input = batch.input
     }
 
-    var unparsed: UnsafeRawBufferPointer { input.unparsed }
+    package var unparsed: UnsafeRawBufferPointer { input.unparsed }
 
-    func received(_ count: Int) { input.received(count) }
+    package func received(_ count: Int) { input.received(count) }
 
-    func consumed(_ count: Int) { input.consumed(count) }
+    package func consumed(_ count: Int) { input.consumed(count) }
 
-    var isEmpty: Bool { operations.isEmpty }
+    package var isEmpty: Bool { operations.isEmpty }
 
-    var isComplete: Bool { operations.count >= Self.mostOperations }
+    package var isComplete: Bool { operations.count >= Self.mostOperations }
 
     /// Whether it has more than content of what has begun before.
     var hasBeginnings: Bool {
@@ -70,9 +70,9 @@ final class LaneBatch: ReceivedSteps, @unchecked Sendable {
 }
 
 /// What came of a batch: frames for the client and uploads that have their result now.
-struct LaneOutcome: Sendable {
-    var frames: [UInt8] = []
-    var settled: [UploadID] = []
+package struct LaneOutcome: Sendable {
+    package var frames: [UInt8] = []
+    package var settled: [UploadID] = []
     /// Whether there are uploads whose results wait for the next batch.
     var isWaiting = false
     /// Whether an upload in parts is over: another connection may have waited for that.
@@ -80,7 +80,7 @@ struct LaneOutcome: Sendable {
     /// Whether there is more to do of what the lane has already.
     var isBusy = false
     /// Why the client may begin nothing any more.
-    var refusal: Refusal?
+    package var refusal: Refusal?
 
-    var left: BatchPipe<LaneBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }
+    package var left: BatchPipe<LaneBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }
 }

@@ -1,0 +1,43 @@
+import TransferIO
+package import TransferIntake
+package import TransferStore
+
+/// What the lanes of a conversation need of the server around them.
+package struct LaneResources: Sendable {
+    let intake: Intake
+    let store: FileStore
+    let log: Log
+
+    /// Nothing where everybody may come in.
+    let gate: AccessGate?
+
+    /// Whose threads the lanes are on, which others want as well.
+    let pool: BlockingPool
+
+    /// Memory of answers to requests.
+    let chunks: BufferPool
+
+    /// Threads that may read what an upload has already, where nobody else waits.
+    let digestThreads: Int
+
+    /// Runs something for a lane some time soon, on a thread that may wait for the disk.
+    let later: @Sendable (PoolAccount?, @escaping @Sendable () -> Void) -> Void
+}
+
+extension LaneResources {
+    init(_ core: ServerCore) {
+        let transport = core.transport
+        self.init(
+            intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
+            pool: transport.pool, chunks: transport.chunks, digestThreads: transport.digestThreads
+        ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
+    }
+
+    /// For whoever drives lanes on one thread, without a server: what is to be done later is done at once.
+    package init(_ intake: Intake, _ store: FileStore, log: Log) {
+        self.init(
+            intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
+            chunks: BufferPool(size: Transport.chunkSize, count: 1), digestThreads: 1
+        ) { _, work in work() }
+    }
+}
