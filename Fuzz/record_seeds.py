@@ -21,6 +21,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from conversations import SCRIPTS, encoded
+
 HERE = Path(__file__).resolve().parent
 SEEDS = HERE / "seeds"
 
@@ -422,6 +424,8 @@ def main() -> None:
     for number, paths in enumerate(PATHS):
         keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
     make_batches()
+    for number, script in enumerate(SCRIPTS):
+        keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:
         keep("arguments", bytes([task]) + b"".join(text.encode() + b"\0" for text in texts))
     # Every function code in the order in which they make sense, with answers between them.

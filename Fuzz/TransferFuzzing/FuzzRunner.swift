@@ -22,6 +22,7 @@ package final class FuzzRunner {
         case .messages: try MessageTarget.run(input)
         case .server: try ServerTarget.run(input)
         case .client: try ClientTarget.run(input)
+        case .conversations: try ConversationTarget.run(input)
         case .inflate: try InflateTarget.run(input)
         case .paths:
             let ground = if let ground { ground } else { try PathGround() }

@@ -8,6 +8,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case server
     /// The client's side of a connection.
     case client
+    /// Conversations over several connections, with the real server from the parser to the store.
+    case conversations
     /// Inflating, with all libraries that are there.
     case inflate
     /// Paths of clients, and the store that resolves them.

@@ -1,0 +1,257 @@
+import Synchronization
+import TransferAccess
+import Synchronization
+import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferSimulation
+
+/// Clients, their connections to one server after the other, and what all of them were promised.
+final class ConversationWorld {
+    /// One connection, with both ends.
+    private struct Line {
+        var client = ScriptedClient()
+        let server: DirectConversation
+    }
+
+    /// What a client has said about the whole of some content.
+    private struct Declared: Hashable {
+        let size: UInt64
+        let digest: Digest
+    }
+
+    /// What a connection is owed, by what its server has taken.
+    private final class Account {
+        var uploads: Set<UploadID> = []
+        var questions: Set<UploadID> = []
+        var requests: Set<UInt32> = []
+        /// Whose content is coming.
+        var fetched: UInt32?
+    }
+
+    private static let lineCount = 4
+
+    private let ground: SimulatedGround
+    private var lines = [Line?](repeating: nil, count: lineCount)
+    private var accounts = [Account](repeating: Account(), count: lineCount)
+    private var connections = 0
+    private let declared = Declarations()
+
+    /// Whatever any client has declared, and whether any has asked for a removal.
+    private final class Declarations {
+        var ends: Set<Declared> = []
+        var removes = false
+    }
+
+    init(seed: UInt64) throws(Finding) {
+        do {
+            ground = try SimulatedGround(seed: seed)
+        } catch {
+            throw Finding("No server can be started: \(error).")
+        }
+    }
+
+    /// One may replace everything, the other one only what it has stored itself.
+    private static let callers: [Caller] = {
+        var guest = AccessOptions()
+        guest.rights = .noRemove
+        return [
+            Caller(Grant(.token("owner"), name: "owner"), UploadScope(), peer: ""),
+            Caller(Grant(.token("guest"), name: "guest", options: guest), UploadScope(), peer: ""),
+        ]
+    }()
+
+    // MARK: Steps
+
+    /// - Parameter waits: whether it is sent with what is said next.
+    func say(on index: Int, waits: Bool, _ body: (inout ScriptedClient) -> Void) throws(Finding) {
+        guard var line = try line(index) else { return }
+        body(&line.client)
+        lines[index] = line
+        if !waits { try deliver(index) }
+    }
+
+    /// Only the first bytes of what waits are sent, and then the connection is gone.
+    func cut(_ index: Int, to count: Int) throws(Finding) {
+        guard lines[index] != nil else { return }
+        lines[index]?.client.cut(to: count)
+        try deliver(index)
+        try close(index)
+    }
+
+    func close(_ index: Int) throws(Finding) {
+        guard let line = lines[index] else { return }
+        lines[index] = nil
+        line.server.end()
+        try check()
+    }
+
+    func failDisk(_ kind: UInt8, after wait: UInt8) {
+        ground.failDisk(UInt32(kind), after: UInt32(wait))
+    }
+
+    func failRecords(after calls: UInt8) {
+        ground.failRecords(after: UInt32(calls))
+    }
+
+    func mend() {
+        ground.mend()
+    }
+
+    /// The server takes nothing new from now on.
+    func stop() {
+        ground.server?.intake.isStopping.store(true, ordering: .relaxed)
+    }
+
+    func restart(cuttingPower: Bool) throws(Finding) {
+        ground.kill()
+        endLines()
+        do {
+            try ground.start(cuttingPower: cuttingPower)
+        } catch {
+            throw Finding("The server cannot be started again: \(error).")
+        }
+        try check()
+    }
+
+    /// Everybody goes; nothing is left of anybody, and the next server serves.
+    func finish() throws(Finding) {
+        ground.mend()
+        endLines()
+        try check()
+        if let assemblies = ground.server?.intake.assemblies {
+            assemblies.letGo(desertedUpTo: .max)
+            try require(assemblies.isEmpty, "Uploads in parts are under way that nobody works on.")
+        }
+        try restart(cuttingPower: false)
+        try serveSomebodyElse()
+    }
+
+    private func endLines() {
+        for line in lines { line?.server.end() }
+        lines = Array(repeating: nil, count: Self.lineCount)
+    }
+
+    private func serveSomebodyElse() throws(Finding) {
+        guard let server = ground.server else { return }
+        let end = connect(0, server)
+        var frames: [UInt8] = []
+        let content: [UInt8] = [1, 2, 3]
+        let id = UploadID(high: 9, low: 9)
+        Message.hello(Hello(agent: "probe")).encode(into: &frames)
+        Message.begin(Begin(id: id, path: "probe", size: 3)).encode(into: &frames)
+        FrameHeader(.data, bodyLength: 3).encode(into: &frames)
+        frames += content
+        Message.end(End(size: 3, digest: SimulatedGround.digest(of: content, .xxh128))).encode(into: &frames)
+        var client = ScriptedClient()
+        let answers = try client.hear(end.receive(frames))
+        end.end()
+        let isStored = answers.contains { if case .result(let result) = $0 { result.code == .committed } else { false } }
+        try require(isStored, "The server no longer serves: \(answers).")
+    }
+
+    // MARK: Connections
+
+    /// The connection, which is made where there is none.
+    private func line(_ index: Int) throws(Finding) -> Line? {
+        if let line = lines[index] { return line }
+        if ground.isDead { try restart(cuttingPower: false) }
+        guard let server = ground.server else { return nil }
+        let line = Line(server: connect(index, server))
+        lines[index] = line
+        return line
+    }
+
+    private func connect(_ index: Int, _ server: SimulatedGround.Server) -> DirectConversation {
+        connections += 1
+        let account = Account()
+        accounts[index] = account
+        return DirectConversation(server, number: connections, Self.callers[index % 2]) { [declared] message in
+            switch message {
+            case .begin(let begin): account.uploads.insert(begin.id)
+            case .resume(let begin):
+                account.uploads.insert(begin.id)
+                account.questions.insert(begin.id)
+            case .lookup(let lookup): account.uploads.formUnion(lookup.ids)
+            case .end(let end): declared.ends.insert(Declared(size: end.size, digest: end.digest))
+            case .list(let list): account.requests.insert(list.id)
+            case .fetch(let fetch): account.requests.insert(fetch.id)
+            case .remove(let remove):
+                account.requests.insert(remove.id)
+                declared.removes = true
+            default: break
+            }
+        }
+    }
+
+    private func deliver(_ index: Int) throws(Finding) {
+        guard var line = lines[index] else { return }
+        let answers = try line.server.receive(line.client.takeSaid())
+        // Nobody hears what a dead process says.
+        guard !ground.isDead else { return try restart(cuttingPower: false) }
+        try noteNames()
+        for message in try line.client.hear(answers) { try judge(message, line, accounts[index]) }
+        lines[index] = line
+        try check()
+        guard !line.server.hasEnded else { return try close(index) }
+        let open = line.server.isReceiving ? 1 : 0
+        try require(
+            accounts[index].uploads.count <= open && accounts[index].requests.isEmpty,
+            "Nothing is left to do, and \(accounts[index].uploads) have no answer.")
+    }
+
+    // MARK: Judging
+
+    private func judge(_ message: Message, _ line: Line, _ account: Account) throws(Finding) {
+        switch message {
+        case .result(let result): try judge(result, line, account)
+        case .accept(let id): if account.questions.remove(id) != nil { account.uploads.remove(id) }
+        case .unknown(let ids): account.uploads.subtract(ids)
+        case .file(let file): account.fetched = file.id
+        case .end: try judge(answered: account.fetched, account)
+        case .outcome(let outcome): try judge(answered: outcome.id, account)
+        default: break
+        }
+    }
+
+    private func judge(answered id: UInt32?, _ account: Account) throws(Finding) {
+        let wasOwed = id.map { account.requests.remove($0) != nil } ?? false
+        try require(wasOwed, "An answer that nobody waits for.")
+        account.fetched = nil
+    }
+
+    private func judge(_ result: UploadResult, _ line: Line, _ account: Account) throws(Finding) {
+        guard result.id != .none else {
+            return try require(line.server.hasEnded, "A fault, and the connection goes on.")
+        }
+        account.questions.remove(result.id)
+        try require(account.uploads.remove(result.id) != nil, "Upload \(result.id) has a result that nobody waits for.")
+        guard result.code.isSuccess, result.isDurable, result.code != .staged, let digest = result.digest else { return }
+        guard let path = result.storedPath ?? line.client.paths[result.id] else { return }
+        try keeping { try ground.acknowledged(digest, size: result.size, at: path) }
+    }
+
+    private func check() throws(Finding) {
+        try noteNames()
+        try keeping { try ground.check() }
+    }
+
+    private func noteNames() throws(Finding) {
+        try keeping {
+            try ground.noteNames(removes: declared.removes) { content in
+                DigestFunction.allCases.contains { function in
+                    let digest = SimulatedGround.digest(of: content, function)
+                    return declared.ends.contains(Declared(size: UInt64(content.count), digest: digest))
+                }
+            }
+        }
+    }
+
+    private func keeping(_ body: () throws -> Void) throws(Finding) {
+        do {
+            try body()
+        } catch {
+            throw Finding("A promise is broken: \(error).")
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import Synchronization
+import TransferAccess
+import Synchronization
+import TransferConnection
+import TransferIO
+import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferServer
+import TransferSimulation
+import TransferStore
+
+/// The server's end of one connection without socket, loop or pool: what a session has its loop and the pool do, one thread
+/// does at once.
+final class DirectConversation {
+    /// Turns of work that any bytes may cause.
+    private static let mostTurns = 20_000
+
+    /// Bytes of answers to requests that are made at once.
+    private static let answerRoom = 64 << 10
+
+    private static let buffers = BufferPool(size: 256 << 10, count: 8)
+
+    private let intake: Intake
+    private let early = EarlyFrames()
+    private let lane: UploadLane
+    private let requestLane: RequestLane
+    private var conversation = FrameConversation()
+    private var parser = FrameParser()
+    private var unparsed: [UInt8] = []
+    private var requests: [Request] = []
+    private var cancelled: [UInt32] = []
+    /// For the client.
+    private var answers: [UInt8] = []
+
+    /// Whether nothing more is read.
+    private(set) var hasEnded = false
+
+    /// Whether an upload is open whose content is coming.
+    var isReceiving: Bool { conversation.isReceiving }
+
+    /// Told of every message that the server takes.
+    private let watch: (Message) -> Void
+
+    init(_ server: SimulatedGround.Server, number: Int, _ caller: Caller, watch: @escaping (Message) -> Void) {
+        intake = server.intake
+        self.watch = watch
+        let resources = LaneResources(server.intake, server.store, log: Self.log)
+        lane = UploadLane(
+            resources, connection: number, peer: "", early: early,
+            progress: ConnectionProgress(number, peer: ""))
+        requestLane = RequestLane(resources, peer: "")
+        lane.intake.caller = caller
+        lane.intake.sender = Sender(connection: number) { false }
+        requestLane.client = caller
+    }
+
+    /// Goes nowhere.
+    private static let log = Log(descriptor: -1, level: .error)
+
+    /// Takes what the client has sent, and works until nothing is left to do.
+    ///
+    /// - Returns: what the client receives.
+    func receive(_ bytes: [UInt8]) throws(Finding) -> [UInt8] {
+        unparsed += bytes
+        while !hasEnded, try takeBatch() {}
+        defer { answers = [] }
+        return answers
+    }
+
+    /// The connection is over.
+    func end() {
+        hasEnded = true
+        lane.cancel()
+        requestLane.end()
+    }
+
+    /// - Returns: whether there may be more.
+    private func takeBatch() throws(Finding) -> Bool {
+        guard let buffer = Self.buffers.takeNow() else { throw Finding("Buffers are not given back.") }
+        let batch = LaneBatch(buffer, carry: Array(unparsed.prefix(256 << 10)))
+        do throws(ProtocolFault) {
+            try parse(batch)
+        } catch {
+            hasEnded = true
+            Message.result(UploadResult(error)).encode(into: &answers)
+        }
+        unparsed.removeFirst(batch.input.parsed)
+        answers += conversation.takeAnswers()
+        let wasEmpty = batch.input.parsed == 0
+        try work(on: batch)
+        try answerRequests()
+        return !wasEmpty && !unparsed.isEmpty
+    }
+
+    private func parse(_ batch: LaneBatch) throws(ProtocolFault) {
+        while !hasEnded, !batch.isComplete, !batch.unparsed.isEmpty {
+            switch try parser.next(batch.unparsed.bytes) {
+            case .needsMore: return
+            case .message(let message, let consumed):
+                batch.consumed(consumed)
+                watch(message)
+                take(
+                    try conversation.take(
+                        message, batch, isStopping: intake.isStopping.load(ordering: .relaxed)))
+            case .data(let piece, let consumed):
+                try conversation.take(piece, batch)
+                batch.consumed(consumed)
+            }
+        }
+    }
+
+    private func take(_ demand: FrameConversation.Demand) {
+        switch demand {
+        // Everybody may come in.
+        case .decide(let hello):
+            lane.intake.run = hello.run
+            if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
+        case .answer(let request): requests.append(request)
+        case .cancel(let id): cancelled.append(id)
+        case .close: hasEnded = true
+        case .begun, .asked, .nothing: break
+        }
+    }
+
+    private func work(on batch: LaneBatch) throws(Finding) {
+        guard !batch.isEmpty else { return }
+        var batches = [batch]
+        for _ in 0..<Self.mostTurns {
+            let outcome = lane.process(batches)
+            batches = []
+            let (frames, settled) = early.take()
+            conversation.settled(settled)
+            conversation.settled(outcome.settled)
+            answers += frames + outcome.frames
+            if outcome.left == .nothing { return }
+        }
+        throw Finding("The work on a batch does not end.")
+    }
+
+    private func answerRequests() throws(Finding) {
+        var isBusy = !requests.isEmpty || !cancelled.isEmpty
+        for _ in 0..<Self.mostTurns {
+            guard isBusy else { return }
+            let outcome = requestLane.step(
+                requests, cancelled: cancelled, room: Self.answerRoom,
+                isStopping: intake.isStopping.load(ordering: .relaxed))
+            (requests, cancelled) = ([], [])
+            conversation.answered(outcome.answered)
+            answers += Array(outcome.chunk.filled)
+            isBusy = outcome.isBusy
+        }
+        throw Finding("The work on requests does not end.")
+    }
+}

@@ -1,0 +1,157 @@
+import Glibc
+import TransferCodec
+package import TransferIntake
+package import TransferModel
+package import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+/// The intake of a server on a simulated disk, with records in memory, and what was promised with it: for whoever drives the
+/// rest of a server by himself, and has contents that the simulation knows nothing of.
+package final class SimulatedGround {
+    /// A server that stands on it.
+    package struct Server {
+        package let store: FileStore
+        package let intake: Intake
+    }
+
+    private let directory: TemporaryDirectory
+    private var number = 0
+    private var path: String
+    private var disk: SimulatedDisk
+    private let records = SimulatedRecords()
+    private var random: SplitMix64
+    private var promises = Promises()
+    private var contents: [[UInt8]] = []
+    private var numbers: [[UInt8]: Int] = [:]
+
+    /// Nothing while none runs.
+    package private(set) var server: Server?
+
+    package init(seed: UInt64) throws {
+        random = SplitMix64(seed: seed)
+        directory = try TemporaryDirectory(prefersMemory: true)
+        path = directory.path("0")
+        mkdir(path, 0o755)
+        disk = Self.disk(Medium(root: path), &random)
+        try start()
+    }
+
+    private static func disk(_ medium: Medium, _ random: inout SplitMix64) -> SimulatedDisk {
+        SimulatedDisk(medium, seed: random.next(), forgetsDirectories: false, tells: false)
+    }
+
+    // MARK: Servers
+
+    /// Whether the process of the server has died in a call to the disk: nothing that it does has any effect, and nobody hears
+    /// of it.
+    package var isDead: Bool { disk.isDead }
+
+    /// The process dies. Its connections are to be ended, before another one is started.
+    package func kill() {
+        disk.die()
+    }
+
+    /// Starts the next server on what the last one has left.
+    ///
+    /// - Parameter cuttingPower: whether only that is left which was synced, and some of the rest.
+    package func start(cuttingPower: Bool = false) throws {
+        if let server {
+            kill()
+            server.intake.assemblies.letGo(desertedUpTo: .max)
+            server.store.unlock()
+            self.server = nil
+        }
+        records.failsAfter = nil
+        if cuttingPower {
+            let old = path
+            number += 1
+            path = directory.path("\(number)")
+            mkdir(path, 0o755)
+            disk = Self.disk(disk.medium.cut(to: path, &random).medium, &random)
+            // Whose files these were is not known any more, so all uploads are new ones.
+            records.cutPower([:])
+            try promises.settle(disk.medium) { contents[$0] }
+            TemporaryDirectory.remove(old)
+        } else {
+            disk = Self.disk(disk.medium, &random)
+        }
+        let store = try FileStore(
+            path: path, durability: .commit, limits: SpaceLimits(),
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), disk: disk.disk)
+        records.reopen()
+        let configuration = Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40)
+        let intake = Intake(configuration, store: store, records: records, signer: nil) { _ in }
+        _ = try? intake.expire(after: 7 * 86_400_000_000_000, leftovers: true)
+        intake.known.load()
+        intake.forgetUnfinished()
+        server = Server(store: store, intake: intake)
+    }
+
+    // MARK: Faults
+
+    /// Has one of the next calls to the disk fail.
+    ///
+    /// - Parameters:
+    ///   - kind: one of `SimulatedDisk.Fault.Kind`, by number.
+    ///   - wait: calls of its kind that pass before.
+    package func failDisk(_ kind: UInt32, after wait: UInt32) {
+        let kinds = SimulatedDisk.Fault.Kind.allCases
+        disk.arm(SimulatedDisk.Fault(kind: kinds[Int(kind) % kinds.count], wait: wait))
+    }
+
+    package func failRecords(after calls: UInt32) {
+        records.failsAfter = calls
+    }
+
+    package func mend() {
+        disk.arm(nil as SimulatedDisk.Fault?)
+        records.failsAfter = nil
+    }
+
+    // MARK: Promises
+
+    /// Looks at every name that has changed.
+    ///
+    /// - Parameters:
+    ///   - removes: whether somebody has asked for something to be removed.
+    ///   - isWhole: whether a content may have a name.
+    package func noteNames(removes: Bool, _ isWhole: ([UInt8]) -> Bool) throws {
+        for naming in disk.takeNamings() {
+            guard let object = naming.object else {
+                if removes { promises.changed(naming.path) }
+                continue
+            }
+            guard let seen = disk.medium.seen(of: object) else { continue }
+            guard isWhole(seen) else { throw Promises.Broken("\(naming.path) got a name, and is no whole upload") }
+            promises.published(contentNumber(seen), at: naming.path)
+        }
+    }
+
+    /// Somebody was told that a content is durably stored.
+    package func acknowledged(_ digest: Digest, size: UInt64, at path: String) throws {
+        let found = contents.indices.last { index in
+            contents[index].count == size && Self.digest(of: contents[index], digest.algorithm.function) == digest
+        }
+        guard let found else { throw Promises.Broken("\(path) was acknowledged with a content that never had a name") }
+        try promises.acknowledged(found, at: path)
+    }
+
+    /// Whether all that was promised is on the disk that a power cut would leave now.
+    package func check() throws {
+        try promises.check(disk.medium) { contents[$0] }
+    }
+
+    package static func digest(of content: [UInt8], _ function: DigestFunction) -> Digest {
+        let digester = ContentDigester(function)
+        content.withUnsafeBytes { digester.update($0) { _, _ in } }
+        return digester.finish().digest
+    }
+
+    private func contentNumber(_ content: [UInt8]) -> Int {
+        if let known = numbers[content] { return known }
+        contents.append(content)
+        numbers[content] = contents.count - 1
+        return contents.count - 1
+    }
+}
