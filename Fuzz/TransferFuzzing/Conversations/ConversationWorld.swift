@@ -1,6 +1,5 @@
 import Synchronization
 import TransferAccess
-import Synchronization
 import TransferIntake
 import TransferModel
 import TransferProtocol

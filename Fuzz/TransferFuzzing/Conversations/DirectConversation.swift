@@ -1,6 +1,5 @@
 import Synchronization
 import TransferAccess
-import Synchronization
 import TransferConnection
 import TransferIO
 import TransferIntake

@@ -80,9 +80,10 @@ package final class SimulatedGround {
             path: path, durability: .commit, limits: SpaceLimits(),
             fileSystem: FileSystem(isMemory: false, syncsAsAWhole: true), disk: disk.disk)
         records.reopen()
-        let configuration = Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40)
+        let configuration = Intake.Configuration(
+            maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 7 * 86_400_000_000_000)
         let intake = Intake(configuration, store: store, records: records, signer: nil) { _ in }
-        _ = try? intake.expire(after: 7 * 86_400_000_000_000, leftovers: true)
+        _ = try? intake.expire(leftovers: true)
         intake.known.load()
         intake.forgetUnfinished()
         server = Server(store: store, intake: intake)
