@@ -228,7 +228,9 @@ extension Medium {
 
     /// Every directory that every program sees, outside the server's own folder and without the one at the top.
     var seenDirectories: [String] {
-        directories.values.compactMap(\.path).filter { !$0.isEmpty && isReachable($0) }.sorted()
+        directories.compactMap { object, directory in
+            directory.path.flatMap { !$0.isEmpty && self.object(at: $0) == object ? $0 : nil }
+        }.sorted()
     }
 
     private mutating func settle(_ path: String, _ object: Object?) {
@@ -298,8 +300,8 @@ extension Medium {
     /// A path that a power cut now may leave to a file which is not all there; nothing where there is none. What others
     /// have written is theirs.
     var halfWritten: String? {
-        for directory in directories.values {
-            guard let parent = directory.path, isReachable(parent) else { continue }
+        for (object, directory) in directories {
+            guard let parent = directory.path, self.object(at: parent) == object else { continue }
             let later = directory.pending.lazy.compactMap { change in change.object.map { (change.name, $0) } }
             for (name, object) in Array(directory.certain.lazy.map { ($0.key, $0.value) }) + later {
                 guard let file = files[object], !file.isForeign else { continue }
@@ -335,17 +337,13 @@ extension Medium {
     /// Every path of a file that every program sees, outside the server's own folder.
     var seenPaths: [String: Object] {
         var paths: [String: Object] = [:]
-        for directory in directories.values {
-            guard let parent = directory.path, isReachable(parent) else { continue }
+        for (object, directory) in directories {
+            guard let parent = directory.path, self.object(at: parent) == object else { continue }
             for (name, object) in directory.seen where files[object] != nil {
                 paths[parent.isEmpty ? name : parent + "/" + name] = object
             }
         }
         return paths
-    }
-
-    private func isReachable(_ path: String) -> Bool {
-        path.isEmpty || object(at: path).map { directories[$0]?.path == path } ?? false
     }
 
     /// Makes what a power cut leaves, in a new directory.
