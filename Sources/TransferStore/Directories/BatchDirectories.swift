@@ -7,8 +7,9 @@ final class BatchDirectories {
     private let tree: DirectoryTree
     private let committer: Committer
     private var opened: [RelativePath?: DirectoryHandle] = [:]
-    /// Directories whose names have to be made durable.
-    private var unsynced: [ObjectIdentifier: DirectoryHandle] = [:]
+    /// Directories whose names have to be made durable, in the order in which they came, and which these are.
+    private var unsynced: [DirectoryHandle] = []
+    private var changed: Set<ObjectIdentifier> = []
     /// Directories whose own names become durable with these.
     private var reached: [RelativePath] = []
     /// Those of them that were not there before.
@@ -20,7 +21,7 @@ final class BatchDirectories {
     }
 
     /// Directories that are open; most are in both tables.
-    var count: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(unsynced.keys).count }
+    var count: Int { Set(opened.values.lazy.map(ObjectIdentifier.init)).union(changed).count }
 
     func isOpen(_ path: RelativePath?) -> Bool { opened[path] != nil }
 
@@ -40,11 +41,13 @@ final class BatchDirectories {
     }
 
     /// A name in it was given.
-    func change(_ directory: DirectoryHandle) { unsynced[ObjectIdentifier(directory)] = directory }
+    func change(_ directory: DirectoryHandle) {
+        if changed.insert(ObjectIdentifier(directory)).inserted { unsynced.append(directory) }
+    }
 
     /// Makes all names durable, those of the directories included.
     func commit(since failures: Int) throws(StoreError) {
-        for case let error? in committer.commit(unsynced.values.map(\.number), since: failures) {
+        for case let error? in committer.commit(unsynced.map(\.number), since: failures) {
             doubt()
             throw StoreError(error, doing: "make a directory durable")
         }
@@ -60,6 +63,7 @@ final class BatchDirectories {
     func close() {
         opened.removeAll()
         unsynced.removeAll()
+        changed.removeAll()
         reached.removeAll()
         made.removeAll()
     }

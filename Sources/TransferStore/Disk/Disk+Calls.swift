@@ -33,6 +33,7 @@ extension Disk {
         try run("fstatat", .status(directory: directory, name: name)) {
             fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW)
         }
+        amend(&status)
         return status
     }
 

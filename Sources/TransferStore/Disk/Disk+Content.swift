@@ -25,7 +25,16 @@ extension Disk {
     func status(_ file: Int32) throws(SystemError) -> stat {
         var status = stat()
         try run("fstat", .examine(file)) { fstat(file, &status) }
+        amend(&status)
         return status
+    }
+
+    /// What tells a file from another, and from what it was before; nothing where that cannot be said.
+    func version(_ file: Int32) -> ContentVersion? {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { return nil }
+        amend(&status)
+        return ContentVersion(status)
     }
 
     func truncate(_ file: Int32, to size: UInt64) throws(SystemError) {

@@ -11,13 +11,21 @@ package final class Disk: Sendable {
     package typealias Interception = @Sendable (_ call: DiskCall, _ body: () -> Int) -> Int
 
     private let interception: Interception?
+    private let amendment: (@Sendable (inout stat) -> Void)?
     private let readDirtyBytes: @Sendable () -> UInt64?
+    /// Whether calls come one after the other, as whoever intercepts them needs it.
+    let isSerial: Bool
 
     /// - Parameters:
     ///   - interception: is asked for every call; for tests.
     ///   - dirtyBytes: stands for what the kernel tells; for tests.
-    package init(interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil) {
-        self.interception = interception
+    ///   - amendment: changes what the kernel tells of a file, such as its times; for tests.
+    ///   - isSerial: whether calls come one after the other, in an order that is always the same; for tests.
+    package init(
+        interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil,
+        amendment: (@Sendable (inout stat) -> Void)? = nil, isSerial: Bool = false
+    ) {
+        (self.interception, self.amendment, self.isSerial) = (interception, amendment, isSerial)
         if let dirtyBytes {
             readDirtyBytes = dirtyBytes
         } else {
@@ -28,6 +36,9 @@ package final class Disk: Sendable {
 
     /// Bytes that the machine has yet to write; nothing when that is not known.
     var dirtyBytes: UInt64? { readDirtyBytes() }
+
+    /// Lets whoever simulates a disk say what a file is.
+    func amend(_ status: inout stat) { amendment?(&status) }
 
     /// Makes a call, again when a signal interrupted it.
     ///

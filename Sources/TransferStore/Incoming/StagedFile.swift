@@ -53,7 +53,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
 
     var disk: Disk { incoming.directory.disk }
     /// Once published, the stored file's: giving it its name changed it.
-    var version: ContentVersion? { try? ContentVersion(of: number) }
+    var version: ContentVersion? { disk.version(number) }
 
     private init(_ descriptor: consuming Descriptor, place: Place, in incoming: Incoming, isNew: Bool = true) {
         self.descriptor = descriptor

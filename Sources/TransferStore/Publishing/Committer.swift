@@ -148,7 +148,8 @@ final class Committer: Sendable {
     private func syncInCrowd(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
         start(descriptors, bytes)
         let outcomes = Locked([SystemError?](repeating: nil, count: descriptors.count))
-        inCrowd(of: min(Self.threads, descriptors.count / Self.filesPerThread), descriptors.count) { index in
+        let threads = disk.isSerial ? 1 : min(Self.threads, descriptors.count / Self.filesPerThread)
+        inCrowd(of: threads, descriptors.count) { index in
             let error = failure(of: descriptors[index], since: failures)
             outcomes.withLock { $0[index] = error }
         }

@@ -80,7 +80,7 @@ struct Slot {
     /// - Returns: nothing when the file is gone or may not be read: then it is not known to be the same.
     private func open() throws(SystemError) -> FoundFile? {
         do throws(SystemError) {
-            return FoundFile(try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK))
+            return FoundFile(try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK), on: directory.disk)
         } catch {
             switch error.errno {
             case ENOENT, EACCES, EPERM, ELOOP: return nil

@@ -10,8 +10,8 @@ final class FoundFile: Sendable {
 
     var number: Int32 { descriptor.number }
 
-    init(_ descriptor: consuming Descriptor) {
-        version = try? ContentVersion(of: descriptor.number)
+    init(_ descriptor: consuming Descriptor, on disk: Disk) {
+        version = disk.version(descriptor.number)
         self.descriptor = descriptor
     }
 }
