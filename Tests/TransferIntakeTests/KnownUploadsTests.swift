@@ -30,4 +30,30 @@ import TransferTestSupport
         #expect(!known.hasStored(view, path, ContentVersion(object: 8, revision: 50, touch: 100, size: 3)))
         known.close()
     }
+
+    /// An upload is stored, another one takes its place and is found rotten, and only then the first one is recorded.
+    @Test func whatIsRecordedLateDoesNotHeal() throws {
+        let directory = try TemporaryDirectory()
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let known = KnownUploads(catalog, clock: .system) { _ in }
+        let (path, digest) = (try RelativePath("c"), Digest(.xxh128, [UInt8](repeating: 1, count: 16)))
+        func record(_ file: ContentVersion) {
+            let entry = CatalogEntry(
+                id: .random(), state: .committed, path: "c", size: 3, digest: digest, sender: "", begun: 1, committed: 2,
+                version: file)
+            known.record([entry])
+        }
+        let first = ContentVersion(object: 7, revision: 50, touch: 100, size: 3)
+        let second = ContentVersion(object: 8, revision: 50, touch: 200, size: 3)
+        record(second)
+        known.add(rotten: RottenFile(path: "c", version: second, digest: digest))
+        record(first)
+        #expect(known.isRotten(path, second))
+        record(ContentVersion(object: 9, revision: 50, touch: 300, size: 3))
+        #expect(!known.isRotten(path, second))
+        known.add(rotten: RottenFile(path: "c", version: second, digest: digest))
+        record(second)
+        #expect(!known.isRotten(path, second))
+        known.close()
+    }
 }

@@ -41,6 +41,18 @@ extension KnownUploads {
         return rotten(path, file)?.digest == digest ? digest : nil
     }
 
+    /// Paths whose files are rotten no more, because these uploads were stored or found there. Not those where another file
+    /// has taken the place of the upload since, and was found rotten before the upload was recorded.
+    func healed(by entries: [CatalogEntry]) throws(CatalogError) -> [String] {
+        var paths: [String] = []
+        for entry in entries {
+            let lost = try records.rotten(at: entry.path)?.version
+            if let lost, let stored = entry.version, lost.hasReplaced(stored) { continue }
+            paths.append(entry.path)
+        }
+        return paths
+    }
+
     private func rotten(_ path: RelativePath, _ file: ContentVersion) -> RottenFile? {
         do throws(CatalogError) {
             return try records.rotten(at: path.string).flatMap { $0.isStill(file) ? $0 : nil }

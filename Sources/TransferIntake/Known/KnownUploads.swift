@@ -78,7 +78,7 @@ package final class KnownUploads: Sendable {
         do throws(CatalogError) {
             try records.record(entries, with: receipts)
             rejoice()
-            if try records.hasRotten() { try records.removeRotten(at: entries.map(\.path)) }
+            if try records.hasRotten() { try records.removeRotten(at: try healed(by: entries)) }
         } catch {
             complain(error, unrecorded: entries.count)
         }

@@ -7,7 +7,8 @@ package struct ContentVersion: Hashable, Sendable {
     /// Another one whenever the content of the object may have been changed.
     package let revision: Int64
 
-    /// Another one whenever anything of the object was changed, its content, its names or its rights.
+    /// Another one, and by the store's clock a later one, whenever anything of the object was changed: its content, its names
+    /// or its rights.
     package let touch: Int64
 
     /// Bytes of content.
@@ -21,6 +22,9 @@ package struct ContentVersion: Hashable, Sendable {
     package func hasSameContent(as other: ContentVersion) -> Bool {
         object == other.object && hasSameRevision(as: other)
     }
+
+    /// Whether it is another object, which was touched later.
+    package func hasReplaced(_ other: ContentVersion) -> Bool { object != other.object && touch > other.touch }
 
     /// Whether nobody has changed the content, although it may be in another object by now: a copy of the whole directory.
     package func hasSameRevision(as other: ContentVersion) -> Bool {
