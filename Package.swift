@@ -152,7 +152,8 @@ let package = Package(
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
         tests("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         tests(
-            "TransferStore", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport"]),
+            "TransferStore",
+            uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport", "CLinux"]),
         tests("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferIntake",
@@ -166,7 +167,7 @@ let package = Package(
                 "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts", "TransferIO",
-                "TransferStore", "TransferCatalog", "TransferStoreTestSupport",
+                "TransferStore", "TransferCatalog", "TransferStoreTestSupport", "CLinux",
             ]),
         tests(
             "TransferClient",
