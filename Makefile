@@ -17,12 +17,12 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help bootstrap build run test test-tsan simulate torture attack fuzz bench bench-micro install install-service uninstall
-.PHONY: deb test-deb mutants
+.PHONY: deb test-deb mutants simulate-holes
 .PHONY: format lint clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
 
 bootstrap: ## check for Swift and the C libraries; install what Debian packages
 	@scripts/bootstrap.sh
@@ -60,9 +60,13 @@ torture: build ## kill servers and clients in the middle of pushes, check every 
 mutants: bootstrap ## put faults into a copy of the sources, run the suites that have to notice; MUTANTS to choose
 	PYTHONPATH=Tests python3 -m mutants $(MUTANTS)
 
-# SECONDS (60), and the SEED to begin with; without one, what comes is new each time.
-simulate: bootstrap ## simulate the intake on a disk that fails and loses power, and check every promise; SECONDS, SEED
-	scripts/simulate.sh --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
+# SECONDS (60), the SEED to begin with, and JOBS that run at once (1); without a seed, what comes is new each time.
+simulate: bootstrap ## simulate the intake on a disk that fails and loses power, and check every promise; SECONDS, SEED, JOBS
+	scripts/simulate.sh --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+
+# HOLES="22 901" looks for these only, SECONDS (60) for each, JOBS (2) at once.
+simulate-holes: bootstrap ## put holes into a copy of the sources and let the simulator find each; HOLES, SECONDS, JOBS
+	PYTHONPATH=Tests python3 -m mutants.simulation $(HOLES) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(JOBS),--jobs $(JOBS))
 
 # SECONDS (60) for each target; TARGET="frames paths" takes only those.
 fuzz: bootstrap ## run every fuzz target; SECONDS for each (60), TARGET to choose

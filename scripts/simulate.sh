@@ -1,8 +1,39 @@
 #!/bin/sh
-# Builds the simulator with small blocks and runs it: scripts/simulate.sh [--seconds N] [--seed N] [--only SEED]
+# Builds the simulator with small blocks and runs it: scripts/simulate.sh [--jobs N] [--seconds N] [--runs N] [--seed N]
+# [--only SEED]. With several jobs each takes every so-manieth seed, and all end when one has found something.
 set -eu
 cd "$(dirname "$0")/.."
+jobs=1 seed=
+for argument; do
+    shift
+    case "${option:-}" in
+    --jobs) jobs=$argument ;;
+    --seed) seed=$argument ;;
+    *) case $argument in --jobs | --seed) ;; *) set -- "$@" "$argument" ;; esac ;;
+    esac
+    option=$argument
+done
 swift="$(scripts/swift-path.sh)"
 export TRANSFER_SIMULATION=1
 "$swift" build -c release --scratch-path .build/simulation --product transfer-simulate
-exec .build/simulation/release/transfer-simulate "$@"
+seed=${seed:-$(date +%s)000000}
+simulate=.build/simulation/release/transfer-simulate
+[ "$jobs" -gt 1 ] || exec "$simulate" --seed "$seed" "$@"
+
+pids=
+stop() {
+    # Those that have ended already are no more.
+    for pid in $pids; do kill "$pid" 2>/dev/null || :; done
+}
+trap 'stop; exit 130' INT TERM
+number=0
+while [ "$number" -lt "$jobs" ]; do
+    "$simulate" --seed $((seed + number)) --step "$jobs" "$@" &
+    pids="$pids $!"
+    number=$((number + 1))
+done
+status=0
+for pid in $pids; do
+    wait "$pid" || { status=1; stop; }
+done
+exit "$status"

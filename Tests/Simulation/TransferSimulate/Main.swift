@@ -1,8 +1,9 @@
 import Glibc
 import TransferSimulation
 
-/// `transfer-simulate [--seconds N] [--seed N] [--only N] [--quick]`: runs one seed after the other until the time is over
-/// or a promise is broken. `--quick` says so at once, and looks for no shorter way to it.
+/// `transfer-simulate [--seconds N] [--seed N] [--runs N] [--step N] [--only N] [--quick]`: runs one seed after the other until
+/// the time is over, so many have run, or a promise is broken. `--step` leaves seeds out, for others that run at the same
+/// time. `--quick` says at once what is broken, and looks for no shorter way to it.
 @main enum Main {
     static func main() {
         let arguments = CommandLine.arguments
@@ -15,18 +16,22 @@ import TransferSimulation
             var words = arguments.map { strdup($0) } + [nil]
             execv("/proc/self/exe", &words)
         }
-        if let seed = number("--only") { return run([seed], tells: true) }
-        let first = number("--seed") ?? UInt64(time(nil)) &* 1_000_000
-        run(first..., until: number("--seconds").map { time(nil) + Int($0) })
+        if let seed = number("--only") { return run(from: seed, by: 1, atMost: 1, tells: true) }
+        run(
+            from: number("--seed") ?? UInt64(time(nil)) &* 1_000_000, by: max(1, number("--step") ?? 1),
+            atMost: number("--runs"), until: number("--seconds").map { time(nil) + Int($0) })
     }
 
     private static var isQuick: Bool { CommandLine.arguments.contains("--quick") }
 
-    private static func run(_ seeds: some Sequence<UInt64>, until end: Int? = nil, tells: Bool = false) {
+    private static func run(
+        from first: UInt64, by step: UInt64, atMost most: UInt64?, until end: Int? = nil, tells: Bool = false
+    ) {
         var figures = Simulation.Figures()
+        var seed = first
         let began = time(nil)
         var next = began + 10
-        for seed in seeds {
+        while figures.runs < most ?? .max {
             if let end, time(nil) >= end { break }
             if time(nil) >= next {
                 next += 10
@@ -38,6 +43,7 @@ import TransferSimulation
                 print(error)
                 exit(1)
             }
+            seed &+= step
         }
         tell(figures, since: began, nil)
     }
@@ -45,6 +51,8 @@ import TransferSimulation
     private static func tell(_ figures: Simulation.Figures, since began: Int, _ seed: UInt64?) {
         print(
             "\(time(nil) - began) s: \(figures.runs) runs, \(figures.steps) steps, \(figures.calls) calls to the disk, "
-                + "\(figures.acknowledgements) uploads acknowledged" + (seed.map { ", now seed \($0)" } ?? ""))
+                + "\(figures.acknowledgements) uploads acknowledged"
+                + (seed.map { ", now seed \($0)" } ?? ", trace \(String(figures.trace, radix: 16))"))
+        fflush(nil)
     }
 }

@@ -1,4 +1,6 @@
+internal import CLinux
 import Glibc
+import TransferSystem
 import TransferTestSupport
 
 /// What is on a disk: of every file and directory what is there for certain, and what was done since and may be there or not.
@@ -8,15 +10,19 @@ import TransferTestSupport
 /// - Of anything else each page of content may be there or not, and each name is by itself what it was at the last sync of its
 ///   directory or anything that it became since. A name changes from one file to another in one step.
 /// - What a failed sync was to cover is there or not, and no later sync makes it so.
+///
+/// The calls take place in a directory of this machine, too. What they tell of a file, its number and its times, comes from
+/// here, so that it is the same whenever a seed is played.
 struct Medium {
-    typealias Object = ino_t
+    /// Files and directories are numbered as they come.
+    typealias Object = Int
 
-    fileprivate enum Change {
+    enum Change {
         case write(offset: Int, bytes: [UInt8])
         case truncate(Int)
     }
 
-    private struct File {
+    struct File {
         /// What every program sees.
         var seen: [UInt8] = []
         /// What is there for certain.
@@ -24,13 +30,15 @@ struct Medium {
         var pending: [Change] = []
         /// Whether a sync of it has failed, so that what is seen and what is there may differ for ever.
         var isLost = false
-        /// Whether a sync of everything has failed, and nobody was told yet that this file has lost something.
-        var hasUntoldLoss = false
         /// Whether others have made it, who need not sync it.
         var isForeign = false
+        /// When its content was changed last, or what somebody has said of that; nanoseconds since 1970.
+        var modified: Int64 = 0
+        /// When anything of it was changed last.
+        var changed: Int64 = 0
     }
 
-    private struct Directory {
+    struct Directory {
         var path: String?
         var seen: [String: Object] = [:]
         var certain: [String: Object] = [:]
@@ -38,69 +46,152 @@ struct Medium {
         var pending: [(name: String, object: Object?)] = []
     }
 
-    /// The server's own folder, whose names nobody has to keep.
-    private static let own = ".transfer"
+    /// A descriptor, and how much was lost of its file that it needs not be told of.
+    private struct Handle {
+        let object: Object
+        var told: Int
+    }
 
-    let root: Object
-    private var files: [Object: File] = [:]
-    private var directories: [Object: Directory] = [:]
-    /// Where a power cut has put each file first.
-    private var firstPath: [Object: String] = [:]
+    /// The kernel tells every descriptor once of what was lost while it was open, and a later one of what nobody was told of
+    /// (errseq_t).
+    struct Losses {
+        var count = 0
+        var isTold = true
+    }
+
+    /// The server's own folder, whose names nobody has to keep.
+    static let own = ".transfer"
+
+    let root: Object = 1
+    var files: [Object: File] = [:]
+    var directories: [Object: Directory] = [:]
+    /// Grows with every change.
+    private(set) var version = 0
+    /// Whether a sync has failed since the power was last cut.
+    var hasFailedSync = false
+    private var last: Object = 1
+    private let clock: VirtualClock
+    /// By the numbers that this machine has given them.
+    private var inodes: [ino_t: Object] = [:]
+    /// What descriptors of the server stand for.
+    private var opened: [Int32: Handle] = [:]
+    /// What was lost of files and directories, as the kernel keeps account of it.
+    private var losses: [Object: Losses] = [:]
 
     /// An empty directory, which is there for certain.
-    init(root path: String) {
-        root = Self.object(path)
+    init(root path: String, clock: VirtualClock) {
+        self.clock = clock
         directories[root] = Directory(path: "")
+        adopt(root, path)
     }
 
-    private static func object(_ path: String) -> Object {
-        var status = stat()
-        return lstat(path, &status) == 0 ? status.st_ino : 0
+    /// What a power cut leaves of another one, in a new directory.
+    init(root path: String, after old: Medium) {
+        self.init(root: path, clock: old.clock)
+        last = old.last
     }
 
-    private static func object(_ number: Int32) -> Object {
+    mutating func newObject() -> Object {
+        last += 1
+        return last
+    }
+
+    /// Learns what this machine calls a file or directory.
+    mutating func adopt(_ object: Object, _ path: String) {
         var status = stat()
-        return fstat(number, &status) == 0 ? status.st_ino : 0
+        if lstat(path, &status) == 0 { inodes[status.st_ino] = object }
+    }
+
+    /// Something of a file has changed.
+    ///
+    /// - Parameter content: whether its bytes have.
+    mutating func touch(_ object: Object, content: Bool) {
+        version += 1
+        guard files[object] != nil else { return }
+        let now = clock.stamp()
+        files[object]?.changed = now
+        if content { files[object]?.modified = now }
     }
 }
 
 // MARK: What a process does
 
 extension Medium {
-    mutating func add(file number: Int32) {
-        let object = Self.object(number)
-        if files[object] == nil { files[object] = File() }
+    /// - Parameter number: the new descriptor.
+    mutating func open(_ number: Int32, _ directory: Int32, _ name: String, flags: Int32) -> SimulatedDisk.Naming? {
+        guard flags & clinux_o_tmpfile != clinux_o_tmpfile else {
+            opened[number] = handle(addFile(number))
+            return nil
+        }
+        if let found = object(of: directory).flatMap({ object(at: name, from: $0) }) ?? self.inode(of: number) {
+            opened[number] = handle(found)
+            if flags & O_TRUNC != 0 { truncate(number, 0) }
+            return nil
+        }
+        // Above the directory that this is about.
+        guard flags & O_CREAT != 0, let parent = object(of: directory) else {
+            opened[number] = nil
+            return nil
+        }
+        let file = addFile(number)
+        opened[number] = handle(file)
+        return bind(parent, name, file)
     }
 
-    func isDirectory(_ number: Int32) -> Bool { directories[Self.object(number)] != nil }
+    private func handle(_ object: Object) -> Handle {
+        let losses = losses[object] ?? Losses()
+        return Handle(object: object, told: losses.isTold ? losses.count : losses.count - 1)
+    }
 
-    mutating func name(_ file: Int32, _ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
-        bind(Self.object(directory), name, Self.object(file))
+    private func object(of number: Int32) -> Object? { opened[number]?.object }
+
+    private func inode(of number: Int32) -> Object? {
+        var status = stat()
+        return fstat(number, &status) == 0 ? inodes[status.st_ino] : nil
+    }
+
+    private mutating func addFile(_ number: Int32) -> Object {
+        let object = newObject()
+        files[object] = File()
+        touch(object, content: true)
+        var status = stat()
+        if fstat(number, &status) == 0 { inodes[status.st_ino] = object }
+        return object
+    }
+
+    func isDirectory(_ number: Int32) -> Bool { object(of: number).map { directories[$0] != nil } ?? false }
+
+    mutating func link(_ file: Int32, _ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
+        guard let parent = object(of: directory), let object = object(of: file) else { return nil }
+        return bind(parent, name, object)
     }
 
     mutating func makeDirectory(_ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
+        guard let parent = object(of: directory) else { return nil }
+        let made = newObject()
+        directories[made] = Directory(path: path(parent, name))
         var status = stat()
-        guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
-        let parent = Self.object(directory)
-        directories[status.st_ino] = Directory(path: path(parent, name))
-        return bind(parent, name, status.st_ino)
+        if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = made }
+        return bind(parent, name, made)
     }
 
     mutating func rename(_ from: Int32, _ name: String, _ to: Int32, _ newName: String) -> [SimulatedDisk.Naming] {
-        let (source, target) = (Self.object(from), Self.object(to))
-        guard let object = directories[source]?.seen[name] else { return [] }
+        guard let source = object(of: from), let target = object(of: to), let object = directories[source]?.seen[name] else {
+            return []
+        }
         return [bind(target, newName, object), bind(source, name, nil)].compactMap(\.self)
     }
 
     mutating func remove(_ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
-        bind(Self.object(directory), name, nil)
+        object(of: directory).flatMap { bind($0, name, nil) }
     }
 
     /// - Returns: nothing for a name in the server's own folder.
-    private mutating func bind(_ directory: Object, _ name: String, _ object: Object?) -> SimulatedDisk.Naming? {
+    mutating func bind(_ directory: Object, _ name: String, _ object: Object?) -> SimulatedDisk.Naming? {
         let old = directories[directory]?.seen[name]
         directories[directory]?.seen[name] = object
         directories[directory]?.pending.append((name, object))
+        for changed in [old, object].compactMap(\.self) { touch(changed, content: false) }
         return path(directory, name).map { path in
             let replaced = object == nil ? nil : old.flatMap { files[$0]?.seen }
             return SimulatedDisk.Naming(path: path, object: object, replaced: replaced)
@@ -108,67 +199,111 @@ extension Medium {
     }
 
     /// - Returns: nothing below the server's own folder.
-    private func path(_ directory: Object, _ name: String) -> String? {
+    func path(_ directory: Object, _ name: String) -> String? {
         guard let parent = directories[directory]?.path, !(parent.isEmpty && name == Self.own) else { return nil }
         return parent.isEmpty ? name : parent + "/" + name
     }
 
     mutating func write(_ number: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: UInt64) {
-        let object = Self.object(number)
+        guard let object = object(of: number) else { return }
         let bytes = Array(bytes)
         files[object]?.seen.put(bytes, at: Int(offset))
         files[object]?.pending.append(.write(offset: Int(offset), bytes: bytes))
+        touch(object, content: true)
     }
 
     mutating func truncate(_ number: Int32, _ size: UInt64) {
-        let object = Self.object(number)
+        guard let object = object(of: number) else { return }
         files[object]?.seen.resize(to: Int(size))
         files[object]?.pending.append(.truncate(Int(size)))
+        touch(object, content: true)
     }
 
-    mutating func sync(_ number: Int32) { sync(Self.object(number)) }
+    /// Its times were set, or its permissions.
+    mutating func setAttributes(_ number: Int32, times: Bool) {
+        guard let object = object(of: number) else { return }
+        touch(object, content: false)
+        guard times else { return }
+        var status = stat()
+        guard fstat(number, &status) == 0 else { return }
+        files[object]?.modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    }
+
+    /// Lets a file have its number and times here.
+    func amend(_ status: inout stat) {
+        guard let object = inodes[status.st_ino], let file = files[object] else { return }
+        status.st_ino = ino_t(object)
+        status.st_mtim = Self.time(file.modified)
+        status.st_ctim = Self.time(file.changed)
+    }
+
+    private static func time(_ nanoseconds: Int64) -> timespec {
+        timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
+}
+
+// MARK: Syncs
+
+extension Medium {
+    mutating func sync(_ number: Int32) {
+        if let object = object(of: number) { sync(object: object) }
+    }
 
     mutating func syncAll() {
-        for object in Array(files.keys) { sync(object) }
-        for object in Array(directories.keys) { sync(object) }
+        for object in Array(files.keys) { sync(object: object) }
+        for object in Array(directories.keys) { sync(object: object) }
     }
 
-    private mutating func sync(_ object: Object) {
-        if files[object] != nil {
-            for change in files[object]?.pending ?? [] { files[object]?.certain.apply(change) }
+    mutating func sync(object: Object) {
+        if let pending = files[object]?.pending {
+            guard !pending.isEmpty else { return }
+            for change in pending { files[object]?.certain.apply(change) }
             files[object]?.pending = []
-        } else {
-            for (name, meaning) in directories[object]?.pending ?? [] { directories[object]?.certain[name] = meaning }
+        } else if let pending = directories[object]?.pending {
+            guard !pending.isEmpty else { return }
+            for (name, meaning) in pending { directories[object]?.certain[name] = meaning }
             directories[object]?.pending = []
         }
+        version += 1
     }
 
     /// A sync of it has failed: each thing that it was to cover has reached the disk or never will.
     ///
     /// - Parameter names: whether names can be lost as well as bytes.
     mutating func loseUnsynced(of number: Int32, names: Bool, _ random: inout SplitMix64) {
-        let object = Self.object(number)
-        if names || files[object] != nil { lose(object, &random) }
+        guard let object = object(of: number), names || files[object] != nil else { return }
+        lose(object, &random)
+        losses[object, default: Losses()].count += 1
+        _ = takeLoss(of: number)
     }
 
+    /// A sync of everything has failed, and nobody was told of which files.
     mutating func loseUnsynced(names: Bool, _ random: inout SplitMix64) {
         for object in files.keys.sorted() {
             guard !(files[object]?.pending.isEmpty ?? true) else { continue }
             lose(object, &random)
-            files[object]?.hasUntoldLoss = true
+            losses[object, default: Losses()].count += 1
+            losses[object]?.isTold = false
         }
         guard names else { return }
         for object in directories.keys.sorted() { lose(object, &random) }
     }
 
-    /// Whether a file has lost something that nobody was told of. Whoever asks is told, and nobody after him.
-    mutating func takeUntoldLoss(of number: Int32) -> Bool {
-        let object = Self.object(number)
-        defer { files[object]?.hasUntoldLoss = false }
-        return files[object]?.hasUntoldLoss ?? false
+    /// Whether something was lost that a descriptor was not told of. From now on it was.
+    mutating func takeLoss(of number: Int32) -> Bool {
+        guard let handle = opened[number], let known = losses[handle.object], handle.told != known.count else {
+            return false
+        }
+        opened[number]?.told = known.count
+        losses[handle.object]?.isTold = true
+        return true
     }
 
+    /// Whether nobody was told yet that a file has lost something.
+    func hasUntoldLoss(_ object: Object) -> Bool { !(losses[object]?.isTold ?? true) }
+
     private mutating func lose(_ object: Object, _ random: inout SplitMix64) {
+        version += 1
         if let file = files[object] {
             guard !file.pending.isEmpty else { return }
             files[object]?.certain = Self.content(of: file, &random)
@@ -178,232 +313,6 @@ extension Medium {
             directories[object]?.certain = Self.names(of: directory, &random)
             directories[object]?.pending = []
         }
-    }
-}
-
-// MARK: What others do
-
-extension Medium {
-    /// Somebody has written a file, and synced it or not.
-    mutating func replace(_ path: String, in directory: String, by content: [UInt8], synced: Bool = true) {
-        let object = Self.object(directory + "/" + path)
-        files[object] = File(seen: content, isForeign: true)
-        files[object]?.pending = [.write(offset: 0, bytes: content)]
-        if synced {
-            sync(object)
-            settle(path, object)
-        } else if let (directory, name) = place(path) {
-            _ = bind(directory, name, object)
-        }
-    }
-
-    /// Somebody has removed a file or a directory, and synced that.
-    mutating func forget(_ path: String) { settle(path, nil) }
-
-    /// Somebody has made a directory, and not synced that.
-    mutating func makeDirectory(_ path: String, in root: String) {
-        guard let (parent, name) = place(path) else { return }
-        let object = Self.object(root + "/" + path)
-        directories[object] = Directory(path: path)
-        _ = bind(parent, name, object)
-    }
-
-    /// The disk has lost what a file had, and nobody has changed it.
-    ///
-    /// - Parameter content: of the same size.
-    mutating func rot(_ path: String, to content: [UInt8]) {
-        guard let object = object(at: path) else { return }
-        files[object]?.seen = content
-        files[object]?.certain = content
-        files[object]?.isForeign = true
-    }
-
-    private func place(_ path: String) -> (directory: Object, name: String)? {
-        let parts = path.split(separator: "/")
-        guard let name = parts.last.map(String.init),
-            let directory = object(at: parts.dropLast().joined(separator: "/")), directories[directory] != nil
-        else { return nil }
-        return (directory, name)
-    }
-
-    /// Every directory that every program sees, outside the server's own folder and without the one at the top.
-    var seenDirectories: [String] {
-        directories.compactMap { object, directory in
-            directory.path.flatMap { !$0.isEmpty && self.object(at: $0) == object ? $0 : nil }
-        }.sorted()
-    }
-
-    private mutating func settle(_ path: String, _ object: Object?) {
-        guard let (directory, name) = place(path) else { return }
-        sync(directory)
-        directories[directory]?.seen[name] = object
-        directories[directory]?.certain[name] = object
-    }
-}
-
-// MARK: What a power cut leaves
-
-extension Medium {
-    private static let pageSize = 4096
-
-    /// One of the contents that may be found.
-    private static func content(of file: File, _ random: inout SplitMix64) -> [UInt8] {
-        var content = file.certain
-        for change in file.pending {
-            switch change {
-            case .truncate(let size): if Bool.random(using: &random) { content.resize(to: size) }
-            case .write(let offset, let bytes):
-                // The size may have grown without the content.
-                if Bool.random(using: &random) { content.resize(to: max(content.count, offset + bytes.count)) }
-                for start in stride(from: 0, to: bytes.count, by: pageSize) where Bool.random(using: &random) {
-                    content.put(Array(bytes[start..<min(start + pageSize, bytes.count)]), at: offset + start)
-                }
-            }
-        }
-        return content
-    }
-
-    /// One of the sets of names that may be found.
-    private static func names(of directory: Directory, _ random: inout SplitMix64) -> [String: Object] {
-        var names = directory.certain
-        var meanings: [String: [Object?]] = [:]
-        for (name, object) in directory.pending { meanings[name, default: []].append(object) }
-        for (name, objects) in meanings.sorted(by: { $0.key < $1.key }) where Bool.random(using: &random) {
-            names[name] = objects.randomElement(using: &random) ?? nil
-        }
-        return names
-    }
-
-    /// What may be at a path after a power cut now: contents, and nothing for no file.
-    func possibilities(at path: String) -> [Possibility] {
-        var places: [Object?] = [root]
-        for component in path.split(separator: "/") {
-            places = places.flatMap { place -> [Object?] in
-                guard let place, let directory = directories[place] else { return [nil] }
-                let later = directory.pending.filter { $0.name == component }.map(\.object)
-                return [directory.certain[String(component)]] + later
-            }
-        }
-        return places.map { object in
-            guard let object, let file = files[object] else { return .nothing }
-            return file.pending.isEmpty ? .content(file.certain) : .uncertain
-        }
-    }
-
-    enum Possibility: Equatable {
-        case nothing
-        case content([UInt8])
-        /// A file of which not all is synced.
-        case uncertain
-    }
-
-    /// A path that a power cut now may leave to a file which is not all there; nothing where there is none. What others
-    /// have written is theirs.
-    var halfWritten: String? {
-        for (object, directory) in directories {
-            guard let parent = directory.path, self.object(at: parent) == object else { continue }
-            let later = directory.pending.lazy.compactMap { change in change.object.map { (change.name, $0) } }
-            for (name, object) in Array(directory.certain.lazy.map { ($0.key, $0.value) }) + later {
-                guard let file = files[object], !file.isForeign else { continue }
-                if !file.pending.isEmpty || file.isLost { return parent.isEmpty ? name : parent + "/" + name }
-            }
-        }
-        return nil
-    }
-
-    /// Whether somebody else has made what is at a path.
-    func isForeign(_ path: String) -> Bool { object(at: path).flatMap { files[$0]?.isForeign } ?? false }
-
-    /// Bytes of all files that every program sees.
-    var seenBytes: Int { seenPaths.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
-
-    /// What every program sees at a path; nothing for no file.
-    func seen(at path: String) -> [UInt8]? { object(at: path).flatMap { files[$0]?.seen } }
-
-    func seen(of object: Object) -> [UInt8]? { files[object]?.seen }
-
-    func object(at path: String) -> Object? {
-        var place = root
-        for component in path.split(separator: "/") {
-            guard let next = directories[place]?.seen[String(component)] else { return nil }
-            place = next
-        }
-        return place
-    }
-
-    /// Whether everything of a file is there for certain that every program sees of it.
-    func isCertain(_ object: Object) -> Bool { files[object].map { $0.pending.isEmpty && !$0.isLost } ?? false }
-
-    /// Every path of a file that every program sees, outside the server's own folder.
-    var seenPaths: [String: Object] {
-        var paths: [String: Object] = [:]
-        for (object, directory) in directories {
-            guard let parent = directory.path, self.object(at: parent) == object else { continue }
-            for (name, object) in directory.seen where files[object] != nil {
-                paths[parent.isEmpty ? name : parent + "/" + name] = object
-            }
-        }
-        return paths
-    }
-
-    /// Makes what a power cut leaves, in a new directory.
-    ///
-    /// - Returns: it, and for every file the object that it is now.
-    func cut(to path: String, _ random: inout SplitMix64) -> (medium: Medium, moved: [Object: Object]) {
-        var cut = Medium(root: path)
-        var moved: [Object: Object] = [:]
-        copy(root, to: path, cut.root, into: &cut, &moved, &random)
-        return (cut, moved)
-    }
-
-    private func copy(
-        _ directory: Object, to path: String, _ made: Object, into cut: inout Medium, _ moved: inout [Object: Object],
-        _ random: inout SplitMix64
-    ) {
-        guard let known = directories[directory] else { return }
-        for (name, object) in Self.names(of: known, &random).sorted(by: { $0.key < $1.key }) {
-            let name = Self.inNextBoot(name, below: known.path == nil)
-            let target = path + "/" + name
-            if let file = files[object] {
-                if let there = moved[object] {
-                    // Another name of the same file.
-                    if let first = cut.firstPath[there] { link(first, target) }
-                    cut.directories[made]?.certain[name] = there
-                    cut.directories[made]?.seen[name] = there
-                    continue
-                }
-                let content = Self.content(of: file, &random)
-                Self.make(target, content)
-                let new = Self.object(target)
-                cut.files[new] = File(seen: content, certain: content, isForeign: file.isForeign)
-                cut.firstPath[new] = target
-                cut.directories[made]?.certain[name] = new
-                cut.directories[made]?.seen[name] = new
-                moved[object] = new
-            } else if directories[object] != nil {
-                mkdir(target, 0o700)
-                let new = Self.object(target)
-                let below = known.path == nil ? nil : cut.path(made, name)
-                cut.directories[new] = Directory(path: below)
-                cut.directories[made]?.certain[name] = new
-                cut.directories[made]?.seen[name] = new
-                copy(object, to: target, new, into: &cut, &moved, &random)
-            }
-        }
-    }
-
-    /// What says that a sync was under way says so of the run of the kernel that is over.
-    private static func inNextBoot(_ name: String, below own: Bool) -> String {
-        guard own else { return name }
-        for prefix in ["sync-running-", "unsynced-"] where name.hasPrefix(prefix) { return prefix + "earlier" }
-        return name
-    }
-
-    private static func make(_ path: String, _ content: [UInt8]) {
-        let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard number >= 0 else { return }
-        content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, $0.count) }
-        close(number)
     }
 }
 

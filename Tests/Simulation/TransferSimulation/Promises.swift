@@ -16,31 +16,40 @@ struct Promises {
         init(_ description: String) { self.description = description }
     }
 
-    private var paths: [String: Path] = [:]
+    private var paths: [String: Path] = [:] {
+        didSet { version += 1 }
+    }
+    /// Grows with every change of what has to be there.
+    private(set) var version = 0
     /// Contents that were ever published under a path, and those of them that others have changed since.
     private var ever: [String: Set<Int>] = [:]
     private var voided: [String: Set<Int>] = [:]
-    /// Paths that each content was published under and that nobody else has touched since.
-    private var places: [Int: Set<String>] = [:]
+    /// Changes that others have made so far, and the last one of each path.
+    private(set) var changes = 0
+    private var lastChanges: [String: Int] = [:]
+    /// Paths that each content was published under and that nobody else has touched since, with the changes that others had
+    /// made by then.
+    private var places: [Int: [String: Int]] = [:]
 
     /// A content has got a name.
     mutating func published(_ content: Int, at path: String) {
         paths[path, default: Path()].published.append(content)
         ever[path, default: []].insert(content)
         voided[path]?.remove(content)
-        places[content, default: []].insert(path)
+        places[content, default: [:]][path] = changes
     }
 
     /// A durable acknowledgement was given for a content at a path.
     ///
+    /// - Parameter changes: those that others had made when it was published, or found.
     /// - Throws: when it was never there.
-    mutating func acknowledged(_ content: Int, at path: String) throws(Broken) {
+    mutating func acknowledged(_ content: Int, at path: String, since changes: Int) throws(Broken) {
         guard ever[path]?.contains(content) ?? false else {
             throw Broken("content \(content) was acknowledged under \(path), where it never was")
         }
         // Somebody else has changed it, or a newer one was acknowledged there.
         guard var known = paths[path], let index = known.published.lastIndex(of: content),
-            !(voided[path]?.contains(content) ?? false)
+            !(voided[path]?.contains(content) ?? false), lastChanges[path] ?? 0 <= changes
         else { return }
         // What came behind it has replaced it, and may be acknowledged later.
         known.published.removeFirst(index)
@@ -50,9 +59,15 @@ struct Promises {
 
     /// Somebody else has changed what is there.
     mutating func changed(_ path: String) {
-        for content in paths[path]?.published ?? [] { places[content]?.remove(path) }
+        noteChange(of: path)
+        for content in paths[path]?.published ?? [] { places[content]?[path] = nil }
         voided[path, default: []].formUnion(ever[path] ?? [])
         paths[path] = nil
+    }
+
+    private mutating func noteChange(of path: String) {
+        changes += 1
+        lastChanges[path] = changes
     }
 
     /// Whether everything that was promised is on the medium that a power cut would leave now.
@@ -79,8 +94,9 @@ struct Promises {
             if known.isPromised, index == nil {
                 throw Broken("after a power cut, \(path) is \(found == nil ? "gone" : "other content")")
             }
+            if found == nil { noteChange(of: path) }
             for content in known.published where index.map({ known.published[$0] != content }) ?? true {
-                places[content]?.remove(path)
+                places[content]?[path] = nil
             }
             paths[path] = index.map { Path(published: [known.published[$0]], isPromised: known.isPromised) }
         }
@@ -88,6 +104,11 @@ struct Promises {
 
     /// Paths that a content has now, by what every program sees.
     func places(of content: Int, _ medium: Medium, _ contents: (Int) -> [UInt8]) -> [String] {
-        (places[content] ?? []).filter { medium.seen(at: $0) == contents(content) }.sorted()
+        (places[content] ?? [:]).keys.filter { medium.seen(at: $0) == contents(content) }.sorted()
+    }
+
+    /// Whether others have changed a path since a content was published under another one: it may have become free.
+    func hasChanged(_ path: String, since other: String, had content: Int) -> Bool {
+        lastChanges[path] ?? 0 > places[content]?[other] ?? 0
     }
 }

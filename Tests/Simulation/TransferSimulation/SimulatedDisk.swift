@@ -38,7 +38,7 @@ final class SimulatedDisk: @unchecked Sendable {
     /// A name outside the server's own folder has changed its meaning.
     struct Naming {
         let path: String
-        let object: ino_t?
+        let object: Medium.Object?
         /// The content of what had it before.
         let replaced: [UInt8]?
     }
@@ -52,6 +52,8 @@ final class SimulatedDisk: @unchecked Sendable {
 
     private(set) var medium: Medium
     private(set) var isDead = false
+    /// Calls that have failed, or have not been made.
+    private(set) var failures = 0
     /// Calls in all.
     private(set) var calls: UInt64 = 0
     private(set) var namings: [Naming] = []
@@ -59,19 +61,34 @@ final class SimulatedDisk: @unchecked Sendable {
     private var interlude: Interlude?
     /// Whether a file stays that was to go.
     private(set) var hasKeptSomething = false
+    /// Whether the server has started, so that a mark has to stand while anything is synced.
+    var isInUse = false
+    /// Whether something was synced without one.
+    private(set) var hasSyncedUnmarked = false
     private var random: SplitMix64
     /// Leaves out syncs of directories and says that they were made: a planted mistake.
     private let forgetsDirectories: Bool
     /// Whether every call is printed.
     private let tells: Bool
 
-    init(_ medium: Medium, seed: UInt64, forgetsDirectories: Bool, tells: Bool) {
-        self.medium = medium
+    private let trace: Trace
+
+    init(_ medium: Medium, seed: UInt64, forgetsDirectories: Bool, tells: Bool, trace: Trace) {
+        (self.medium, self.trace) = (medium, trace)
         (self.forgetsDirectories, self.tells) = (forgetsDirectories, tells)
         random = SplitMix64(seed: seed)
     }
 
-    var disk: Disk { Disk(interception: { [self] call, body in perform(call, body) }, dirtyBytes: { 0 }) }
+    var disk: Disk {
+        Disk(
+            interception: { [self] call, body in
+                let result = perform(call, body)
+                trace.add(call, result)
+                return result
+            }, dirtyBytes: { 0 },
+            amendment: { [self] in medium.amend(&$0) },
+            isSerial: true)
+    }
 
     func arm(_ fault: Fault?) { self.fault = fault }
 
@@ -94,6 +111,7 @@ final class SimulatedDisk: @unchecked Sendable {
         if call.isSyncOfOne { play() }
         defer { if case .read = call { play() } }
         guard !isDead else { return -Int(EIO) }
+        if call.isSync, isInUse, !medium.isMarked { hasSyncedUnmarked = true }
         switch due(call) {
         case .sync, .refused:
             if call.isSync { fail(call, names: true) }
@@ -143,10 +161,12 @@ final class SimulatedDisk: @unchecked Sendable {
             return nil
         }
         if fault.kind != .full { self.fault = nil }
+        failures += 1
         return fault.kind
     }
 
     private func fail(_ call: DiskCall, names: Bool) {
+        if isInUse { medium.hasFailedSync = true }
         if case .sync(let number) = call {
             medium.loseUnsynced(of: number, names: names, &random)
         } else {
@@ -157,7 +177,8 @@ final class SimulatedDisk: @unchecked Sendable {
     private func make(_ call: DiskCall, _ body: () -> Int) -> Int {
         switch call {
         case .sync(let number), .checkWritten(let number):
-            if medium.takeUntoldLoss(of: number) {
+            if medium.takeLoss(of: number) {
+                failures += 1
                 fail(.sync(number), names: true)
                 return -Int(EIO)
             }
@@ -179,22 +200,19 @@ final class SimulatedDisk: @unchecked Sendable {
     private func note(_ call: DiskCall, _ result: Int) {
         switch call {
         case .open(let directory, let name, let flags):
-            let makesNameless = flags & clinux_o_tmpfile == clinux_o_tmpfile
-            guard makesNameless || flags & O_CREAT != 0 else { return }
-            medium.add(file: Int32(result))
-            if !makesNameless { note(naming: medium.name(Int32(result), directory, name)) }
+            note(naming: medium.open(Int32(result), directory, name, flags: flags))
         case .makeDirectory(let directory, let name): note(naming: medium.makeDirectory(directory, name))
         case .write(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
         case .truncate(let file, let size): medium.truncate(file, size)
-        case .link(let file, let directory, let name): note(naming: medium.name(file, directory, name))
+        case .setTimes(let file): medium.setAttributes(file, times: true)
+        case .setPermissions(let file): medium.setAttributes(file, times: false)
+        case .link(let file, let directory, let name): note(naming: medium.link(file, directory, name))
         case .rename(let from, let name, let directory, let newName, _):
             for naming in medium.rename(from, name, directory, newName) { note(naming: naming) }
         case .unlink(let directory, let name), .removeDirectory(let directory, let name):
             note(naming: medium.remove(directory, name))
-        case .status, .examine, .read, .seek, .reserve, .release, .setTimes, .setPermissions, .startWriting,
-            .checkWritten, .sync, .syncAll:
-            break
+        case .status, .examine, .read, .seek, .reserve, .release, .startWriting, .checkWritten, .sync, .syncAll: break
         }
     }
 

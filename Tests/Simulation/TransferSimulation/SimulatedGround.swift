@@ -21,6 +21,7 @@ package final class SimulatedGround {
     private var disk: SimulatedDisk
     private let records = SimulatedRecords()
     private var random: SplitMix64
+    private let clock = VirtualClock()
     private var promises = Promises()
     private var contents: [[UInt8]] = []
     private var numbers: [[UInt8]: Int] = [:]
@@ -33,12 +34,12 @@ package final class SimulatedGround {
         directory = try TemporaryDirectory(prefersMemory: true)
         path = directory.path("0")
         mkdir(path, 0o755)
-        disk = Self.disk(Medium(root: path), &random)
+        disk = Self.disk(Medium(root: path, clock: clock), &random)
         try start()
     }
 
     private static func disk(_ medium: Medium, _ random: inout SplitMix64) -> SimulatedDisk {
-        SimulatedDisk(medium, seed: random.next(), forgetsDirectories: false, tells: false)
+        SimulatedDisk(medium, seed: random.next(), forgetsDirectories: false, tells: false, trace: Trace())
     }
 
     // MARK: Servers
@@ -68,9 +69,8 @@ package final class SimulatedGround {
             number += 1
             path = directory.path("\(number)")
             mkdir(path, 0o755)
-            disk = Self.disk(disk.medium.cut(to: path, &random).medium, &random)
-            // Whose files these were is not known any more, so all uploads are new ones.
-            records.cutPower([:])
+            disk = Self.disk(disk.medium.cut(to: path, &random), &random)
+            records.cutPower()
             try promises.settle(disk.medium) { contents[$0] }
             TemporaryDirectory.remove(old)
         } else {
@@ -82,7 +82,7 @@ package final class SimulatedGround {
         records.reopen()
         let configuration = Intake.Configuration(
             maximumAssemblies: 4, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 7 * 86_400_000_000_000)
-        let intake = Intake(configuration, store: store, records: records, signer: nil) { _ in }
+        let intake = Intake(configuration, store: store, records: records, signer: nil, clock: clock.clock) { _ in }
         _ = try? intake.expire(leftovers: true)
         intake.known.load()
         intake.forgetUnfinished()
@@ -135,7 +135,7 @@ package final class SimulatedGround {
             contents[index].count == size && Self.digest(of: contents[index], digest.algorithm.function) == digest
         }
         guard let found else { throw Promises.Broken("\(path) was acknowledged with a content that never had a name") }
-        try promises.acknowledged(found, at: path)
+        try promises.acknowledged(found, at: path, since: promises.changes)
     }
 
     /// Whether all that was promised is on the disk that a power cut would leave now.

@@ -31,16 +31,8 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
     /// As after a restart.
     func reopen() { wasEmpty = seen.entries.isEmpty }
 
-    /// - Parameter moved: the identities that files have now, by the numbers that they had.
-    func cutPower(_ moved: [UInt64: ContentVersion]) {
+    func cutPower() {
         seen = certain
-        for (id, entry) in seen.entries {
-            if let version = entry.version.flatMap({ moved[$0.object] }) { seen.entries[id]?.version = version }
-        }
-        for (path, file) in seen.rotten {
-            if let version = moved[file.version.object] { seen.rotten[path]?.version = version }
-        }
-        certain = seen
         reopen()
     }
 
@@ -159,15 +151,4 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     /// What it knows, without a call that could fail.
     subscript(id: UploadID) -> CatalogEntry? { seen.entries[id] }
-
-    /// A file has got another version, without anybody having changed it.
-    func move(_ old: ContentVersion, to new: ContentVersion) {
-        for (id, entry) in seen.entries where entry.version == old { seen.entries[id]?.version = new }
-        for (id, entry) in certain.entries where entry.version == old { certain.entries[id]?.version = new }
-    }
-
-    /// The versions of files that it knows.
-    var versions: [ContentVersion] {
-        seen.entries.values.compactMap(\.version) + seen.rotten.values.map(\.version)
-    }
 }

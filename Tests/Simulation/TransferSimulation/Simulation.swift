@@ -33,6 +33,8 @@ public struct Simulation: Sendable {
         public var calls: UInt64 = 0
         /// Uploads that were acknowledged.
         public var acknowledgements: UInt64 = 0
+        /// Stands for all that has happened: runs of the same seeds have the same.
+        public var trace: UInt64 = 0
 
         /// Of no runs.
         public init() {}
@@ -43,11 +45,9 @@ public struct Simulation: Sendable {
             steps += other.steps
             calls += other.calls
             acknowledgements += other.acknowledgements
+            trace ^= other.trace
         }
     }
-
-    /// Steps in a run.
-    private static let length = 120
 
     /// Runs in which a shorter failure is looked for.
     private static let mostAttempts = 400
@@ -77,7 +77,7 @@ public struct Simulation: Sendable {
     /// - Throws: `Failure`.
     public func run(seed: UInt64) throws(Failure) -> Figures {
         var random = SplitMix64(seed: seed)
-        let steps = Step.steps(Self.length, &random, parts: Limits.blockSize <= 4 << 10)
+        let steps = Step.steps(of: Self.mix(seed), &random)
         do {
             return try play(steps, seed)
         } catch {
@@ -87,20 +87,20 @@ public struct Simulation: Sendable {
         }
     }
 
+    private static func mix(_ seed: UInt64) -> Mix {
+        var random = SplitMix64(seed: ~seed)
+        return Mix(&random, parts: Limits.blockSize <= 4 << 10)
+    }
+
     private func play(_ steps: [Step], _ seed: UInt64, tells: Bool = false) throws -> Figures {
-        var random = SplitMix64(seed: seed)
-        var options = World.Options()
-        options.givesReceipts = random.next() % 8 == 0
-        options.syncsAsAWhole = random.next() % 2 == 0
-        options.quota = random.next() % 4 == 0 ? 40_000 : nil
-        (options.forgetsDirectories, options.tells) = (forgetsDirectories, tells)
-        options.countsDescriptors = isAlone
+        let options = World.Options(
+            mix: Self.mix(seed), countsDescriptors: isAlone, forgetsDirectories: forgetsDirectories, tells: tells)
         let world = try World(options, seed: seed)
         for step in steps { try world.take(step) }
         try world.finish()
         return Figures(
             steps: UInt64(steps.count), calls: world.calls,
-            acknowledgements: UInt64(world.uploads.count { $0.answer != nil }))
+            acknowledgements: UInt64(world.uploads.count { $0.answer != nil }), trace: world.trace.digest)
     }
 
     private func reason(_ steps: [Step], _ seed: UInt64, tells: Bool = false) -> String? {
@@ -132,8 +132,9 @@ public struct Simulation: Sendable {
 }
 
 extension Simulation.Figures {
-    fileprivate init(steps: UInt64, calls: UInt64, acknowledgements: UInt64) {
+    fileprivate init(steps: UInt64, calls: UInt64, acknowledgements: UInt64, trace: UInt64) {
         (runs, self.steps, self.calls, self.acknowledgements) = (1, steps, calls, acknowledgements)
+        self.trace = trace
     }
 }
 
@@ -156,7 +157,20 @@ extension World {
         try stop()
     }
 
+    /// The kernel may still tell of what was lost before, and of each file once: then it has to come once more.
     private func bringToItsEnd(_ index: Int) throws {
+        for _ in 0..<3 {
+            try bring(index)
+            guard uploads[index].refusal?.code == .storageFailed else { break }
+        }
+        // Nobody else works on anything any more. What stands in a directory that could not be synced is refused for good.
+        guard let refusal = uploads[index].refusal, [.busy, .storageFailed].contains(refusal.code),
+            !refusal.message.contains("the directory removed")
+        else { return }
+        throw Promises.Broken("upload \(index) can never be brought: \(refusal)")
+    }
+
+    private func bring(_ index: Int) throws {
         let number = UInt32(uploads[index].caller)
         guard let session = session(number) else { return }
         uploads[index].refusal = nil
@@ -171,10 +185,6 @@ extension World {
         try publish(session)
         try acknowledge(session)
         if wasOnItsWay, uploads[index].isOnItsWay { throw Promises.Broken("upload \(index) has no end") }
-        // Nobody else works on anything any more.
-        if let refusal = uploads[index].refusal, refusal == .busy {
-            throw Promises.Broken("upload \(index) can never be brought: \(refusal)")
-        }
         try vanish(number)
     }
 }

@@ -1,15 +1,12 @@
-internal import CLinux
 import Glibc
 import TransferCatalog
 import TransferIntake
-import TransferModel
-import TransferSystem
 import TransferTestSupport
 
 extension World {
     /// The client of a connection goes, and what it has sent is still on its way.
     func fade(_ number: UInt32) throws {
-        let index = Int(number) % Self.sessionCount
+        let index = Int(number) % mix.sessions
         guard let session = sessions[index], session !== busy else { return }
         session.fade()
         sessions[index] = nil
@@ -74,16 +71,19 @@ extension World {
             removedDirectories.append(name)
         }
         guard step.c >> 1 % 2 == 0 else { return }
-        let name = ["d", "e", "e/f", "e/f/g"][Int(step.a >> 8) % 4]
         // One that is made again is taken for the old one (`DurableDirectories`).
-        guard !removedDirectories.contains(where: { name == $0 || name.hasPrefix($0 + "/") }) else { return }
+        let missing = ["d", "e", "e/f", "e/f/g"].filter { name in
+            disk.medium.object(at: name) == nil
+                && !removedDirectories.contains { name == $0 || name.hasPrefix($0 + "/") }
+        }
+        guard let name = missing.randomElement(step.a >> 8) else { return }
         if mkdir(path + "/" + name, 0o755) == 0 { disk.change { [path] in $0.makeDirectory(name, in: path) } }
     }
 
     /// Somebody puts the content of an upload somewhere, too, and does not sync that.
     private func copy(_ step: Step) throws {
         guard let upload = uploads.randomElement(step.a) else { return }
-        let name = step.c % 2 == 0 ? upload.path : Self.names[Int(step.c >> 1) % Self.names.count]
+        let name = step.c % 2 == 0 ? upload.path : mix.names[Int(step.c >> 1) % mix.names.count]
         guard disk.medium.seen(at: name) == nil, write(contents[upload.content], to: name) else { return }
         copied.insert(upload.content)
         isMiscounted = true
@@ -107,32 +107,29 @@ extension World {
             return
         }
         guard let name = disk.medium.seenPaths.keys.sorted().randomElement(step.a), !disk.medium.isForeign(name),
-            var content = disk.medium.seen(at: name), !content.isEmpty,
-            let old = version(path + "/" + name)
+            var content = disk.medium.seen(at: name), !content.isEmpty
         else { return }
         content[0] ^= 0x55
         let number = open(path + "/" + name, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return }
         content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, 1) }
-        var times = [timespec(tv_sec: 0, tv_nsec: clinux_utime_omit), timespec()]
-        times[1].tv_sec = Int(old.revision / 1_000_000_000)
-        times[1].tv_nsec = Int(old.revision % 1_000_000_000)
-        futimens(number, times)
         close(number)
         promises.changed(name)
         disk.change { $0.rot(name, to: content) }
-        if let new = version(path + "/" + name) { records.move(old, to: new) }
         rotten[name] = false
     }
 
     /// - Returns: whether the server has something to compare it with.
     private func tellRotten(_ name: String) -> Bool {
-        guard let version = version(path + "/" + name),
+        guard let version = disk.medium.version(at: name),
             let entry = try? records.stored(at: name).last(where: { $0.version == version }),
-            let digest = entry.digest
+            let known = entry.digest
         else { return false }
+        // Who has found it well just now says so when he is recorded.
+        let everybody = sessions.compactMap(\.self) + ghosts
+        guard !everybody.contains(where: { $0.intake.completion.isWaiting }) else { return false }
         records.failsAfter = nil
-        intake?.known.add(rotten: RottenFile(path: name, version: version, digest: digest))
+        intake?.known.add(rotten: RottenFile(path: name, version: version, digest: known))
         return true
     }
 }

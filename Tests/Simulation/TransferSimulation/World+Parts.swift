@@ -6,6 +6,10 @@ import TransferTestSupport
 extension World {
     /// An upload in parts that its caller goes on with, or a new one.
     private func inParts(_ step: Step, for session: Session) -> Int {
+        // Others work on what is just being looked at.
+        if let shared = busyUpload, busy !== session, uploads[shared].caller == session.caller, step.c >> 28 % 4 != 0 {
+            return shared
+        }
         let open = uploads.indices.filter {
             uploads[$0].isInParts && uploads[$0].caller == session.caller
                 && (uploads[$0].answer == nil || step.c >> 3 % 4 == 0)
@@ -28,9 +32,10 @@ extension World {
         if step.c >> 24 % 16 == 0 {
             return try sendStrayPart(index, at: blocks * Self.block, number: step.a, on: session)
         }
-        try sendPart(
-            index, first * Self.block..<min(size, last * Self.block), number: step.a, on: session,
-            stops: step.c >> 16 % 3 == 0, isDamaged: step.c >> 18 % 4 == 0)
+        let range = first * Self.block..<min(size, last * Self.block)
+        // Most often within a block, sometimes at its end.
+        let most = step.c >> 16 % 3 == 0 ? range.count * Int(step.c >> 20 % 16 + 1) / 17 : nil
+        try sendPart(index, range, number: step.a, on: session, stopsAfter: most, isDamaged: step.c >> 18 % 4 == 0)
     }
 
     /// What an earlier, longer attempt would have left behind the end.
@@ -52,9 +57,9 @@ extension World {
         }
     }
 
-    /// - Parameter stops: whether the rest comes later, or never.
+    /// - Parameter most: bytes after which it stops: the rest comes later, or never.
     func sendPart(
-        _ index: Int, _ range: Range<Int>, number: UInt32, on session: Session, stops: Bool = false,
+        _ index: Int, _ range: Range<Int>, number: UInt32, on session: Session, stopsAfter most: Int? = nil,
         isDamaged: Bool = false
     ) throws {
         let upload = uploads[index]
@@ -68,21 +73,54 @@ extension World {
         let attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: false)
         guard begun.outcome == nil else { return }
-        session.current = Current(open: begun.upload, attempt: attempt, whole: range, range: range, isPart: true)
-        try append(stops ? range.count / 2 : .max, to: session, isDamaged: isDamaged)
-        if !stops { try end(session) }
+        session.current = Current(
+            open: begun.upload, attempt: attempt, whole: range, range: range, isCompared: most == nil,
+            claim: claim(range, of: index, on: session))
+        try append(max(1, most ?? .max), to: session, isDamaged: isDamaged)
+        if most == nil { try end(session) }
     }
 
-    func endPart(_ current: Current, on session: Session) throws {
-        guard current.range.isEmpty else { return current.open.suspend() }
+    func endPart(_ current: Current, _ claim: Claim, on session: Session) throws {
+        guard current.range.isEmpty else { return end(claim) { current.open.suspend() } }
         let content = uploads[current.upload].content
+        let verified = intake?.assemblies[uploads[current.upload].id]?.verified ?? 0
         do throws(StoreError) {
             _ = try session.intake.seal(
                 current.open,
                 DeclaredEnd(size: UInt64(current.whole.count), digest: digest(of: content, current.whole)))
         } catch {
             _ = session.intake.refuse(current.open, error)
+            if claim.isLost, intake?.assemblies[uploads[current.upload].id]?.verified ?? 0 > verified {
+                throw Promises.Broken("upload \(current.upload): a part counts that was taken over")
+            }
+            return try refused(claim, error.code)
         }
+        try staged(claim)
+    }
+
+    /// A part is cut off on its way, and its sender thinks that all is there.
+    func breakOff(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil, session !== busy else { return }
+        let index = plan(step, parts: true)
+        uploads[index].isSized = true
+        let size = contents[uploads[index].content].count
+        guard uploads[index].caller == session.caller else { return }
+        try sendPart(index, 0..<size, number: step.a, on: session, stopsAfter: Int(step.c >> 8) % size)
+        try vanish(step.a)
+        guard let next = self.session(step.a) else { return }
+        try finishParts(index, on: next)
+    }
+
+    /// Its sender does not want it any more, and begins anew some time.
+    func takeBack(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
+        guard let index = own.randomElement(step.b) else { return }
+        touchAll(of: index, by: session)
+        let begun = session.intake.begin(whole(index), mayEnd: false)
+        try noteNames()
+        if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        try told(session.intake.discard(begun.upload), index)
     }
 
     func finishParts(_ step: Step) throws {
@@ -106,6 +144,19 @@ extension World {
     func sendAllParts(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = inParts(step, for: session)
+        // What has come of it has left memory, and has to be read.
+        if step.c >> 24 % 8 == 0, busy == nil {
+            everybodyLeaves()
+            wait(7200)
+            return try sendAllParts(index, at: step)
+        }
+        try sendAllParts(index, at: step)
+    }
+
+    private func sendAllParts(_ index: Int, at step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        if busy == nil { busyUpload = index }
+        defer { if busy == nil { busyUpload = nil } }
         try letOthersIn(step, session) { try sendAllParts(index, on: session) }
         guard step.c >> 4 % 2 == 0 else { return }
         try publish(session)
@@ -135,6 +186,8 @@ extension World {
         guard let session = session(step.a), session.current == nil else { return }
         let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
         guard let index = own.randomElement(step.b) else { return }
+        if busy == nil { busyUpload = index }
+        defer { if busy == nil { busyUpload = nil } }
         try letOthersIn(step, session) { _ = try survey(index, on: session) }
     }
 
@@ -142,12 +195,14 @@ extension World {
     func survey(_ index: Int, on session: Session) throws -> Set<UInt64>? {
         uploads[index].hasParts = true
         uploads[index].partsUnder = nil
+        touchAll(of: index, by: session)
         switch session.intake.have(whole(index)) {
         case .ended(_, let outcome):
             try noteNames()
             try told(outcome, index, isOfNow: true)
             return nil
         case .query(var query):
+            tookAll(of: index)
             var known: Set<UInt64> = []
             let content = uploads[index].content
             while let blocks = try? query.step(threads: 1) {

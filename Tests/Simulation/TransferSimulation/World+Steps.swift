@@ -3,7 +3,6 @@ import TransferCatalog
 import TransferIntake
 import TransferModel
 import TransferStore
-import TransferSystem
 import TransferTestSupport
 
 /// What happens in each step.
@@ -20,13 +19,15 @@ extension World {
     }
 
     /// Often something fails in a step that makes something durable, and sometimes in others.
+    ///
+    /// - Returns: whether it was armed here.
     private func arm(for step: Step) -> Bool {
-        let makesDurable = step.kind == .publish || step.kind == .allParts
-        guard step.c >> 8 % (makesDurable ? 3 : 24) == 0, step.kind != .mend, step.kind != .failDisk else {
-            return false
-        }
-        let kinds = SimulatedDisk.Fault.Kind.allCases
-        disk.arm(.init(kind: kinds[Int(step.c >> 12) % kinds.count], wait: step.c >> 16 % 6))
+        let makesDurable = [.publish, .allParts, .resend, .batch].contains(step.kind)
+        let rate = makesDurable ? mix.faultRates.durable : mix.faultRates.other
+        guard step.c >> 8 % rate == 0, step.kind != .mend, step.kind != .failDisk,
+            let kind = mix.faults.randomElement(step.c >> 12)
+        else { return false }
+        disk.arm(.init(kind: kind, wait: step.c >> 16 % mix.faultWait))
         return true
     }
 
@@ -34,6 +35,8 @@ extension World {
         switch step.kind {
         case .begin: try begin(step)
         case .batch: try batch(step)
+        case .resend: try resend(step)
+        case .overtake: try overtake(step)
         case .askAgain: try askAgain(step)
         case .append: try append(step)
         case .end: try end(step)
@@ -43,6 +46,8 @@ extension World {
         case .finishParts: try finishParts(step)
         case .survey: try survey(step)
         case .allParts: try sendAllParts(step)
+        case .breakOff: try breakOff(step)
+        case .takeBack: try takeBack(step)
         case .vanish: try vanish(step.a)
         case .fade: try fade(step.a)
         case .haunt: try haunt(step)
@@ -55,9 +60,8 @@ extension World {
         case .rest: try rest()
         case .powerCut: try cutPower()
         case .failDisk:
-            let kinds = SimulatedDisk.Fault.Kind.allCases
-            let kind = kinds[Int(step.a) % kinds.count]
-            disk.arm(.init(kind: kind, wait: step.b % 12))
+            guard let kind = mix.faults.randomElement(step.a) else { return }
+            disk.arm(.init(kind: kind, wait: step.b % (2 * mix.faultWait)))
         case .failRecords: records.failsAfter = step.b % 6
         case .mend: mend()
         }
@@ -74,29 +78,45 @@ extension World {
 extension World {
     static let block = Limits.blockSize
 
-    /// Sizes around those that matter, none of them long for a simulation.
-    private static let sizes = [0, 1, 100, 4095, 4096, 5000, 9000]
-
     /// - Parameter parts: whether it is to come in parts.
     func plan(_ step: Step, parts: Bool) -> Int {
         let bits = step.c
         var content: Int
-        if let known = uploads.indices.randomElement(bits >> 3), bits % 8 == 0, !parts, !uploads[known].isInParts {
+        if let known = uploads.indices.randomElement(bits >> 3), mix.sharing > 0, bits % mix.sharing == 0, !parts,
+            !uploads[known].isInParts
+        {
             content = uploads[known].content
         } else {
             let size =
-                parts ? Int(bits >> 4 % 3 + 1) * Self.block + Int(bits >> 8 % 3) * 7 : Self.sizes[Int(bits >> 4) % 7]
+                parts
+                ? Int(bits >> 4 % 3 + 1) * Self.block + Int(bits >> 8 % 3) * 7
+                : mix.sizes[Int(bits >> 4) % mix.sizes.count]
             content = addContent(size)
         }
-        let conflicts = ConflictPolicy.allCases
-        uploads.append(
+        return add(
             Upload(
-                id: UploadID(high: UInt64(uploads.count + 1), low: UInt64(step.a) << 32 | UInt64(step.b)),
-                content: content, path: Self.names[Int(step.b) % Self.names.count],
-                conflict: conflicts[Int(step.b >> 8) % conflicts.count], isSized: step.b >> 16 % 4 != 0,
-                declares: step.b >> 18 % 4 != 0, mayEnd: step.b >> 20 % 2 == 0, isInParts: parts,
-                caller: Int(step.a) % Self.sessionCount % 2))
+                id: nextID(step), content: content, path: path(for: step),
+                conflict: mix.conflicts[Int(step.b >> 8) % mix.conflicts.count], isSized: step.b >> 16 % 4 != 0,
+                declares: step.b >> 18 % 4 > 1, mayEnd: step.b >> 20 % 2 == 0, isInParts: parts,
+                caller: Int(step.a) % mix.sessions % 2))
+    }
+
+    private func nextID(_ step: Step) -> UploadID {
+        UploadID(high: UInt64(uploads.count + 1), low: UInt64(step.a) << 32 | UInt64(step.b))
+    }
+
+    private func add(_ upload: Upload) -> Int {
+        uploads.append(upload)
         return uploads.count - 1
+    }
+
+    /// One of the few, or one in a directory that was made just now, or has to be.
+    private func path(for step: Step) -> String {
+        guard mix.hasFreshDirectories, step.b >> 22 % 4 == 0 else {
+            return mix.names[Int(step.b) % mix.names.count]
+        }
+        if step.b >> 24 % 3 == 0 { freshDirectories += 1 }
+        return "n\(freshDirectories)/" + (step.b >> 26 % 2 == 0 ? "a" : "m/a")
     }
 
     /// Some small ones, one after the other.
@@ -104,10 +124,46 @@ extension World {
         guard let session = session(step.a), session.current == nil else { return }
         for number in 0..<3 + step.c >> 20 % 4 {
             let next = Step(kind: .begin, a: step.a, b: step.b &+ number &* 77, c: step.c &+ number &* 0x1357)
-            try begin(plan(next, parts: false), on: session)
-            try append(.max, to: session)
-            try end(session)
+            try bring(plan(next, parts: false), on: session)
         }
+        if busy != nil || step.c >> 2 % 2 == 0 { try publish(session) }
+    }
+
+    /// All of it at once.
+    private func bring(_ index: Int, on session: Session) throws {
+        try begin(index, on: session)
+        try append(.max, to: session)
+        try end(session)
+    }
+
+    /// Somebody sends some of the last uploads again as others, to the same paths, and one more.
+    private func resend(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let stored = uploads.filter { !$0.isInParts && $0.caller == session.caller && $0.answer != nil }
+        for old in stored.suffix(5) {
+            let new = Upload(
+                id: nextID(step), content: old.content, path: old.answer?.path ?? old.path, conflict: old.conflict,
+                isSized: old.isSized, declares: old.declares, mayEnd: old.mayEnd, isInParts: false, caller: old.caller)
+            try bring(add(new), on: session)
+        }
+        try bring(plan(step, parts: false), on: session)
+        if step.c >> 2 % 2 == 0 { try publish(session) }
+    }
+
+    /// A client goes with all of an upload on its way, and comes again with another one for the same path, which is faster.
+    private func overtake(_ step: Step) throws {
+        guard let old = session(step.a), old.current == nil else { return }
+        let first = plan(step, parts: false)
+        uploads[first].conflict = .overwrite
+        try bring(first, on: old)
+        try fade(step.a)
+        guard let new = session(step.a) else { return }
+        let second = plan(Step(kind: .begin, a: step.a, b: step.b, c: step.c ^ 0x5ac0), parts: false)
+        (uploads[second].path, uploads[second].conflict) = (uploads[first].path, .overwrite)
+        try bring(second, on: new)
+        try publish(new)
+        if step.c >> 3 % 2 == 0 { try acknowledge(new) }
+        if step.c >> 4 % 2 == 0, old !== busy { try publish(old) }
     }
 
     private func begin(_ step: Step) throws {
@@ -121,7 +177,33 @@ extension World {
         let own = uploads.indices.filter { uploads[$0].caller == session.caller && !uploads[$0].isInParts }
         let underWay = own.filter { uploads[$0].isOnItsWay }
         guard let index = (step.c % 2 == 0 ? underWay : own).randomElement(step.b) else { return }
-        try begin(index, on: session)
+        if step.c >> 1 % 8 == 0 { try misuse(index, on: session) } else { try begin(index, on: session) }
+    }
+
+    /// Somebody sends other content under an id that was acknowledged.
+    private func misuse(_ index: Int, on session: Session) throws {
+        let id = uploads[index].id
+        guard uploads[index].answer != nil, session.intake.lookup([id], .xxh128)[0] != nil else { return }
+        let other = addContent(contents[uploads[index].content].count)
+        guard other != uploads[index].content else { return }
+        let intent = UploadIntent(id: id, path: uploads[index].path, size: nil, conflict: uploads[index].conflict)
+        let begun = session.intake.begin(intent, mayEnd: false)
+        guard begun.outcome == nil else { return }
+        do throws(StoreError) {
+            let content = contents[other]
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+                try begun.upload.append(bytes)
+            }
+            let outcome = try session.intake.seal(begun.upload, DeclaredEnd())
+            guard !disk.isDead, case .acknowledged? = outcome else {
+                // It was forgotten meanwhile.
+                return leave(session)
+            }
+        } catch {
+            _ = session.intake.refuse(begun.upload, error)
+            return
+        }
+        throw Promises.Broken("upload \(index) was acknowledged for other content")
     }
 
     func begin(_ index: Int, on session: Session) throws {
@@ -148,15 +230,17 @@ extension World {
         let piece = current.range.prefix(count)
         do throws(StoreError) {
             var content = Array(contents[uploads[current.upload].content][piece])
-            if isDamaged, uploads[current.upload].declares, !content.isEmpty { content[0] ^= 1 }
+            if isDamaged, current.isCompared || uploads[current.upload].declares, !content.isEmpty { content[0] ^= 1 }
             try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try current.open.append(bytes) }
             current.range = piece.upperBound..<current.range.upperBound
             session.current = current
         } catch {
             session.current = nil
             let outcome = session.intake.refuse(current.open, error)
-            if !current.isPart { try told(outcome, current.upload) }
+            guard let claim = current.claim else { return try told(outcome, current.upload) }
+            return try refused(claim, error.code)
         }
+        if let claim = current.claim { try wrote(claim) }
     }
 
     /// Now and then its sender is mistaken about what it has sent.
@@ -169,28 +253,35 @@ extension World {
     func end(_ session: Session, isMistaken: Bool = false) throws {
         guard let current = session.current else { return }
         session.current = nil
-        if current.isPart { return try endPart(current, on: session) }
+        if let claim = current.claim { return try endPart(current, claim, on: session) }
         let upload = uploads[current.upload]
         var end = DeclaredEnd()
         if upload.declares || current.isUncompared || isMistaken {
             end.size = UInt64(contents[upload.content].count)
             end.digest = isMistaken ? Digest(.xxh128, [UInt8](repeating: 0, count: 16)) : digest(of: upload.content)
-        } else if !current.range.isEmpty {
+        } else if !current.range.isEmpty, !upload.isSized {
             // Without any word of what was to come, nobody could tell.
             current.open.suspend()
             return
         }
+        let isComplete = upload.isInParts && isComplete(current.upload)
+        if upload.isInParts { touchAll(of: current.upload, by: session) }
         let sealed = Result { () throws(StoreError) in try session.intake.seal(current.open, end) }
         try noteNames()
         switch sealed {
         case .success(nil):
+            if upload.isInParts { tookAll(of: current.upload) }
             uploads[current.upload].isOnItsWay = true
             uploads[current.upload].sealedUnder = servers
             session.sealed.append(current.attempt)
             // As those who call do it.
             if session.intake.hasMuchSealed { try publish(session) }
         case .success(let outcome?): try told(outcome, current.upload)
-        case .failure(let error): try told(session.intake.refuse(current.open, error), current.upload)
+        case .failure(let error):
+            if isComplete, !isMistaken, !disk.isDead, [.incomplete, .digestMismatch, .sizeMismatch].contains(error.code) {
+                throw Promises.Broken("upload \(current.upload) is all there, and was refused: \(error)")
+            }
+            try told(session.intake.refuse(current.open, error), current.upload)
         }
     }
 
@@ -202,11 +293,14 @@ extension World {
 
     func publish(_ session: Session) throws {
         guard session === busy || mayPublish(session) else { return }
-        let start = log.count
+        let (start, failures) = (log.count, disk.failures)
+        for attempt in session.sealed { uploads[attempt.upload].changes = promises.changes }
         let report = session.intake.publish()
         try noteNames()
         let attempts = session.sealed
         session.sealed = []
+        // Where the last step fails, what is there under its name is nobody's.
+        if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].sealedUnder = nil } }
         try judge(attempts, of: session, since: start)
         try tell(report.settled)
     }
@@ -223,7 +317,7 @@ extension World {
 
     /// Makes calls for somebody, and lets others come between them, where the step says so.
     func letOthersIn(_ step: Step, _ session: Session, _ body: () throws -> Void) throws {
-        guard busy == nil, step.c % 4 == 0 else { return try body() }
+        guard busy == nil, step.c % mix.interludeRate == 0 else { return try body() }
         busy = session
         disk.arm(
             SimulatedDisk.Interlude(wait: step.b % 5) { [self] in
@@ -231,7 +325,9 @@ extension World {
                     for step in step.stepsBetween where trouble == nil && !disk.isDead {
                         if options.tells { print("    between: \(step)") }
                         try noteNames()
+                        let isFaulty = arm(for: step)
                         try perform(step)
+                        if isFaulty { disk.arm(nil as SimulatedDisk.Fault?) }
                         try noteNames()
                     }
                 } catch {
@@ -266,13 +362,14 @@ extension World {
     private func abort(_ step: Step) throws {
         guard let session = session(step.a), let current = session.current else { return }
         session.current = nil
-        try told(session.intake.discard(current.open), current.upload)
+        guard let claim = current.claim else { return try told(session.intake.discard(current.open), current.upload) }
+        end(claim) { _ = session.intake.discard(current.open) }
     }
 
     /// Whether the file is another one than the catalog says, also where only one of its names has gone.
     private func isTouched(_ name: String, since id: UploadID) -> Bool {
         guard let entry = records[id] else { return false }
-        return version(path + "/" + name) != entry.version
+        return disk.medium.version(at: name) != entry.version
     }
 
     private func lookup(_ step: Step) throws {

@@ -1,0 +1,114 @@
+import TransferModel
+
+/// What every program sees, and what a power cut could leave.
+extension Medium {
+    enum Possibility: Equatable {
+        case nothing
+        case content([UInt8])
+        /// A file of which not all is synced.
+        case uncertain
+    }
+
+    /// What may be at a path after a power cut now: contents, and nothing for no file.
+    func possibilities(at path: String) -> [Possibility] {
+        var places: [Object?] = [root]
+        for component in path.split(separator: "/") {
+            places = places.flatMap { place -> [Object?] in
+                guard let place, let directory = directories[place] else { return [nil] }
+                let later = directory.pending.filter { $0.name == component }.map(\.object)
+                return [directory.certain[String(component)]] + later
+            }
+        }
+        return places.map { object in
+            guard let object, let file = files[object] else { return .nothing }
+            return file.pending.isEmpty ? .content(file.certain) : .uncertain
+        }
+    }
+
+    /// A path that a power cut now may leave to a file which is not all there; nothing where there is none. What others
+    /// have written is theirs.
+    var halfWritten: String? {
+        for (object, directory) in directories {
+            guard let parent = directory.path, self.object(at: parent) == object else { continue }
+            let later = directory.pending.lazy.compactMap { change in change.object.map { (change.name, $0) } }
+            for (name, object) in Array(directory.certain.lazy.map { ($0.key, $0.value) }) + later {
+                guard let file = files[object], !file.isForeign else { continue }
+                if !file.pending.isEmpty || file.isLost { return parent.isEmpty ? name : parent + "/" + name }
+            }
+        }
+        return nil
+    }
+
+    /// Whether somebody else has made what is at a path.
+    func isForeign(_ path: String) -> Bool { object(at: path).flatMap { files[$0]?.isForeign } ?? false }
+
+    /// What every program sees at a path; nothing for no file.
+    func seen(at path: String) -> [UInt8]? { object(at: path).flatMap { files[$0]?.seen } }
+
+    func seen(of object: Object) -> [UInt8]? { files[object]?.seen }
+
+    /// What tells the file at a path from what it was before; nothing where there is none.
+    func version(at path: String) -> ContentVersion? {
+        guard let object = object(at: path), let file = files[object] else { return nil }
+        return ContentVersion(
+            object: UInt64(object), revision: file.modified, touch: file.changed, size: UInt64(file.seen.count))
+    }
+
+    func object(at path: String) -> Object? { object(at: path, from: root) }
+
+    func object(at path: String, from directory: Object) -> Object? {
+        var place = directory
+        for component in path.split(separator: "/") where component != "." {
+            guard let next = directories[place]?.seen[String(component)] else { return nil }
+            place = next
+        }
+        return place
+    }
+
+    /// Every path of a file that every program sees, outside the server's own folder.
+    var seenPaths: [String: Object] {
+        var paths: [String: Object] = [:]
+        for (object, directory) in directories {
+            guard let parent = directory.path, self.object(at: parent) == object else { continue }
+            for (name, object) in directory.seen where files[object] != nil {
+                paths[parent.isEmpty ? name : parent + "/" + name] = object
+            }
+        }
+        return paths
+    }
+
+    /// Every directory that every program sees, outside the server's own folder and without the one at the top.
+    var seenDirectories: [String] {
+        directories.compactMap { object, directory in
+            directory.path.flatMap { !$0.isEmpty && self.object(at: $0) == object ? $0 : nil }
+        }.sorted()
+    }
+
+    /// The names in a folder of the server's own, with the files that they stand for.
+    ///
+    /// - Parameter folder: below that at the top; nothing for itself.
+    func ownNames(_ folder: String = "") -> [String: Object] {
+        object(at: Self.own + "/" + folder).flatMap { directories[$0]?.seen } ?? [:]
+    }
+
+    /// Whether the server's folder says that something is being synced, or could not be.
+    var isMarked: Bool { ownNames().keys.contains { $0.hasPrefix("sync-running-") } }
+
+    /// A part that the next server would go on with although a sync of it has failed; nothing where there is none.
+    var lostPart: String? {
+        for (name, object) in ownNames("incoming") where name.utf8.count == 37 && name.hasSuffix(".part") {
+            if files[object]?.isLost ?? false, !hasUntoldLoss(object) { return name }
+        }
+        return nil
+    }
+
+    /// Bytes of the parts that a server could go on with.
+    var partBytes: Int {
+        ownNames("incoming").reduce(0) { sum, named in
+            sum + (named.key.utf8.count == 37 ? files[named.value]?.seen.count ?? 0 : 0)
+        }
+    }
+
+    /// Bytes of all files that every program sees, outside the server's own folder.
+    var seenBytes: Int { seenPaths.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
+}

@@ -1,0 +1,107 @@
+import Glibc
+import TransferTestSupport
+
+/// What a power cut leaves.
+extension Medium {
+    private static let pageSize = 4096
+
+    /// One of the contents that may be found.
+    static func content(of file: File, _ random: inout SplitMix64) -> [UInt8] {
+        var content = file.certain
+        for change in file.pending {
+            switch change {
+            case .truncate(let size): if Bool.random(using: &random) { content.resize(to: size) }
+            case .write(let offset, let bytes):
+                // The size may have grown without the content.
+                if Bool.random(using: &random) { content.resize(to: max(content.count, offset + bytes.count)) }
+                for start in stride(from: 0, to: bytes.count, by: pageSize) where Bool.random(using: &random) {
+                    content.put(Array(bytes[start..<min(start + pageSize, bytes.count)]), at: offset + start)
+                }
+            }
+        }
+        return content
+    }
+
+    /// One of the sets of names that may be found.
+    static func names(of directory: Directory, _ random: inout SplitMix64) -> [String: Object] {
+        var names = directory.certain
+        var meanings: [String: [Object?]] = [:]
+        for (name, object) in directory.pending { meanings[name, default: []].append(object) }
+        for (name, objects) in meanings.sorted(by: { $0.key < $1.key }) where Bool.random(using: &random) {
+            names[name] = objects.randomElement(using: &random) ?? nil
+        }
+        return names
+    }
+
+    /// Makes what a power cut leaves, in a new directory.
+    func cut(to path: String, _ random: inout SplitMix64) -> Medium {
+        var cut = Medium(root: path, after: self)
+        var copies = Copies()
+        copy(root, to: path, cut.root, into: &cut, &copies, &random)
+        return cut
+    }
+
+    /// Files that were copied already, by what they were, and where to.
+    private struct Copies {
+        var objects: [Object: Object] = [:]
+        var paths: [Object: String] = [:]
+    }
+
+    private func copy(
+        _ directory: Object, to path: String, _ made: Object, into cut: inout Medium, _ copies: inout Copies,
+        _ random: inout SplitMix64
+    ) {
+        guard let known = directories[directory] else { return }
+        for (name, object) in Self.names(of: known, &random).sorted(by: { $0.key < $1.key }) {
+            let name = Self.inNextBoot(name, below: known.path == nil)
+            let target = path + "/" + name
+            if let file = files[object] {
+                let new = cut.take(file, object, at: target, &copies, &random)
+                cut.directories[made]?.certain[name] = new
+                cut.directories[made]?.seen[name] = new
+            } else if directories[object] != nil {
+                mkdir(target, 0o700)
+                let new = cut.newObject()
+                cut.adopt(new, target)
+                cut.directories[new] = Directory(path: known.path == nil ? nil : cut.path(made, name))
+                cut.directories[made]?.certain[name] = new
+                cut.directories[made]?.seen[name] = new
+                copy(object, to: target, new, into: &cut, &copies, &random)
+            }
+        }
+    }
+
+    /// - Returns: the same object for what is as it was, and otherwise a new one.
+    private mutating func take(
+        _ file: File, _ object: Object, at target: String, _ copies: inout Copies, _ random: inout SplitMix64
+    ) -> Object {
+        if let copy = copies.objects[object] {
+            if let first = copies.paths[object] { Glibc.link(first, target) }
+            return copy
+        }
+        let content = Self.content(of: file, &random)
+        let isSame = file.pending.isEmpty && !file.isLost
+        let new = isSame ? object : newObject()
+        Self.make(target, content)
+        adopt(new, target)
+        files[new] = File(
+            seen: content, certain: content, isForeign: file.isForeign, modified: file.modified, changed: file.changed)
+        copies.objects[object] = new
+        copies.paths[object] = target
+        return new
+    }
+
+    /// What says that a sync was under way says so of the run of the kernel that is over.
+    private static func inNextBoot(_ name: String, below own: Bool) -> String {
+        guard own else { return name }
+        for prefix in ["sync-running-", "unsynced-"] where name.hasPrefix(prefix) { return prefix + "earlier" }
+        return name
+    }
+
+    private static func make(_ path: String, _ content: [UInt8]) {
+        let number = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard number >= 0 else { return }
+        content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, $0.count) }
+        close(number)
+    }
+}

@@ -1,0 +1,123 @@
+import TransferModel
+import TransferTestSupport
+
+/// What can happen in one run, and how often. Each run has a mix of its own: what is rare over all runs is frequent in some,
+/// and so are rare things together.
+struct Mix: Sendable {
+    /// How often each kind of step comes.
+    let weights: [(kind: Step.Kind, weight: Int)]
+    /// What goes wrong with the disk; nothing where it never fails.
+    let faults: [SimulatedDisk.Fault.Kind]
+    /// One in so many of the steps that make something durable has a fault, and of the others.
+    let faultRates: (durable: UInt32, other: UInt32)
+    /// Calls that pass at most before a fault.
+    let faultWait: UInt32
+    /// One in so many of the steps that others can come between.
+    let interludeRate: UInt32
+    let names: [String]
+    /// Whether there are paths in directories that nobody has made yet.
+    let hasFreshDirectories: Bool
+    let conflicts: [ConflictPolicy]
+    /// Bytes of uploads in one piece.
+    let sizes: [Int]
+    /// Connections at once.
+    let sessions: Int
+    /// One in so many uploads has the content of another one; none for zero.
+    let sharing: UInt32
+    /// Steps.
+    let length: Int
+    let givesReceipts: Bool
+    let syncsAsAWhole: Bool
+    /// Bytes that the server may store; nothing for no limit.
+    let quota: UInt64?
+
+    private static let names = ["a", "b", "c", "d/a", "d/b", "e/a", "e/f/a", "e/f/g/a"]
+
+    /// Around those that matter, none of them long for a simulation.
+    private static let sizes = [0, 1, 100, 4095, 4096, 5000, 9000]
+
+    /// - Parameter parts: whether blocks are small enough for many uploads in parts.
+    init(_ random: inout SplitMix64, parts: Bool) {
+        let isEven = random.next() % 4 == 0
+        var weights: [(kind: Step.Kind, weight: Int)] = []
+        for kind in Step.Kind.allCases {
+            let factor = isEven ? 2 : kind.isNeeded ? [2, 2, 4][Int(random.next() % 3)] : [0, 1, 2, 8][Int(random.next() % 4)]
+            // Long blocks take long.
+            weights.append((kind, kind.weight(parts: parts) * (kind.isInParts && !parts ? min(1, factor) : factor)))
+        }
+        self.weights = weights.filter { $0.weight > 0 }
+        faults = random.next() % 8 == 0 ? [] : Self.some(SimulatedDisk.Fault.Kind.allCases, &random)
+        faultRates = [(2, 12), (3, 24), (8, 64)][Int(random.next() % 3)]
+        faultWait = [2, 4, 8, 16][Int(random.next() % 4)]
+        interludeRate = [1, 2, 4][Int(random.next() % 3)]
+        names = Self.some(Self.names, &random)
+        hasFreshDirectories = random.next() % 2 == 0
+        conflicts = Self.some(ConflictPolicy.allCases, &random)
+        sizes = Self.some(Self.sizes, &random)
+        sessions = 2 + Int(random.next() % 3)
+        sharing = [0, 8, 3][Int(random.next() % 3)]
+        length = [60, 120, 240][Int(random.next() % 3)] / (parts ? 1 : 2)
+        givesReceipts = random.next() % 8 == 0
+        syncsAsAWhole = random.next() % 2 == 0
+        quota = random.next() % 3 == 0 ? [16_000, 40_000, 200_000][Int(random.next() % 3)] : nil
+    }
+
+    /// Some of them, mostly few: at least one.
+    private static func some<T>(_ all: [T], _ random: inout SplitMix64) -> [T] {
+        if random.next() % 4 == 0 { return all }
+        let count = 1 + Int(random.next() % UInt64(all.count)) * Int(random.next() % 3) / 2
+        return Array(all.shuffled(using: &random).prefix(count))
+    }
+}
+
+extension Step.Kind {
+    /// Whether little happens without it.
+    fileprivate var isNeeded: Bool {
+        switch self {
+        case .begin, .append, .end, .publish, .acknowledge, .batch, .allParts: true
+        default: false
+        }
+    }
+
+    /// Whether it brings whole blocks.
+    fileprivate var isInParts: Bool {
+        switch self {
+        case .part, .finishParts, .survey, .allParts, .breakOff, .takeBack: true
+        default: false
+        }
+    }
+
+    fileprivate func weight(parts: Bool) -> Int {
+        switch self {
+        case .begin: 14
+        case .append: 16
+        case .end: 14
+        case .publish: 12
+        case .acknowledge: 10
+        case .batch: 4
+        case .resend: 2
+        case .overtake: 1
+        case .askAgain: 10
+        case .part: parts ? 12 : 1
+        case .finishParts: parts ? 5 : 1
+        case .survey: parts ? 4 : 1
+        case .allParts: parts ? 6 : 1
+        case .breakOff: parts ? 2 : 0
+        case .takeBack: parts ? 1 : 0
+        case .vanish: 3
+        case .fade: 3
+        case .haunt: 7
+        case .abort: 1
+        case .lookup: 4
+        case .change: 3
+        case .wait: 1
+        case .expire: 1
+        case .kill: 2
+        case .rest: 1
+        case .powerCut: 2
+        case .failDisk: 2
+        case .failRecords: 2
+        case .mend: 4
+        }
+    }
+}

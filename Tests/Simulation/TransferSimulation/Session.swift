@@ -1,0 +1,30 @@
+import TransferIntake
+import TransferStore
+import TransferSystem
+
+extension World {
+    /// A connection.
+    final class Session {
+        let intake: IntakeSession
+        let caller: Int
+        /// Connections are counted.
+        let number: Int
+        var current: Current?
+        /// What is all there and not published.
+        var sealed: [Attempt] = []
+        /// Whether its client has gone, and what it has sent is still on its way.
+        var isGone: Bool { client.isGone.withLock { $0 } }
+        private let client = Client()
+
+        init(_ intake: IntakeSession, caller: Int, number: Int) {
+            (self.intake, self.caller, self.number) = (intake, caller, number)
+            intake.sender = Sender(connection: number) { [client] in client.isGone.withLock { $0 } }
+        }
+
+        func fade() { client.isGone.withLock { $0 = true } }
+    }
+
+    private final class Client: Sendable {
+        let isGone = Locked(false)
+    }
+}

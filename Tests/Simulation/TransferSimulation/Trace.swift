@@ -1,0 +1,56 @@
+import Glibc
+import TransferStore
+
+/// What happened in a run, as one number: two runs are the same when these are. Numbers of descriptors are left out, which
+/// others in the process use, too, and names of temporary directories.
+final class Trace {
+    /// FNV-1a, 64 bits.
+    private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    func add(_ number: Int) {
+        digest = (digest ^ UInt64(bitPattern: Int64(number))) &* 0x0000_0100_0000_01b3
+    }
+
+    func add(_ text: String) {
+        for byte in text.utf8 { add(Int(byte)) }
+    }
+
+    /// - Parameter result: as the call returned it.
+    func add(_ call: DiskCall, _ result: Int) {
+        switch call {
+        case .open(let directory, let name, let flags):
+            add(1, directory, name)
+            add(Int(flags))
+            return add(min(result, 0))
+        case .makeDirectory(let directory, let name): add(2, directory, name)
+        case .status(let directory, let name): add(3, directory, name)
+        case .link(_, let directory, let name): add(4, directory, name)
+        case .rename(_, let name, let directory, let newName, _):
+            add(name)
+            add(5, directory, newName)
+        case .unlink(let directory, let name): add(6, directory, name)
+        case .removeDirectory(let directory, let name): add(7, directory, name)
+        case .write(_, let bytes, let offset):
+            add(8 + bytes.count)
+            add(Int(offset))
+        case .truncate(_, let size): add(9 + Int(size))
+        case .reserve(_, let size): add(10 + Int(size))
+        case .examine: add(11)
+        case .read: add(12)
+        case .seek: add(13)
+        case .release: add(14)
+        case .setTimes: add(15)
+        case .setPermissions: add(16)
+        case .startWriting: add(17)
+        case .checkWritten: add(18)
+        case .sync: add(19)
+        case .syncAll: add(20)
+        }
+        add(result)
+    }
+
+    private func add(_ kind: Int, _ directory: Int32, _ name: String) {
+        add(kind)
+        if directory != AT_FDCWD { add(name) }
+    }
+}

@@ -1,0 +1,71 @@
+import TransferIntake
+import TransferModel
+import TransferStore
+
+extension World {
+    /// What somebody wants to upload.
+    struct Upload {
+        let id: UploadID
+        let content: Int
+        var path: String
+        var conflict: ConflictPolicy
+        /// Whether its sender says how long it is.
+        var isSized: Bool
+        /// Whether its sender declares a digest at its end.
+        let declares: Bool
+        let mayEnd: Bool
+        let isInParts: Bool
+        let caller: Int
+        /// What it was told last, and under which server.
+        var answer: Answer?
+        /// The server that it was all there at last.
+        var sealedUnder: Int?
+        /// Whether it is sealed somewhere and has no outcome yet.
+        var isOnItsWay = false
+        /// When it was told that it is stored, as the world counts.
+        var answered = 0
+        /// What others had changed so far when it was published last.
+        var changes = 0
+        /// Why it was refused last.
+        var refusal: StoreError?
+        /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is
+        /// there then but what was sent.
+        var partsUnder: Int?
+        var hasParts = false
+        /// What is known of its parts under this server.
+        var parts = Parts()
+    }
+
+    /// All that somebody has sent of an upload.
+    struct Attempt {
+        let upload: Int
+        /// When it began, as the world counts.
+        let begun: Int
+    }
+
+    struct Answer: Equatable {
+        let code: ResultCode
+        let path: String
+        let server: Int
+    }
+
+    /// An upload whose content is coming.
+    struct Current {
+        let open: OpenUpload
+        let attempt: Attempt
+        /// What is to come of its content.
+        let whole: Range<Int>
+        /// What is still to come of it.
+        var range: Range<Int>
+        /// Whether what arrives is compared with its digest before it counts.
+        var isCompared = false
+        /// What a part may write.
+        var claim: Claim?
+        /// Whether the digest of all of it has to be declared: something may be there that nobody has compared.
+        var isUncompared = false
+
+        var upload: Int { attempt.upload }
+
+        var isPart: Bool { claim != nil }
+    }
+}

@@ -1,0 +1,60 @@
+import TransferModel
+import TransferStore
+
+/// What is asked of the medium after every step.
+extension World {
+    /// - Throws: `Promises.Broken`.
+    func check() throws {
+        try noteNames()
+        if disk.hasSyncedUnmarked { throw Promises.Broken("something is synced, and no mark says so") }
+        try checkDoubt()
+        try checkRoom()
+        guard checked?.medium != disk.medium.version || checked?.promises != promises.version else { return }
+        try promises.check(disk.medium) { contents[$0] }
+        if let path = disk.medium.halfWritten {
+            throw Promises.Broken("a power cut may leave half of an upload at \(path)")
+        }
+        if let name = disk.medium.lostPart {
+            throw Promises.Broken("the part \(name) can be gone on with, and a sync of it has failed")
+        }
+        checked = (disk.medium.version, promises.version)
+    }
+
+    /// A sync that has failed leaves doubt.
+    private func checkDoubt() throws {
+        guard disk.medium.hasFailedSync, !disk.isDead, let store, !store.isInDoubt else { return }
+        throw Promises.Broken("a sync has failed, and the server does not doubt")
+    }
+
+    /// What is there, and what is sealed, is counted.
+    private func checkRoom() throws {
+        guard let quota = store?.quota, !isMiscounted, !disk.hasKeptSomething, !disk.isDead, busy == nil else { return }
+        let sealed = (sessions.compactMap(\.self) + ghosts).flatMap(\.sealed).map(\.upload)
+        let held = sealed.reduce(0) { $0 + (uploads[$1].isInParts ? 0 : contents[uploads[$1].content].count) }
+        let there = disk.medium.seenBytes + disk.medium.partBytes + held
+        guard quota.used >= UInt64(there) else {
+            throw Promises.Broken("\(quota.used) bytes are counted, and \(there) are there")
+        }
+    }
+
+    /// Everybody leaves, and the server starts again: what it has counted is what the next one finds. Parts are found by the
+    /// pages that they take.
+    func rest() throws {
+        everybodyLeaves()
+        try check()
+        let used = store?.quota?.used
+        let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
+        try restart()
+        guard !isMiscounted, let used, let store, let now = store.quota?.used else { return }
+        let parts = try store.unfinished().count
+        let counted = Int(used) - stray
+        guard abs(counted - Int(now)) <= parts * Limits.blockSize.roundedUpToPage else {
+            throw Promises.Broken("\(counted) bytes were counted, and \(now) are there")
+        }
+    }
+}
+
+extension Int {
+    /// Whole pages, as a file system in memory counts them.
+    fileprivate var roundedUpToPage: Int { (self + 4095) / 4096 * 4096 }
+}

@@ -1,0 +1,140 @@
+import TransferIntake
+import TransferModel
+
+/// Who may write which bytes of an upload in parts, as callers can know it: a newer connection takes from an older one what it
+/// writes, and what it asks about.
+extension World {
+    /// What a part that is coming may write.
+    final class Claim {
+        let upload: Int
+        let range: Range<Int>
+        /// The number of its connection.
+        let connection: Int
+        /// Blocks that a newer connection has brought.
+        let isLate: Bool
+        /// Whether some bytes were written, and where they are collected.
+        var isHeld = false
+        weak var assembly: Assembly?
+        /// Whether another one may have taken it over, or has.
+        var mayBeLost = false
+        var isLost = false
+
+        init(_ upload: Int, _ range: Range<Int>, connection: Int, isLate: Bool) {
+            (self.upload, self.range, self.connection, self.isLate) = (upload, range, connection, isLate)
+        }
+    }
+
+    /// What is known of the parts of an upload under one server.
+    struct Parts {
+        /// Where they are collected.
+        weak var assembly: Assembly?
+        /// Parts that were told to be there and that nobody has touched since, by their blocks, and who has brought each.
+        var staged: [(blocks: Range<Int>, connection: Int)] = []
+        /// The newest connection that has worked on it.
+        var newest = 0
+    }
+
+    private func blocks(_ range: Range<Int>) -> Range<Int> {
+        range.lowerBound / Self.block..<(range.upperBound + Self.block - 1) / Self.block
+    }
+
+    /// Forgets what is known of parts that this server has let go.
+    private func refresh(_ index: Int) {
+        let assembly = intake?.assemblies[uploads[index].id]
+        guard assembly == nil || assembly !== uploads[index].parts.assembly else { return }
+        uploads[index].parts.staged = []
+        uploads[index].parts.assembly = assembly
+    }
+
+    /// A part has begun.
+    func claim(_ range: Range<Int>, of index: Int, on session: Session) -> Claim {
+        refresh(index)
+        let touched = blocks(range)
+        let claim = Claim(
+            index, range, connection: session.number,
+            isLate: uploads[index].parts.staged.contains {
+                $0.blocks.overlaps(touched) && $0.connection > session.number
+            })
+        for other in claims where other.upload == index && other.range.overlaps(range) { other.mayBeLost = true }
+        if !claim.isLate { uploads[index].parts.staged.removeAll { $0.blocks.overlaps(touched) } }
+        uploads[index].parts.newest = max(uploads[index].parts.newest, session.number)
+        claims.append(claim)
+        return claim
+    }
+
+    /// Some bytes of a part were taken.
+    func wrote(_ claim: Claim) throws(Promises.Broken) {
+        guard !disk.isDead else { return }
+        guard !claim.isLost else {
+            throw Promises.Broken("upload \(claim.upload): a part is written to that was taken over")
+        }
+        guard !claim.isLate else {
+            throw Promises.Broken("upload \(claim.upload): what a newer connection has brought is overwritten")
+        }
+        guard !claim.isHeld else { return }
+        claim.isHeld = true
+        claim.assembly = intake?.assemblies[uploads[claim.upload].id]
+        for other in claims where other !== claim && other.upload == claim.upload && other.isHeld {
+            guard other.range.overlaps(claim.range), other.assembly === claim.assembly else { continue }
+            guard other.isLost || other.connection <= claim.connection else {
+                throw Promises.Broken("upload \(claim.upload): an older connection takes a part over")
+            }
+            other.isLost = true
+        }
+    }
+
+    /// A part was refused.
+    func refused(_ claim: Claim, _ code: ResultCode) throws(Promises.Broken) {
+        forget(claim)
+        guard code == .incomplete, !claim.mayBeLost, !claim.isLate, !disk.isDead else { return }
+        guard !claim.isHeld, uploads[claim.upload].parts.newest > claim.connection else {
+            throw Promises.Broken("upload \(claim.upload): a part was taken over by nobody")
+        }
+    }
+
+    /// All of a part is there, as its sender was told.
+    func staged(_ claim: Claim) throws(Promises.Broken) {
+        forget(claim)
+        guard !disk.isDead else { return }
+        guard !claim.isLost else {
+            throw Promises.Broken("upload \(claim.upload): a part that was taken over is told as staged")
+        }
+        refresh(claim.upload)
+        guard !claim.mayBeLost else { return }
+        uploads[claim.upload].parts.staged.append((blocks(claim.range), claim.connection))
+    }
+
+    /// No more of a part comes. What somebody else has taken over does not count then.
+    func end(_ claim: Claim, _ body: () -> Void) {
+        let assembly = intake?.assemblies[uploads[claim.upload].id]
+        let before = assembly?.verified ?? 0
+        body()
+        forget(claim)
+        if claim.isLost, let assembly, assembly.verified > before {
+            trouble = Promises.Broken("upload \(claim.upload): blocks count of a part that was taken over")
+        }
+    }
+
+    private func forget(_ claim: Claim) { claims.removeAll { $0 === claim } }
+
+    /// Somebody asks for all of an upload, or ends it.
+    func touchAll(of index: Int, by session: Session) {
+        refresh(index)
+        for other in claims where other.upload == index { other.mayBeLost = true }
+        uploads[index].parts.newest = max(uploads[index].parts.newest, session.number)
+    }
+
+    /// He has it.
+    func tookAll(of index: Int) {
+        for other in claims where other.upload == index && other.isHeld { other.isLost = true }
+    }
+
+    /// Whether every block was told to be there.
+    func isComplete(_ index: Int) -> Bool {
+        refresh(index)
+        let size = contents[uploads[index].content].count
+        return blocks(0..<size).allSatisfy { block in
+            uploads[index].parts.staged.contains { $0.blocks.contains(block) }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import TransferCodec
+import TransferIntake
+import TransferModel
+import TransferReceipts
+import TransferStore
+import TransferTestSupport
+
+/// What is promised.
+extension World {
+    func addContent(_ size: Int) -> Int {
+        let content = SplitMix64.bytes(seed: random.next(), size)
+        if let known = number(of: content) { return known }
+        beginnings[Array(content.prefix(16)), default: []].append(contents.count)
+        contents.append(content)
+        return contents.count - 1
+    }
+
+    /// - Returns: nothing for what is no whole upload's.
+    func number(of content: [UInt8]) -> Int? {
+        beginnings[Array(content.prefix(16))]?.first { contents[$0] == content }
+    }
+
+    func digest(of content: Int, _ range: Range<Int>? = nil) -> Digest {
+        let digester = ContentDigester(.xxh128)
+        contents[content].withUnsafeBytes { bytes in
+            digester.update(UnsafeRawBufferPointer(rebasing: bytes[range ?? 0..<bytes.count])) { _, _ in }
+        }
+        return digester.finish().digest
+    }
+
+    /// The caller is told how an upload ended.
+    ///
+    /// - Parameter isOfNow: whether the server has just looked whether it is stored.
+    func told(_ outcome: UploadOutcome, _ index: Int, isOfNow: Bool = false) throws(Promises.Broken) {
+        // Nobody hears what a dead process says.
+        guard !disk.isDead else { return }
+        moment += 1
+        if case .refused(let error, _) = outcome { uploads[index].refusal = error }
+        trace.add(outcome.path?.string ?? "")
+        trace.add(Int(outcome.code.rawValue))
+        if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
+        uploads[index].isOnItsWay = false
+        switch outcome {
+        case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow)
+        // Of what is in doubt nobody says whose it is.
+        case .skipped
+        where uploads[index].sealedUnder == servers && store?.isInDoubt == false
+            && stands(index, at: uploads[index].path):
+            throw Promises.Broken("upload \(index) was skipped for its own content")
+        case .skipped, .staged, .refused: break
+        }
+    }
+
+    func judge(_ acknowledgement: Acknowledgement, _ index: Int, isOfNow: Bool) throws(Promises.Broken) {
+        let upload = uploads[index]
+        guard acknowledgement.size == contents[upload.content].count,
+            acknowledgement.digest == digest(of: upload.content)
+        else { throw Promises.Broken("upload \(index) was acknowledged with another size or digest") }
+        guard acknowledgement.isDurable else { throw Promises.Broken("upload \(index) was acknowledged, not durable") }
+        let path = acknowledgement.path.string
+        if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
+            throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
+        }
+        // What others have written may be the same by chance: both may be empty.
+        if disk.medium.isForeign(path), disk.medium.seen(at: path) == contents[upload.content] {
+            copied.insert(upload.content)
+            promises.published(upload.content, at: path)
+        }
+        let answer = Answer(code: acknowledgement.code, path: path, server: servers)
+        if let earlier = upload.answer, stands(index, at: earlier.path) { try compare(earlier, answer, index) }
+        uploads[index].answer = answer
+        uploads[index].answered = moment
+        try promises.acknowledged(
+            upload.content, at: path, since: isOfNow ? promises.changes : uploads[index].changes)
+    }
+
+    /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.
+    private func compare(_ earlier: Answer, _ answer: Answer, _ index: Int) throws(Promises.Broken) {
+        guard earlier.path == answer.path else {
+            throw Promises.Broken(
+                "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
+        }
+        // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
+        guard earlier.code == answer.code || earlier.server != servers || uploads[index].caller != 0 else {
+            throw Promises.Broken("upload \(index) was told \(earlier.code), and then \(answer.code)")
+        }
+    }
+
+    /// Whether a path has the content of an upload, of which there is no other, and nobody has touched it.
+    func stands(_ index: Int, at path: String) -> Bool {
+        let content = uploads[index].content
+        return !isShared(content) && promises.places(of: content, disk.medium) { contents[$0] }.contains(path)
+    }
+
+    func gave(_ seal: BatchSeal?) throws(Promises.Broken) {
+        guard let seal, !disk.isDead else { return }
+        for offset in 0..<UInt64(seal.count) where !receiptNumbers.insert(seal.number + offset).inserted {
+            throw Promises.Broken("the receipt number \(seal.number + offset) was given twice")
+        }
+    }
+
+    func isShared(_ content: Int) -> Bool {
+        copied.contains(content) || uploads.count { $0.content == content } > 1
+    }
+
+    /// Looks at every name that has changed: nothing half-written may have one, and nothing two.
+    func noteNames() throws(Promises.Broken) {
+        let medium = disk.medium
+        for naming in disk.takeNamings() {
+            guard let object = naming.object else { continue }
+            guard let seen = medium.seen(of: object) else {
+                // A directory that the server makes is not taken for one that others have removed, nor what is below it.
+                removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }
+                continue
+            }
+            guard let content = number(of: seen) else {
+                throw Promises.Broken("\(naming.path) got a name, and is no whole upload")
+            }
+            let others = promises.places(of: content, medium) { contents[$0] }.filter {
+                $0 != naming.path && !promises.hasChanged(naming.path, since: $0, had: content)
+            }
+            guard others.isEmpty || isShared(content) else {
+                throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
+            }
+            promises.published(content, at: naming.path)
+            rotten[naming.path] = nil
+            log.append((naming.path, content, naming.replaced))
+        }
+    }
+
+    /// Looks at the names that a connection's uploads have got: none by an attempt that had begun before the upload was told
+    /// to be stored, and none in place of what a newer connection has stored, when its own client has gone.
+    func judge(_ attempts: [Attempt], of session: Session, since start: Int) throws(Promises.Broken) {
+        for attempt in attempts {
+            let upload = uploads[attempt.upload]
+            // Where it comes once more in the same batch, it is that which was stored.
+            guard !attempts.contains(where: { $0.upload == attempt.upload && $0.begun > attempt.begun }) else { continue }
+            for naming in log[start...] where naming.content == upload.content && !isShared(upload.content) {
+                if attempt.begun < upload.answered, upload.answer?.server == servers {
+                    throw Promises.Broken(
+                        "upload \(attempt.upload) was stored again by what was sent before it was told")
+                }
+                guard upload.conflict == .overwrite, naming.path == upload.path else { continue }
+                if session.isGone, overwriters[naming.path] ?? 0 > session.number,
+                    let replaced = naming.replaced, let other = number(of: replaced), other != upload.content
+                {
+                    throw Promises.Broken("upload \(attempt.upload) of a dead connection replaced a newer one")
+                }
+                overwriters[naming.path] = max(session.number, overwriters[naming.path] ?? 0)
+            }
+        }
+    }
+}

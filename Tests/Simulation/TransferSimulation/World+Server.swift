@@ -1,0 +1,133 @@
+import Glibc
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+/// The server: its starts and its ends.
+extension World {
+    /// A server starts, sometimes on a disk that fails just then: it may die of that, and the next one starts.
+    func start() throws {
+        if let fault = faultAtStart {
+            disk.arm(fault)
+            do {
+                try open()
+            } catch is Promises.Broken {
+                throw Promises.Broken("a server starts without doubt after a sync has failed")
+            } catch {
+                disk.die()
+            }
+            disk.arm(nil as SimulatedDisk.Fault?)
+            guard disk.isDead else { return }
+            kill()
+            renewDisk(disk.medium)
+        }
+        try open()
+    }
+
+    private var faultAtStart: SimulatedDisk.Fault? {
+        guard random.next() % 6 == 0, let kind = mix.faults.randomElement(using: &random) else { return nil }
+        return .init(kind: kind, wait: UInt32(random.next() % 40))
+    }
+
+    /// - Throws: `Promises.Broken`, and what the store does.
+    private func open() throws {
+        var limits = SpaceLimits()
+        limits.quota = mix.quota
+        let store = try FileStore(
+            path: path, durability: .commit, limits: limits,
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: mix.syncsAsAWhole), disk: disk.disk)
+        self.store = store
+        disk.isInUse = true
+        records.reopen()
+        servers += 1
+        let intake = Intake(
+            Intake.Configuration(
+                maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: 86_400_000_000_000),
+            store: store, records: records, signer: signer, clock: clock.clock
+        ) { _ in }
+        self.intake = intake
+        _ = try? intake.expire(leftovers: true)
+        intake.known.load()
+        intake.forgetUnfinished()
+        (strayBytes, isMiscounted, overwriters, removedDirectories) = (0, false, [:], [])
+        moment += 1
+        if disk.medium.hasFailedSync, !store.isInDoubt, !disk.isDead {
+            throw Promises.Broken("a server starts without doubt after a sync has failed")
+        }
+    }
+
+    private func renewDisk(_ medium: Medium) {
+        disk = SimulatedDisk(
+            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories, tells: options.tells, trace: trace)
+    }
+
+    /// The last server is over.
+    func stop() throws {
+        kill()
+        busy = nil
+        let left = Self.openDescriptors
+        if options.countsDescriptors, left > descriptors {
+            throw Promises.Broken("\(left - descriptors) descriptors are left open")
+        }
+    }
+
+    static var openDescriptors: Int {
+        guard let directory = opendir("/proc/self/fd") else { return 0 }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
+
+    /// Everything of the process is gone. What it still does on its way takes no effect.
+    private func kill() {
+        disk.die()
+        for session in sessions.compactMap(\.self) + ghosts {
+            session.current?.open.suspend()
+            session.intake.leave()
+        }
+        (ghosts, claims) = ([], [])
+        intake?.assemblies.letGo(desertedUpTo: .max)
+        sessions = Array(repeating: nil, count: mix.sessions)
+        (store, intake) = (nil, nil)
+        earlierCalls += disk.calls
+        for index in uploads.indices {
+            uploads[index].isOnItsWay = false
+            uploads[index].parts = Parts()
+        }
+    }
+
+    /// The process is killed, and another one started on what it has left.
+    func restart() throws {
+        kill()
+        renewDisk(disk.medium)
+        records.failsAfter = nil
+        try start()
+        try noteNames()
+    }
+
+    /// The power fails, and the server is started on what is left.
+    func cutPower() throws {
+        let old = path
+        kill()
+        number += 1
+        path = directory.path("\(number)")
+        mkdir(path, 0o755)
+        let medium = disk.medium.cut(to: path, &random)
+        records.failsAfter = nil
+        records.cutPower()
+        renewDisk(medium)
+        try promises.settle(medium) { contents[$0] }
+        for (name, _) in medium.seenPaths where !medium.isForeign(name) {
+            guard medium.seen(at: name).map({ number(of: $0) != nil }) ?? true else {
+                throw Promises.Broken("after a power cut, \(name) is no whole upload")
+            }
+        }
+        rotten = rotten.filter { medium.isForeign($0.key) }
+        TemporaryDirectory.remove(old)
+        try start()
+        try noteNames()
+    }
+}

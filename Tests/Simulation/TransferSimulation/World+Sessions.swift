@@ -1,0 +1,62 @@
+import TransferAccess
+import TransferIntake
+import TransferStore
+
+/// The connections.
+extension World {
+    func session(_ number: UInt32) -> Session? {
+        let index = Int(number) % mix.sessions
+        if let session = sessions[index] { return session === busy ? nil : session }
+        guard let intake else { return nil }
+        connections += 1
+        let caller = index % 2
+        let way = IntakeSession.Connection(number: connections) { work in work() }
+        let made = IntakeSession(intake, way, caller: Self.callers[caller])
+        made.run = UInt64(caller + 1)
+        if mix.givesReceipts { made.giveReceipts() }
+        let session = Session(made, caller: caller, number: connections)
+        sessions[index] = session
+        return session
+    }
+
+    /// Two clients: one may replace everything, the other one only what it has stored itself.
+    private static let callers: [Caller] = {
+        var guest = AccessOptions()
+        guest.rights = .noRemove
+        return [
+            Caller(Grant(.token("owner"), name: "owner"), UploadScope(), peer: ""),
+            Caller(Grant(.token("guest"), name: "guest", options: guest), UploadScope(), peer: ""),
+        ]
+    }()
+
+    /// The connection ends: as the front end lets it end.
+    func vanish(_ number: UInt32) throws {
+        let index = Int(number) % mix.sessions
+        guard let session = sessions[index], session !== busy else { return }
+        leave(session)
+        sessions[index] = nil
+        try noteNames()
+    }
+
+    /// What is coming over a connection comes no more.
+    func suspend(_ session: Session) {
+        guard let current = session.current else { return }
+        session.current = nil
+        guard let claim = current.claim else { return current.open.suspend() }
+        end(claim) { current.open.suspend() }
+    }
+
+    func leave(_ session: Session) {
+        suspend(session)
+        for attempt in session.sealed { uploads[attempt.upload].isOnItsWay = false }
+        session.intake.leave()
+        session.sealed = []
+        for index in uploads.indices where uploads[index].caller == session.caller { uploads[index].isOnItsWay = false }
+    }
+
+    func everybodyLeaves() {
+        for session in sessions.compactMap(\.self) + ghosts where session !== busy { leave(session) }
+        sessions = sessions.map { $0 === busy ? $0 : nil }
+        ghosts = []
+    }
+}
