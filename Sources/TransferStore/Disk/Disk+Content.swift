@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+import TransferModel
 import TransferSystem
 
 /// The calls for content, and those that make it and names durable.
