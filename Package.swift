@@ -116,8 +116,8 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
                 "TransferAccess",
-                "TransferStore", "TransferIO", "TransferConnection", "TransferIntake", "TransferServer", "TransferClient",
-                "TransferCLI", "TransferSimulation", "TransferTestSupport",
+                "TransferStore", "TransferIO", "TransferConnection", "TransferIntake", "TransferServer",
+                "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",
             ],
             path: "Fuzz/TransferFuzzing", swiftSettings: strict),
         tests("TransferFuzzing", uses: ["TransferCLI"]),

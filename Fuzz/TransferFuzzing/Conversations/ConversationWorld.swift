@@ -103,6 +103,8 @@ final class ConversationWorld {
     }
 
     func restart(cuttingPower: Bool) throws(Finding) {
+        // What has got a name before the end has it.
+        try noteNames()
         ground.kill()
         endLines()
         do {
@@ -145,7 +147,9 @@ final class ConversationWorld {
         var client = ScriptedClient()
         let answers = try client.hear(end.receive(frames))
         end.end()
-        let isStored = answers.contains { if case .result(let result) = $0 { result.code == .committed } else { false } }
+        let isStored = answers.contains { answer in
+            if case .result(let result) = answer { result.code == .committed } else { false }
+        }
         try require(isStored, "The server no longer serves: \(answers).")
     }
 
@@ -225,8 +229,9 @@ final class ConversationWorld {
         }
         account.questions.remove(result.id)
         try require(account.uploads.remove(result.id) != nil, "Upload \(result.id) has a result that nobody waits for.")
-        guard result.code.isSuccess, result.isDurable, result.code != .staged, let digest = result.digest else { return }
-        guard let path = result.storedPath ?? line.client.paths[result.id] else { return }
+        guard result.isAcknowledgement, result.isDurable, let digest = result.digest,
+            let path = result.storedPath ?? line.client.paths[result.id]
+        else { return }
         try keeping { try ground.acknowledged(digest, size: result.size, at: path) }
     }
 

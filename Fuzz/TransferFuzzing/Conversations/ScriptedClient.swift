@@ -147,7 +147,8 @@ struct ScriptedClient {
     private static func deflated(_ body: [UInt8]) -> [UInt8]? {
         let deflater = Deflater(level: 1)
         var output = [UInt8](repeating: 0, count: body.count + 1024)
-        let count = body.withUnsafeBytes { input in output.withUnsafeMutableBytes { deflater.deflate(input, into: $0) } }
+        let count = body.withUnsafeBytes { input in output.withUnsafeMutableBytes { deflater.deflate(input, into: $0) }
+        }
         return count.map { Array(output[..<$0]) }
     }
 

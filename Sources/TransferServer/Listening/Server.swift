@@ -112,7 +112,9 @@ package actor Server {
         }
         drainConnections()
         let grace = MonotonicTime.now + core.transport.settings.drain
-        let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in self?.assumeIsolated { $0.stopConnections() } }
+        let timer = loop.schedule(at: grace.nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.stopConnections() }
+        }
         while !connections.isEmpty { await ended.wait() }
         loop.cancel(timer)
         await core.transport.pool.run { [core] in

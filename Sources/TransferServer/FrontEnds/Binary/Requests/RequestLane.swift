@@ -322,7 +322,9 @@ extension RequestLane {
             self.work = nil
             switch work {
             case .sending(let sending):
-                if error.code == .contentLost, let rotten = sending.suspect { resources.intake.known.add(rotten: rotten) }
+                if error.code == .contentLost, let rotten = sending.suspect {
+                    resources.intake.known.add(rotten: rotten)
+                }
                 failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)

@@ -14,7 +14,8 @@ extension BinarySession {
         case .shutdown:
             observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
             // What was begun and has no result, has this one.
-            send(conversation.isSettled ? .goodbye(Goodbye(.shuttingDown, "The server is stopping.")) : .result(.stopping))
+            let goodbye = Goodbye(.shuttingDown, "The server is stopping.")
+            send(conversation.isSettled ? .goodbye(goodbye) : .result(.stopping))
         case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
         }

@@ -116,9 +116,8 @@ actor BinarySession: Session {
     /// waits for the client is none yet.
     func endIfDrained() {
         // One that ends already has a thread in the lane, which leaves what it has entered.
-        guard ending == nil, isDraining, conversation.isSettled, pipe.isDrained, !waiting.isServing, outbound.isEmpty else {
-            return
-        }
+        guard ending == nil, isDraining, conversation.isSettled, pipe.isDrained, !waiting.isServing, outbound.isEmpty
+        else { return }
         // Nobody is in the lane now.
         if !lane.hasUnfinished { end(.shutdown) }
     }
