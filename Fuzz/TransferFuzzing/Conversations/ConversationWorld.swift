@@ -22,10 +22,17 @@ final class ConversationWorld {
     /// What a connection is owed, by what its server has taken.
     private final class Account {
         var uploads: Set<UploadID> = []
+        /// Where they were to go.
+        var paths: [UploadID: String] = [:]
         var questions: Set<UploadID> = []
         var requests: Set<UInt32> = []
         /// Whose content is coming.
         var fetched: UInt32?
+
+        /// One that is begun again before it has its result is a fault, and the result is of the first.
+        func owes(_ begin: Begin) {
+            if uploads.insert(begin.id).inserted { paths[begin.id] = begin.path }
+        }
     }
 
     private static let lineCount = 4
@@ -171,9 +178,9 @@ final class ConversationWorld {
         accounts[index] = account
         return DirectConversation(server, number: connections, Self.callers[index % 2]) { [declared] message in
             switch message {
-            case .begin(let begin): account.uploads.insert(begin.id)
+            case .begin(let begin): account.owes(begin)
             case .resume(let begin):
-                account.uploads.insert(begin.id)
+                account.owes(begin)
                 account.questions.insert(begin.id)
             case .lookup(let lookup): account.uploads.formUnion(lookup.ids)
             case .end(let end): declared.ends.insert(Declared(size: end.size, digest: end.digest))
@@ -230,7 +237,7 @@ final class ConversationWorld {
         account.questions.remove(result.id)
         try require(account.uploads.remove(result.id) != nil, "Upload \(result.id) has a result that nobody waits for.")
         guard result.isAcknowledgement, result.isDurable, let digest = result.digest,
-            let path = result.storedPath ?? line.client.paths[result.id]
+            let path = result.storedPath ?? account.paths[result.id]
         else { return }
         try keeping { try ground.acknowledged(digest, size: result.size, at: path) }
     }

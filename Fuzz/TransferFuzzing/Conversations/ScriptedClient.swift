@@ -37,9 +37,6 @@ struct ScriptedClient {
     /// What is to be sent and was not yet.
     private(set) var said: [UInt8] = []
 
-    /// Where the uploads were to go that this connection has named.
-    private(set) var paths: [UploadID: String] = [:]
-
     static func id(_ number: UInt8) -> UploadID { UploadID(high: 1, low: UInt64(number % ids) + 1) }
 
     static func path(_ number: UInt8) -> String { paths[Int(number) % paths.count] }
@@ -101,7 +98,6 @@ struct ScriptedClient {
             id: id, path: path, size: size, kind: how & 4 == 0 ? .file : .text,
             digest: how & 8 == 0 ? .xxh128 : .sha256, conflict: policies[Int(what >> 4) % policies.count],
             expectsAccept: how & 2 != 0, scope: scope)
-        paths[id] = path
         open = Open(content: content, function: begin.digest, range: range)
         say(.begin(begin))
     }
@@ -110,7 +106,6 @@ struct ScriptedClient {
     mutating func resume(_ about: UInt8, _ what: UInt8, _ how: UInt8) {
         let content = how & 1 == 0 ? Self.long : Int(what & 15) % Self.long
         let id = Self.id(about & 15)
-        paths[id] = Self.path(about >> 4)
         say(
             .resume(
                 Begin(
