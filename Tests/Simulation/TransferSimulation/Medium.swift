@@ -9,7 +9,8 @@ import TransferTestSupport
 /// - What a sync of a file covers, its bytes, and what a sync of a directory covers, its names, is there.
 /// - Of anything else each page of content may be there or not, and each name is by itself what it was at the last sync of its
 ///   directory or anything that it became since. A name changes from one file to another in one step.
-/// - What a failed sync was to cover is there or not, and no later sync makes it so.
+/// - What a failed sync was to cover is there or not, and no later sync makes it so. Names of directories that the present
+///   server did not make are an exception: with those it counts on file systems that stop writing.
 ///
 /// The calls take place in a directory of this machine, too. What they tell of a file, its number and its times, comes from
 /// here, so that it is the same whenever a seed is played.
@@ -67,6 +68,8 @@ struct Medium {
     var directories: [Object: Directory] = [:]
     /// Grows with every change.
     private(set) var version = 0
+    /// Directories that the present server has made.
+    var made: Set<Object> = []
     /// Whether a sync has failed since the power was last cut.
     var hasFailedSync = false
     private var last: Object = 1
@@ -169,6 +172,7 @@ extension Medium {
     mutating func makeDirectory(_ directory: Int32, _ name: String) -> SimulatedDisk.Naming? {
         guard let parent = object(of: directory) else { return nil }
         let made = newObject()
+        self.made.insert(made)
         directories[made] = Directory(path: path(parent, name))
         var status = stat()
         if fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { inodes[status.st_ino] = made }
@@ -309,9 +313,14 @@ extension Medium {
             files[object]?.certain = Self.content(of: file, &random)
             files[object]?.pending = []
             files[object]?.isLost = true
-        } else if let directory = directories[object] {
+        } else if var directory = directories[object] {
+            // What a later sync may still write (docs/design/store.md, When a sync fails).
+            let kept = directory.pending.filter { _, object in
+                object.map { directories[$0] != nil && !made.contains($0) } ?? false
+            }
+            directory.pending.removeAll { change in kept.contains { $0.name == change.name } }
             directories[object]?.certain = Self.names(of: directory, &random)
-            directories[object]?.pending = []
+            directories[object]?.pending = kept
         }
     }
 }

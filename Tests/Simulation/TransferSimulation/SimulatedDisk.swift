@@ -84,6 +84,7 @@ final class SimulatedDisk: @unchecked Sendable {
             interception: { [self] call, body in
                 let result = perform(call, body)
                 trace.add(call, result)
+                if tells { print("      \(call) = \(result)") }
                 return result
             }, dirtyBytes: { 0 },
             amendment: { [self] in medium.amend(&$0) },
@@ -165,7 +166,10 @@ final class SimulatedDisk: @unchecked Sendable {
         return fault.kind
     }
 
+    /// - Parameter names: whether names can be lost as well as bytes. Not by a process that ends of it, as a server does that
+    ///   starts: file systems stop writing when they cannot write names, so whatever succeeds later is proof of them.
     private func fail(_ call: DiskCall, names: Bool) {
+        let names = names && isInUse
         if isInUse { medium.hasFailedSync = true }
         if case .sync(let number) = call {
             medium.loseUnsynced(of: number, names: names, &random)
@@ -191,7 +195,6 @@ final class SimulatedDisk: @unchecked Sendable {
         case .startWriting: return 0
         default:
             let result = body()
-            if tells { print("      \(call) = \(result)") }
             if result >= 0 { note(call, result) }
             return result
         }

@@ -36,13 +36,19 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
     /// What can happen in the middle of another step, on the way of which others may do all that takes no lock which the
     /// other one holds.
     private static let between: [Kind] = [
-        .begin, .append, .append, .end, .end, .publish, .publish, .publish, .acknowledge, .batch, .batch, .askAgain,
-        .part, .part, .part, .finishParts, .survey, .allParts, .vanish, .haunt, .haunt, .lookup, .change,
+        .begin, .append, .append, .end, .end, .publish, .publish, .publish, .acknowledge, .batch, .batch, .batch, .batch,
+        .askAgain, .part, .part, .part, .finishParts, .survey, .allParts, .vanish, .haunt, .haunt, .lookup, .change,
     ]
 
+    /// The same, about an upload in parts.
+    private static let betweenParts: [Kind] = [.part, .part, .part, .part, .end, .finishParts, .survey, .vanish]
+
     /// Steps of others that come between the calls of this one; the same whenever it is asked.
-    var stepsBetween: [Step] {
+    ///
+    /// - Parameter parts: whether they are about an upload in parts.
+    func stepsBetween(parts: Bool) -> [Step] {
         var random = SplitMix64(seed: UInt64(c) << 32 | UInt64(b))
-        return (0..<1 + Int(random.next() % 4)).map { _ in Self.step(of: Self.between, &random) }
+        let kinds = parts && random.next() % 2 == 0 ? Self.betweenParts : Self.between
+        return (0..<1 + Int(random.next() % 4)).map { _ in Self.step(of: kinds, &random) }
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import TransferCatalog
 import TransferIntake
+import TransferModel
 import TransferTestSupport
 
 extension World {
@@ -37,6 +38,7 @@ extension World {
     /// Somebody changes what is stored, behind the server's back.
     func change(_ step: Step) throws {
         switch step.b % 8 {
+        case 0 where step.c >> 4 % 2 == 0: return try remakeDirectory(step)
         case 0: return try changeDirectories(step)
         case 1: return try copy(step)
         case 2: return try rot(step)
@@ -57,19 +59,37 @@ extension World {
         disk.change { [path] in $0.replace(name, in: path, by: content) }
     }
 
+    private func removeDirectory(_ name: String) {
+        for (below, object) in disk.medium.seenPaths where below.hasPrefix(name + "/") {
+            promises.changed(below)
+            rotten[below] = nil
+            strayBytes += disk.medium.seen(of: object)?.count ?? 0
+        }
+        disk.change { $0.forget(name) }
+        TemporaryDirectory.remove(path + "/" + name)
+        removedDirectories.append(name)
+    }
+
+    /// Somebody removes a directory with those in it; the server makes it again, and somebody else those that were in it.
+    private func remakeDirectory(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil, busy == nil else { return }
+        if disk.medium.object(at: "e") != nil { removeDirectory("e") }
+        for (name, number) in [("e/a", step.b), ("e/f/a", step.b &+ 0x10_0000)] {
+            let upload = plan(Step(kind: .begin, a: step.a, b: number, c: step.c ^ number), parts: false)
+            (uploads[upload].path, uploads[upload].conflict) = (name, .keepBoth)
+            try bring(upload, on: session)
+            try publish(session)
+            try acknowledge(session)
+            guard !disk.isDead, disk.medium.object(at: "e") != nil, disk.medium.object(at: "e/f") == nil,
+                mkdir(path + "/e/f", 0o755) == 0
+            else { return }
+            disk.change { [path] in $0.makeDirectory("e/f", in: path) }
+        }
+    }
+
     /// Somebody removes a directory with all that is in it, or makes one and does not sync that.
     private func changeDirectories(_ step: Step) throws {
-        let directories = disk.medium.seenDirectories
-        if step.c % 2 == 0, let name = directories.randomElement(step.a) {
-            for (below, object) in disk.medium.seenPaths where below.hasPrefix(name + "/") {
-                promises.changed(below)
-                rotten[below] = nil
-                strayBytes += disk.medium.seen(of: object)?.count ?? 0
-            }
-            disk.change { $0.forget(name) }
-            TemporaryDirectory.remove(path + "/" + name)
-            removedDirectories.append(name)
-        }
+        if step.c % 2 == 0, let name = disk.medium.seenDirectories.randomElement(step.a) { removeDirectory(name) }
         guard step.c >> 1 % 2 == 0 else { return }
         // One that is made again is taken for the old one (`DurableDirectories`).
         let missing = ["d", "e", "e/f", "e/f/g"].filter { name in

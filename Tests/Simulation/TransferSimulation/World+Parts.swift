@@ -34,8 +34,8 @@ extension World {
         }
         let range = first * Self.block..<min(size, last * Self.block)
         // Most often within a block, sometimes at its end.
-        let most = step.c >> 16 % 3 == 0 ? range.count * Int(step.c >> 20 % 16 + 1) / 17 : nil
-        try sendPart(index, range, number: step.a, on: session, stopsAfter: most, isDamaged: step.c >> 18 % 4 == 0)
+        let most = step.c >> 16 % 3 == 0 ? range.count * Int(step.c >> 20 % 8 + 1) / 8 : nil
+        try sendPart(index, range, number: step.a, on: session, stopsAfter: most, isDamaged: step.c >> 18 % (busyUpload == nil ? 4 : 2) == 0)
     }
 
     /// What an earlier, longer attempt would have left behind the end.
@@ -145,7 +145,7 @@ extension World {
         guard let session = session(step.a), session.current == nil else { return }
         let index = inParts(step, for: session)
         // What has come of it has left memory, and has to be read.
-        if step.c >> 24 % 8 == 0, busy == nil {
+        if step.c >> 24 % 4 == 0, busy == nil {
             everybodyLeaves()
             wait(7200)
             return try sendAllParts(index, at: step)

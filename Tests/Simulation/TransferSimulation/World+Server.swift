@@ -58,7 +58,9 @@ extension World {
         }
     }
 
-    private func renewDisk(_ medium: Medium) {
+    private func renewDisk(_ old: Medium) {
+        var medium = old
+        medium.made = []
         disk = SimulatedDisk(
             medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories, tells: options.tells, trace: trace)
     }

@@ -27,7 +27,7 @@ extension World {
         guard step.c >> 8 % rate == 0, step.kind != .mend, step.kind != .failDisk,
             let kind = mix.faults.randomElement(step.c >> 12)
         else { return false }
-        disk.arm(.init(kind: kind, wait: step.c >> 16 % mix.faultWait))
+        disk.arm(.init(kind: kind, wait: step.c >> 16 % (busy == nil ? mix.faultWait : 2)))
         return true
     }
 
@@ -130,7 +130,7 @@ extension World {
     }
 
     /// All of it at once.
-    private func bring(_ index: Int, on session: Session) throws {
+    func bring(_ index: Int, on session: Session) throws {
         try begin(index, on: session)
         try append(.max, to: session)
         try end(session)
@@ -142,11 +142,16 @@ extension World {
         let stored = uploads.filter { !$0.isInParts && $0.caller == session.caller && $0.answer != nil }
         for old in stored.suffix(5) {
             let new = Upload(
-                id: nextID(step), content: old.content, path: old.answer?.path ?? old.path, conflict: old.conflict,
+                id: nextID(step), content: old.content, path: old.answer?.path ?? old.path, conflict: .keepBoth,
                 isSized: old.isSized, declares: old.declares, mayEnd: old.mayEnd, isInParts: false, caller: old.caller)
             try bring(add(new), on: session)
         }
-        try bring(plan(step, parts: false), on: session)
+        let one = plan(step, parts: false)
+        if mix.hasFreshDirectories {
+            freshDirectories += 1
+            uploads[one].path = "n\(freshDirectories)/a"
+        }
+        try bring(one, on: session)
         if step.c >> 2 % 2 == 0 { try publish(session) }
     }
 
@@ -322,7 +327,7 @@ extension World {
         disk.arm(
             SimulatedDisk.Interlude(wait: step.b % 5) { [self] in
                 do {
-                    for step in step.stepsBetween where trouble == nil && !disk.isDead {
+                    for step in step.stepsBetween(parts: busyUpload != nil) where trouble == nil && !disk.isDead {
                         if options.tells { print("    between: \(step)") }
                         try noteNames()
                         let isFaulty = arm(for: step)
