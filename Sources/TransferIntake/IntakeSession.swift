@@ -48,7 +48,7 @@ package final class IntakeSession {
     package var caller: Caller
 
     /// Whose account places are counted for.
-    package var holder = AccountHolder.thisMachine
+    package var accountHolder = AccountHolder.thisMachine
 
     /// The push that the connection is part of, as its client named it.
     package var run: UInt64?
@@ -288,7 +288,7 @@ extension IntakeSession {
             throw StoreError(.busy, "Too many uploads in parts are unfinished on this connection.")
         }
         let assembly = try intake.assemblies.enter(
-            id, total: total, function, owner: holder, now: intake.clock.monotonic())
+            id, total: total, function, accountHolder: accountHolder, now: intake.clock.monotonic())
         assemblies[id] = assembly
         noteUnfinished(id, total: total, intent)
         return assembly

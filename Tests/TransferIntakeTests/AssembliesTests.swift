@@ -14,26 +14,26 @@ import TransferTestSupport
         let assemblies = Assemblies(limit: 2)
         let ids = (0..<3).map { _ in UploadID.random() }
         for (id, owner) in zip(ids.prefix(2), owners) {
-            _ = try assemblies.enter(id, total: nil, .xxh128, owner: owner, now: 0)
+            _ = try assemblies.enter(id, total: nil, .xxh128, accountHolder: owner, now: 0)
         }
         #expect(throws: StoreError.tooManyAssemblies) {
-            try assemblies.enter(ids[2], total: nil, .xxh128, owner: owners[2], now: 0)
+            try assemblies.enter(ids[2], total: nil, .xxh128, accountHolder: owners[2], now: 0)
         }
-        _ = try assemblies.enter(ids[0], total: nil, .xxh128, owner: owners[0], now: 0)
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128, accountHolder: owners[0], now: 0)
     }
 
     /// Whoever comes finds as many as the busiest has.
     @Test func nobodyHasMoreThanHeLeaves() throws {
         let assemblies = Assemblies(limit: 8)
-        for _ in 0..<4 { _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[0], now: 0) }
+        for _ in 0..<4 { _ = try assemblies.enter(.random(), total: nil, .xxh128, accountHolder: owners[0], now: 0) }
         #expect(throws: StoreError.tooManyOfOne) {
-            try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[0], now: 0)
+            try assemblies.enter(.random(), total: nil, .xxh128, accountHolder: owners[0], now: 0)
         }
-        for _ in 0..<2 { _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[1], now: 0) }
+        for _ in 0..<2 { _ = try assemblies.enter(.random(), total: nil, .xxh128, accountHolder: owners[1], now: 0) }
         #expect(throws: StoreError.tooManyOfOne) {
-            try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[1], now: 0)
+            try assemblies.enter(.random(), total: nil, .xxh128, accountHolder: owners[1], now: 0)
         }
-        _ = try assemblies.enter(.random(), total: nil, .xxh128, owner: owners[2], now: 0)
+        _ = try assemblies.enter(.random(), total: nil, .xxh128, accountHolder: owners[2], now: 0)
     }
 
     /// What nobody works on counts for nobody, and whoever goes on with it has it.
@@ -41,23 +41,23 @@ import TransferTestSupport
         let (assemblies, store) = (Assemblies(limit: 4), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
         for id in ids.prefix(2) {
-            let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: owners[0], now: 0)
+            let assembly = try assemblies.enter(id, total: nil, .xxh128, accountHolder: owners[0], now: 0)
             try store.bringPart(to: assembly)
             assemblies.leave(assembly, now: 1)
         }
-        _ = try assemblies.enter(ids[0], total: nil, .xxh128, owner: owners[1], now: 0)
-        for id in ids.suffix(2) { _ = try assemblies.enter(id, total: nil, .xxh128, owner: owners[0], now: 0) }
+        _ = try assemblies.enter(ids[0], total: nil, .xxh128, accountHolder: owners[1], now: 0)
+        for id in ids.suffix(2) { _ = try assemblies.enter(id, total: nil, .xxh128, accountHolder: owners[0], now: 0) }
     }
 
     @Test func theLongestDesertedGoesFirst() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
         for (time, id) in ids.prefix(2).enumerated() {
-            let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: .thisMachine, now: 0)
+            let assembly = try assemblies.enter(id, total: nil, .xxh128, accountHolder: .thisMachine, now: 0)
             try store.bringPart(to: assembly)
             assemblies.leave(assembly, now: Int64(time))
         }
-        _ = try assemblies.enter(ids[2], total: nil, .xxh128, owner: .thisMachine, now: 0)
+        _ = try assemblies.enter(ids[2], total: nil, .xxh128, accountHolder: .thisMachine, now: 0)
         #expect(assemblies[ids[0]] == nil)
         #expect(assemblies[ids[1]] != nil)
         #expect(store.parts.count == 2, "the file of what was let go stays")
@@ -66,7 +66,7 @@ import TransferTestSupport
     @Test func whoLeavesNothingLeavesNoFile() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let id = UploadID.random()
-        let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, owner: .thisMachine, now: 0)
+        let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, accountHolder: .thisMachine, now: 0)
         let claim = try store.claim(of: assembly)
         #expect(store.parts.count == 1)
         claim.withdraw(digests: [])
@@ -81,7 +81,7 @@ import TransferTestSupport
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let ids = (0..<3).map { _ in UploadID.random() }
         for (index, id) in ids.enumerated() {
-            let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, owner: owners[index], now: 0)
+            let assembly = try assemblies.enter(id, total: 5 << 20, .xxh128, accountHolder: owners[index], now: 0)
             try store.claim(of: assembly, bytes: 1).complete(digests: [UInt8](repeating: 0, count: 16))
             assemblies.leave(assembly, now: Int64(index))
             #expect(assemblies[id] === assembly && assembly.verified == 1)
@@ -97,7 +97,7 @@ import TransferTestSupport
     @Test func whatIsKeptTakesNoMoreThanItHolds() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let size = UInt64(64 << 20)
-        let assembly = try assemblies.enter(.random(), total: size, .xxh128, owner: .thisMachine, now: 0)
+        let assembly = try assemblies.enter(.random(), total: size, .xxh128, accountHolder: .thisMachine, now: 0)
         try store.claim(of: assembly, total: size).complete(digests: [UInt8](repeating: 0, count: 16))
         assemblies.leave(assembly, now: 1)
         assemblies.letGo(desertedUpTo: 1)
@@ -108,7 +108,7 @@ import TransferTestSupport
     /// A loop asks, and the disk may be slow to make room for a part.
     @Test func whetherSomethingIsUnfinishedWaitsForNoDisk() throws {
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
-        let assembly = try assemblies.enter(.random(), total: nil, .xxh128, owner: .thisMachine, now: 0)
+        let assembly = try assemblies.enter(.random(), total: nil, .xxh128, accountHolder: .thisMachine, now: 0)
         let answer = Locked<Bool?>(nil)
         let asking = Locked<TestThread?>(nil)
         let claim = try assembly.claim(0..<UInt64(Limits.blockSize), connection: 1, run: 7) {
@@ -131,7 +131,7 @@ import TransferTestSupport
         let (assemblies, store) = (Assemblies(limit: 2), try StoredParts())
         let id = UploadID.random()
         _ = try store.store.resume(id: id, size: nil)
-        let assembly = try assemblies.enter(id, total: nil, .xxh128, owner: .thisMachine, now: 0)
+        let assembly = try assemblies.enter(id, total: nil, .xxh128, accountHolder: .thisMachine, now: 0)
         try store.claim(of: assembly).withdraw(digests: [])
         assemblies.leave(assembly, now: 1)
         #expect(store.parts.count == 1)

@@ -8,9 +8,9 @@ package final class Assemblies: Sendable {
     private struct Entry {
         let assembly: Assembly
         /// Who has begun, or gone on with, what nobody had worked on.
-        var owner: AccountHolder
+        var accountHolder: AccountHolder
         /// Connections that work on it.
-        var holders = 0
+        var connections = 0
         /// When the last of them left, in nanoseconds of the monotonic clock.
         var deserted: Int64 = 0
     }
@@ -31,28 +31,28 @@ package final class Assemblies: Sendable {
     ///
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
-    ///   - owner: whose account it counts for.
+    ///   - accountHolder: whose account it counts for.
     ///   - now: nanoseconds of the monotonic clock.
     /// - Throws: `contentMismatch` when the upload was declared differently before; `busy` when it is being completed, when
-    ///   somebody works on as many as there may be, or the owner on more than he leaves to others.
+    ///   somebody works on as many as there may be, or the account holder on more than he leaves to others.
     func enter(
-        _ id: UploadID, total: UInt64?, _ function: DigestFunction, owner: AccountHolder, now: Int64
+        _ id: UploadID, total: UInt64?, _ function: DigestFunction, accountHolder: AccountHolder, now: Int64
     ) throws(StoreError) -> Assembly {
         var leaving: Leaving?
         defer { leaving.map(finish) }
         let assembly = try state.withLock { (entries) throws(StoreError) in
-            if entries[id]?.holders ?? 0 == 0, !Self.leavesEnough(owner, entries, limit) { throw .tooManyOfOne }
+            if entries[id]?.connections ?? 0 == 0, !Self.leavesEnough(accountHolder, entries, limit) { throw .tooManyOfOne }
             if entries[id] == nil, entries.count >= limit {
                 leaving = Self.longestDeserted(of: entries)
                 guard leaving != nil else { throw .tooManyAssemblies }
             }
             var entry =
                 entries[id]
-                ?? Entry(assembly: Assembly(id: id, total: total, function: function, started: now), owner: owner)
-            if entry.holders == 0 { entry.owner = owner }
+                ?? Entry(assembly: Assembly(id: id, total: total, function: function, started: now), accountHolder: accountHolder)
+            if entry.connections == 0 { entry.accountHolder = accountHolder }
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
             guard !entry.assembly.isFinished else { throw .beingCompleted }
-            entry.holders += 1
+            entry.connections += 1
             entries[id] = entry
             return entry.assembly
         }
@@ -62,19 +62,19 @@ package final class Assemblies: Sendable {
             return assembly
         } catch {
             // Meanwhile it may have ended, and another one begun.
-            state.withLock { if $0[id]?.assembly === assembly { $0[id]?.holders -= 1 } }
+            state.withLock { if $0[id]?.assembly === assembly { $0[id]?.connections -= 1 } }
             throw error
         }
     }
 
-    /// Whether one more of the owner leaves others as many as he then has. Those that nobody works on are left, too.
+    /// Whether one more of the account holder leaves others as many as he then has. Those that nobody works on are left, too.
     private static func leavesEnough(
-        _ owner: AccountHolder, _ entries: [UploadID: Entry], _ limit: Int
+        _ accountHolder: AccountHolder, _ entries: [UploadID: Entry], _ limit: Int
     ) -> Bool {
         var (held, own) = (0, 0)
-        for entry in entries.values where entry.holders > 0 {
+        for entry in entries.values where entry.connections > 0 {
             held += 1
-            if entry.owner == owner { own += 1 }
+            if entry.accountHolder == accountHolder { own += 1 }
         }
         return own == 0 || own < limit - held
     }
@@ -107,7 +107,7 @@ package final class Assemblies: Sendable {
 
     /// The one that nobody has worked on for longest.
     private static func longestDeserted(of entries: [UploadID: Entry]) -> Leaving? {
-        let deserted = entries.values.filter { $0.holders == 0 && !$0.assembly.isFinished }
+        let deserted = entries.values.filter { $0.connections == 0 && !$0.assembly.isFinished }
         return deserted.min { $0.deserted < $1.deserted }.flatMap { Leaving($0.assembly, keepingFrom: leastKept) }
     }
 
@@ -120,10 +120,10 @@ package final class Assemblies: Sendable {
     func leave(_ assembly: Assembly, now: Int64) {
         let leaving = state.withLock { entries -> Leaving? in
             guard var entry = entries[assembly.id], entry.assembly === assembly else { return nil }
-            entry.holders -= 1
+            entry.connections -= 1
             entry.deserted = now
             entries[assembly.id] = entry
-            guard entry.holders == 0, assembly.isEmpty, !assembly.isFinished else { return nil }
+            guard entry.connections == 0, assembly.isEmpty, !assembly.isFinished else { return nil }
             return Leaving(assembly, keepingFrom: 1)
         }
         leaving.map(finish)
@@ -145,7 +145,7 @@ package final class Assemblies: Sendable {
     /// has arrived stay.
     package func letGo(desertedUpTo moment: Int64) {
         let leaving = state.withLock { entries in
-            entries.values.filter { $0.holders == 0 && $0.deserted <= moment && !$0.assembly.isFinished }
+            entries.values.filter { $0.connections == 0 && $0.deserted <= moment && !$0.assembly.isFinished }
                 .compactMap { Leaving($0.assembly, keepingFrom: Self.leastKept) }
         }
         for one in leaving { finish(one) }

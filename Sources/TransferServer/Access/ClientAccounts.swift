@@ -7,23 +7,23 @@ import TransferSystem
 final class ClientAccounts: Sendable {
     private struct Entry {
         let account = PoolAccount()
-        var holders = 0
+        var connections = 0
     }
 
     private let entries = Locked([AccountHolder: Entry]())
 
     /// - Returns: the account, which is to be left again when no work for it is under way.
-    func enter(_ owner: AccountHolder) -> PoolAccount {
+    func enter(_ holder: AccountHolder) -> PoolAccount {
         entries.withLock { entries in
-            entries[owner, default: Entry()].holders += 1
-            return entries[owner, default: Entry()].account
+            entries[holder, default: Entry()].connections += 1
+            return entries[holder, default: Entry()].account
         }
     }
 
-    func leave(_ owner: AccountHolder) {
+    func leave(_ holder: AccountHolder) {
         entries.withLock { entries in
-            guard let holders = entries[owner]?.holders else { return }
-            if holders > 1 { entries[owner]?.holders = holders - 1 } else { entries[owner] = nil }
+            guard let connections = entries[holder]?.connections else { return }
+            if connections > 1 { entries[holder]?.connections = connections - 1 } else { entries[holder] = nil }
         }
     }
 }

@@ -56,12 +56,12 @@ extension BinarySession {
     }
 
     /// Work on the pool is the client's from now on.
-    private func pay(as owner: AccountHolder) {
-        guard owner != self.owner else { return }
-        transport.accounts.leave(self.owner)
-        self.owner = owner
-        account = transport.accounts.enter(owner)
-        (lane.account, lane.intake.holder) = (account, owner)
+    private func pay(as holder: AccountHolder) {
+        guard holder != accountHolder else { return }
+        transport.accounts.leave(accountHolder)
+        accountHolder = holder
+        account = transport.accounts.enter(holder)
+        (lane.account, lane.intake.accountHolder) = (account, holder)
     }
 
     /// Not at once, so that nobody can try much.

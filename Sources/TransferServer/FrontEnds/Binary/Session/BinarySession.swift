@@ -36,8 +36,8 @@ actor BinarySession: Session {
     let lane: UploadLane
     let requestLane: RequestLane
     /// Who pays for its work on the pool.
-    var owner: AccountHolder
-    /// The owner's.
+    var accountHolder: AccountHolder
+    /// The holder's.
     var account: PoolAccount
     /// What can be seen of it from elsewhere.
     nonisolated let progress: ConnectionProgress
@@ -66,14 +66,14 @@ actor BinarySession: Session {
         (number, origin, loop) = (arrival.number, arrival.origin, arrival.loop)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
         (driver, progress, settings) = (arrival.driver, arrival.progress, arrival.settings)
-        owner = AccountHolder(origin)
-        account = transport.accounts.enter(owner)
+        accountHolder = AccountHolder(origin)
+        account = transport.accounts.enter(accountHolder)
         let resources = LaneResources(core)
         lane = UploadLane(resources, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(resources, peer: origin.name)
         pipe = BatchPipe(received: arrival.received)
         ending = arrival.refusal.map { .fault($0) }
-        (lane.account, lane.intake.holder) = (account, owner)
+        (lane.account, lane.intake.accountHolder) = (account, accountHolder)
         if let end = driver.socket?.peerEnd {
             lane.intake.sender = Sender(connection: number) { end.hasCome }
         }
@@ -85,7 +85,7 @@ actor BinarySession: Session {
         let writer = Task(executorPreference: loop) { await self.writeLoop() }
         await readLoop()
         await finish()
-        transport.accounts.leave(owner)
+        transport.accounts.leave(accountHolder)
         await writer.value
     }
 
