@@ -67,6 +67,35 @@ import TransferTestSupport
         #expect(try fixture.publish("a/b/2", .one) == .committed("a/b/2"))
     }
 
+    /// The name of a new directory is lost, and the batch that made it has not come to say so: who stores in it meanwhile waits.
+    @Test func aNewDirectoryThatIsJustBeingLost() throws {
+        let fixture = try StoreFixture(fileSystem: Self.simpleDisk, syncs: syncs)
+        let root = inode(fixture.store.tree.root.number)
+        let thread = Locked<TestThread?>(nil)
+        let isLost = Locked(false)
+        let outcome = Locked<Bool?>(nil)
+        syncs.observe { call throws(SystemError) in
+            guard case .file(let number) = call, outcome.withLock({ $0 }) == nil else { return }
+            if inode(number) == root, isLost.withLock({ lost in defer { lost = true }; return !lost }) {
+                throw RecordedSyncs.failure
+            }
+            guard isLost.withLock({ $0 }), thread.withLock({ $0 == nil }) else { return }
+            thread.withLock {
+                $0 = TestThread {
+                    let stored = try? fixture.publish("a/2", .one)
+                    let isStored = (try? stored == .committed("a/2")) ?? false
+                    outcome.withLock { $0 = isStored }
+                }
+            }
+            // Long enough for whoever does not wait.
+            let end = monotonicNanoseconds() + 300_000_000
+            while outcome.withLock({ $0 }) == nil, monotonicNanoseconds() < end { sched_yield() }
+        }
+        #expect(try fixture.failure("a/1", .one) == .storageFailed)
+        thread.withLock { $0 }?.join()
+        #expect(outcome.withLock { $0 } == false)
+    }
+
     /// One that somebody else has removed and an upload has made again takes with it what was known of those below:
     /// they are others by now, whoever made them.
     @Test func whatWasBelowOneThatWasRemoved() throws {

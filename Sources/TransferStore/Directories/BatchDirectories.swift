@@ -14,6 +14,8 @@ final class BatchDirectories {
     private var reached: [RelativePath] = []
     /// Those of them that were not there before.
     private var made: [RelativePath] = []
+    /// When one was last found that was, as the committer counts.
+    private var lastLook: Int?
 
     init(_ tree: DirectoryTree, _ committer: Committer) {
         self.tree = tree
@@ -47,12 +49,13 @@ final class BatchDirectories {
 
     /// Makes all names durable, those of the directories included.
     func commit(since failures: Int) throws(StoreError) {
-        for case let error? in committer.commit(unsynced.map(\.number), since: failures) {
-            doubt()
+        for case let error? in committer.commit(unsynced.map(\.number), since: failures, failing: { doubt() }) {
             throw StoreError(error, doing: "make a directory durable")
         }
         guard committer.isNeeded else { return }
-        // Another batch that made one of them may have failed meanwhile.
+        // Another batch that made one of them may have failed meanwhile, or is about to: one of its syncs has been told so
+        // already, and others of them are still on their way.
+        if let lastLook { _ = committer.isInDoubt(about: lastLook) }
         for path in reached { try committer.directories.checkTrust(in: path) }
         committer.directories.insert(reached)
     }
@@ -90,6 +93,7 @@ final class BatchDirectories {
     private func openOrMake(_ path: RelativePath) throws(StoreError) -> DirectoryHandle {
         let parent = try open(path.parent)
         let name = String(path.name)
+        let moment = committer.moment
         let isNew = try attempt("make the directory \(path)") { () throws(SystemError) in
             do throws(SystemError) {
                 try parent.makeDirectory(name, mode: 0o777)
@@ -104,6 +108,7 @@ final class BatchDirectories {
             made.append(path)
             committer.directories.trust(path)
         } else {
+            lastLook = moment
             try committer.directories.checkTrust(in: path)
         }
         reached.append(path)

@@ -90,15 +90,21 @@ final class Committer: Sendable {
     ///   - descriptors: open until this returns.
     ///   - bytes: written to them; none to directories.
     ///   - failures: as many as there were before the first byte was written.
+    ///   - failing: is called when any of them is not durable, before those who wait for these syncs go on.
     /// - Returns: for each the error, or nothing when it is durable.
-    func commit(_ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int) -> [SystemError?] {
+    func commit(
+        _ descriptors: [Int32], bytes: UInt64 = 0, since failures: Int, failing: () -> Void = {}
+    ) -> [SystemError?] {
         guard let mark, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
         do throws(SystemError) {
             let number = try mark.begin()
             let errors = sync(descriptors, bytes, since: failures)
-            mark.end(number, hasFailed: errors.contains { $0 != nil })
+            let hasFailed = errors.contains { $0 != nil }
+            if hasFailed { failing() }
+            mark.end(number, hasFailed: hasFailed)
             return errors
         } catch {
+            failing()
             return descriptors.map { _ in error }
         }
     }

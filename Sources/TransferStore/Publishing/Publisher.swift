@@ -91,8 +91,8 @@ final class Publisher {
     }
 
     private func makeNamesDurable() throws(StoreError) {
-        for case let error? in committer.commit(found.map(\.number), since: failures) {
-            directories.doubt()
+        let errors = committer.commit(found.map(\.number), since: failures) { directories.doubt() }
+        for case let error? in errors {
             throw StoreError(error, doing: "make the content durable")
         }
         try directories.commit(since: failures)
