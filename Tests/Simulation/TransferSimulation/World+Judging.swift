@@ -81,7 +81,8 @@ extension World {
                 "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }
         // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
-        guard earlier.code == answer.code || earlier.server != servers || uploads[index].caller != 0 else {
+        // Whoever cannot be looked up comes anew.
+        guard earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0 else {
             throw Promises.Broken("upload \(index) was told \(earlier.code), and then \(answer.code)")
         }
     }
@@ -111,6 +112,9 @@ extension World {
             guard let seen = medium.seen(of: object) else {
                 // A directory that the server makes is not taken for one that others have removed, nor what is below it.
                 removedDirectories.removeAll { $0 == naming.path || $0.hasPrefix(naming.path + "/") }
+                durableDirectories = durableDirectories.filter {
+                    $0 != naming.path && !$0.hasPrefix(naming.path + "/")
+                }
                 continue
             }
             guard let content = number(of: seen) else {

@@ -52,6 +52,7 @@ extension World {
         intake.known.load()
         intake.forgetUnfinished()
         (strayBytes, isMiscounted, overwriters, removedDirectories) = (0, false, [:], [])
+        durableDirectories = []
         moment += 1
         if disk.medium.hasFailedSync, !store.isInDoubt, !disk.isDead {
             throw Promises.Broken("a server starts without doubt after a sync has failed")

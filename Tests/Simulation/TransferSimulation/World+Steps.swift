@@ -306,18 +306,30 @@ extension World {
         session.sealed = []
         // Where the last step fails, what is there under its name is nobody's.
         if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].sealedUnder = nil } }
+        if disk.failures == failures, !disk.isDead {
+            for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
+        }
         try judge(attempts, of: session, since: start)
         try tell(report.settled)
     }
 
-    /// Whoever comes between the calls of another one must not wait for him: nothing may be found that is stored already.
+    /// Whoever comes between the calls of another one must not wait for him: nothing may be found that is stored already, nor a
+    /// directory that the other one may have made.
     private func mayPublish(_ session: Session) -> Bool {
         guard let busy else { return true }
         return session.sealed.allSatisfy { attempt in
             let content = uploads[attempt.upload].content
-            return !isShared(content) && promises.places(of: content, disk.medium) { contents[$0] }.isEmpty
+            let parents = Self.parents(of: uploads[attempt.upload].path)
+            return parents.allSatisfy { durableDirectories.contains($0) || disk.medium.object(at: $0) == nil }
+                && !isShared(content) && promises.places(of: content, disk.medium) { contents[$0] }.isEmpty
                 && !busy.sealed.contains { $0.upload == attempt.upload }
         }
+    }
+
+    /// The directories that a path leads through.
+    private static func parents(of path: String) -> [String] {
+        let parts = path.split(separator: "/")
+        return parts.indices.dropFirst().map { parts[..<$0].joined(separator: "/") }
     }
 
     /// Makes calls for somebody, and lets others come between them, where the step says so.

@@ -64,6 +64,8 @@ final class World {
     var rotten: [String: Bool] = [:]
     /// Directories that others have removed under this server.
     var removedDirectories: [String] = []
+    /// Directories that this server has made durable.
+    var durableDirectories: Set<String> = []
     /// Contents that others have put somewhere, too.
     var copied: Set<Int> = []
     /// Every name of a whole upload so far.
