@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the simulator with small blocks and runs it: scripts/simulate.sh [--jobs N] [--seconds N] [--runs N] [--seed N]
-# [--only SEED]. With several jobs each takes every so-manieth seed, and all end when one has found something.
+# [--only SEED]. Several jobs share the seeds among them.
 set -eu
 cd "$(dirname "$0")/.."
 jobs=1 seed=

@@ -76,7 +76,11 @@ import TransferTestSupport
         let outcome = Locked<Bool?>(nil)
         syncs.observe { call throws(SystemError) in
             guard case .file(let number) = call, outcome.withLock({ $0 }) == nil else { return }
-            if inode(number) == root, isLost.withLock({ lost in defer { lost = true }; return !lost }) {
+            if inode(number) == root,
+                isLost.withLock({ lost in
+                    defer { lost = true }; return !lost
+                })
+            {
                 throw RecordedSyncs.failure
             }
             guard isLost.withLock({ $0 }), thread.withLock({ $0 == nil }) else { return }

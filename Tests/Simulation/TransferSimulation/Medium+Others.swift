@@ -48,7 +48,9 @@ extension Medium {
     private mutating func settle(_ path: String, _ object: Object?) {
         guard let (directory, name) = place(path) else { return }
         sync(object: directory)
-        for changed in [directories[directory]?.seen[name], object].compactMap(\.self) { touch(changed, content: false) }
+        for changed in [directories[directory]?.seen[name], object].compactMap(\.self) {
+            touch(changed, content: false)
+        }
         directories[directory]?.seen[name] = object
         directories[directory]?.certain[name] = object
     }

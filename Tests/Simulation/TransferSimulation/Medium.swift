@@ -180,7 +180,8 @@ extension Medium {
     }
 
     mutating func rename(_ from: Int32, _ name: String, _ to: Int32, _ newName: String) -> [SimulatedDisk.Naming] {
-        guard let source = object(of: from), let target = object(of: to), let object = directories[source]?.seen[name] else {
+        guard let source = object(of: from), let target = object(of: to), let object = directories[source]?.seen[name]
+        else {
             return []
         }
         return [bind(target, newName, object), bind(source, name, nil)].compactMap(\.self)

@@ -41,7 +41,8 @@ struct Mix: Sendable {
         let isEven = random.next() % 4 == 0
         var weights: [(kind: Step.Kind, weight: Int)] = []
         for kind in Step.Kind.allCases {
-            let factor = isEven ? 2 : kind.isNeeded ? [2, 2, 4][Int(random.next() % 3)] : [0, 1, 2, 8][Int(random.next() % 4)]
+            let factor =
+                isEven ? 2 : kind.isNeeded ? [2, 2, 4][Int(random.next() % 3)] : [0, 1, 2, 8][Int(random.next() % 4)]
             // Long blocks take long.
             weights.append((kind, kind.weight(parts: parts) * (kind.isInParts && !parts ? min(1, factor) : factor)))
         }

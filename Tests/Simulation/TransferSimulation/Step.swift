@@ -36,7 +36,8 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
     /// What can happen in the middle of another step, on the way of which others may do all that takes no lock which the
     /// other one holds.
     private static let between: [Kind] = [
-        .begin, .append, .append, .end, .end, .publish, .publish, .publish, .acknowledge, .batch, .batch, .batch, .batch,
+        .begin, .append, .append, .end, .end, .publish, .publish, .publish, .acknowledge, .batch, .batch, .batch,
+        .batch,
         .askAgain, .part, .part, .part, .finishParts, .survey, .allParts, .vanish, .haunt, .haunt, .lookup, .change,
     ]
 

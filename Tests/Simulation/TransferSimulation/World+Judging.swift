@@ -82,7 +82,9 @@ extension World {
         }
         // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
         // Whoever cannot be looked up comes anew.
-        guard earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0 else {
+        guard
+            earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0
+        else {
             throw Promises.Broken("upload \(index) was told \(earlier.code), and then \(answer.code)")
         }
     }
@@ -138,7 +140,9 @@ extension World {
         for attempt in attempts {
             let upload = uploads[attempt.upload]
             // Where it comes once more in the same batch, it is that which was stored.
-            guard !attempts.contains(where: { $0.upload == attempt.upload && $0.begun > attempt.begun }) else { continue }
+            guard !attempts.contains(where: { $0.upload == attempt.upload && $0.begun > attempt.begun }) else {
+                continue
+            }
             for naming in log[start...] where naming.content == upload.content && !isShared(upload.content) {
                 if attempt.begun < upload.answered, upload.answer?.server == servers {
                     throw Promises.Broken(

@@ -35,7 +35,9 @@ extension World {
         let range = first * Self.block..<min(size, last * Self.block)
         // Most often within a block, sometimes at its end.
         let most = step.c >> 16 % 3 == 0 ? range.count * Int(step.c >> 20 % 8 + 1) / 8 : nil
-        try sendPart(index, range, number: step.a, on: session, stopsAfter: most, isDamaged: step.c >> 18 % (busyUpload == nil ? 4 : 2) == 0)
+        try sendPart(
+            index, range, number: step.a, on: session, stopsAfter: most,
+            isDamaged: step.c >> 18 % (busyUpload == nil ? 4 : 2) == 0)
     }
 
     /// What an earlier, longer attempt would have left behind the end.

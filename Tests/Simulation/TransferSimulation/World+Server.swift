@@ -63,7 +63,8 @@ extension World {
         var medium = old
         medium.made = []
         disk = SimulatedDisk(
-            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories, tells: options.tells, trace: trace)
+            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories, tells: options.tells,
+            trace: trace)
     }
 
     /// The last server is over.

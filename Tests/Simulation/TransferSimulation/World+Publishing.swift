@@ -1,0 +1,124 @@
+import Glibc
+import TransferCatalog
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Uploads on their way to their acknowledgements.
+extension World {
+    /// Sometimes others come between its calls to the disk.
+    func publish(_ step: Step) throws {
+        guard let session = session(step.a) else { return }
+        try letOthersIn(step, session) { try publish(session) }
+    }
+
+    func publish(_ session: Session) throws {
+        guard session === busy || mayPublish(session) else { return }
+        let (start, failures) = (log.count, disk.failures)
+        for attempt in session.sealed { uploads[attempt.upload].changes = promises.changes }
+        let report = session.intake.publish()
+        try noteNames()
+        let attempts = session.sealed
+        session.sealed = []
+        // Where the last step fails, what is there under its name is nobody's.
+        if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].sealedUnder = nil } }
+        if disk.failures == failures, !disk.isDead {
+            for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
+        }
+        try judge(attempts, of: session, since: start)
+        try tell(report.settled)
+    }
+
+    /// Whoever comes between the calls of another one must not wait for him: nothing may be found that is stored already, nor a
+    /// directory that the other one may have made.
+    func mayPublish(_ session: Session) -> Bool {
+        guard let busy else { return true }
+        return session.sealed.allSatisfy { attempt in
+            let content = uploads[attempt.upload].content
+            let parents = Self.parents(of: uploads[attempt.upload].path)
+            return parents.allSatisfy { durableDirectories.contains($0) || disk.medium.object(at: $0) == nil }
+                && !isShared(content) && promises.places(of: content, disk.medium) { contents[$0] }.isEmpty
+                && !busy.sealed.contains { $0.upload == attempt.upload }
+        }
+    }
+
+    /// The directories that a path leads through.
+    private static func parents(of path: String) -> [String] {
+        let parts = path.split(separator: "/")
+        return parts.indices.dropFirst().map { parts[..<$0].joined(separator: "/") }
+    }
+
+    /// Makes calls for somebody, and lets others come between them, where the step says so.
+    func letOthersIn(_ step: Step, _ session: Session, _ body: () throws -> Void) throws {
+        guard busy == nil, step.c % mix.interludeRate == 0 else { return try body() }
+        busy = session
+        disk.arm(
+            SimulatedDisk.Interlude(wait: step.b % 5) { [self] in
+                do {
+                    for step in step.stepsBetween(parts: busyUpload != nil) where trouble == nil && !disk.isDead {
+                        if options.tells { print("    between: \(step)") }
+                        try noteNames()
+                        let isFaulty = arm(for: step)
+                        try perform(step)
+                        if isFaulty { disk.arm(nil as SimulatedDisk.Fault?) }
+                        try noteNames()
+                    }
+                } catch {
+                    trouble = error
+                }
+            })
+        defer {
+            busy = nil
+            disk.arm(nil as SimulatedDisk.Interlude?)
+        }
+        try body()
+    }
+
+    func acknowledge(_ number: UInt32) throws {
+        guard let session = session(number) else { return }
+        try acknowledge(session)
+    }
+
+    func acknowledge(_ session: Session) throws {
+        let ended = session.intake.acknowledge()
+        try gave(ended.seal)
+        try tell(ended.settled)
+    }
+
+    func tell(_ settled: [Completion.Settled]) throws {
+        for settled in settled {
+            guard let index = uploads.firstIndex(where: { $0.id == settled.upload.intent.id }) else { continue }
+            try told(settled.outcome, index)
+        }
+    }
+
+    func abort(_ step: Step) throws {
+        guard let session = session(step.a), let current = session.current else { return }
+        session.current = nil
+        guard let claim = current.claim else { return try told(session.intake.discard(current.open), current.upload) }
+        end(claim) { _ = session.intake.discard(current.open) }
+    }
+
+    /// Whether the file is another one than the catalog says, also where only one of its names has gone.
+    func isTouched(_ name: String, since id: UploadID) -> Bool {
+        guard let entry = records[id] else { return false }
+        return disk.medium.version(at: name) != entry.version
+    }
+
+    func lookup(_ step: Step) throws {
+        guard let session = session(step.a) else { return }
+        let own = uploads.indices.filter { uploads[$0].caller == session.caller }
+        let found = session.intake.lookup(own.map { uploads[$0].id }, .xxh128)
+        guard !disk.isDead else { return }
+        for (index, acknowledgement) in zip(own, found) {
+            if let acknowledgement {
+                try judge(acknowledgement, index, isOfNow: true)
+            } else if let answer = uploads[index].answer, !records.hasFailed, rotten[answer.path] == nil,
+                stands(index, at: answer.path), !isTouched(answer.path, since: uploads[index].id)
+            {
+                throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import Glibc
+import TransferCatalog
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Uploads on their way in.
+extension World {
+    static let block = Limits.blockSize
+
+    /// - Parameter parts: whether it is to come in parts.
+    func plan(_ step: Step, parts: Bool) -> Int {
+        let bits = step.c
+        var content: Int
+        if let known = uploads.indices.randomElement(bits >> 3), mix.sharing > 0, bits % mix.sharing == 0, !parts,
+            !uploads[known].isInParts
+        {
+            content = uploads[known].content
+        } else {
+            let size =
+                parts
+                ? Int(bits >> 4 % 3 + 1) * Self.block + Int(bits >> 8 % 3) * 7
+                : mix.sizes[Int(bits >> 4) % mix.sizes.count]
+            content = addContent(size)
+        }
+        return add(
+            Upload(
+                id: nextID(step), content: content, path: path(for: step),
+                conflict: mix.conflicts[Int(step.b >> 8) % mix.conflicts.count], isSized: step.b >> 16 % 4 != 0,
+                declares: step.b >> 18 % 4 > 1, mayEnd: step.b >> 20 % 2 == 0, isInParts: parts,
+                caller: Int(step.a) % mix.sessions % 2))
+    }
+
+    func nextID(_ step: Step) -> UploadID {
+        UploadID(high: UInt64(uploads.count + 1), low: UInt64(step.a) << 32 | UInt64(step.b))
+    }
+
+    func add(_ upload: Upload) -> Int {
+        uploads.append(upload)
+        return uploads.count - 1
+    }
+
+    /// One of the few, or one in a directory that was made just now, or has to be.
+    func path(for step: Step) -> String {
+        guard mix.hasFreshDirectories, step.b >> 22 % 4 == 0 else {
+            return mix.names[Int(step.b) % mix.names.count]
+        }
+        if step.b >> 24 % 3 == 0 { freshDirectories += 1 }
+        return "n\(freshDirectories)/" + (step.b >> 26 % 2 == 0 ? "a" : "m/a")
+    }
+
+    /// Some small ones, one after the other.
+    func batch(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        for number in 0..<3 + step.c >> 20 % 4 {
+            let next = Step(kind: .begin, a: step.a, b: step.b &+ number &* 77, c: step.c &+ number &* 0x1357)
+            try bring(plan(next, parts: false), on: session)
+        }
+        if busy != nil || step.c >> 2 % 2 == 0 { try publish(session) }
+    }
+
+    /// All of it at once.
+    func bring(_ index: Int, on session: Session) throws {
+        try begin(index, on: session)
+        try append(.max, to: session)
+        try end(session)
+    }
+
+    /// Somebody sends some of the last uploads again as others, to the same paths, and one more.
+    func resend(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let stored = uploads.filter { !$0.isInParts && $0.caller == session.caller && $0.answer != nil }
+        for old in stored.suffix(5) {
+            let new = Upload(
+                id: nextID(step), content: old.content, path: old.answer?.path ?? old.path, conflict: .keepBoth,
+                isSized: old.isSized, declares: old.declares, mayEnd: old.mayEnd, isInParts: false, caller: old.caller)
+            try bring(add(new), on: session)
+        }
+        let one = plan(step, parts: false)
+        if mix.hasFreshDirectories {
+            freshDirectories += 1
+            uploads[one].path = "n\(freshDirectories)/a"
+        }
+        try bring(one, on: session)
+        if step.c >> 2 % 2 == 0 { try publish(session) }
+    }
+
+    /// A client goes with all of an upload on its way, and comes again with another one for the same path, which is faster.
+    func overtake(_ step: Step) throws {
+        guard let old = session(step.a), old.current == nil else { return }
+        let first = plan(step, parts: false)
+        uploads[first].conflict = .overwrite
+        try bring(first, on: old)
+        try fade(step.a)
+        guard let new = session(step.a) else { return }
+        let second = plan(Step(kind: .begin, a: step.a, b: step.b, c: step.c ^ 0x5ac0), parts: false)
+        (uploads[second].path, uploads[second].conflict) = (uploads[first].path, .overwrite)
+        try bring(second, on: new)
+        try publish(new)
+        if step.c >> 3 % 2 == 0 { try acknowledge(new) }
+        if step.c >> 4 % 2 == 0, old !== busy { try publish(old) }
+    }
+
+    func begin(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        try begin(plan(step, parts: false), on: session)
+    }
+
+    /// Somebody comes again with what he has brought, or is just bringing over another connection.
+    func askAgain(_ step: Step) throws {
+        guard let session = session(step.a), session.current == nil else { return }
+        let own = uploads.indices.filter { uploads[$0].caller == session.caller && !uploads[$0].isInParts }
+        let underWay = own.filter { uploads[$0].isOnItsWay }
+        guard let index = (step.c % 2 == 0 ? underWay : own).randomElement(step.b) else { return }
+        if step.c >> 1 % 8 == 0 { try misuse(index, on: session) } else { try begin(index, on: session) }
+    }
+
+    /// Somebody sends other content under an id that was acknowledged.
+    func misuse(_ index: Int, on session: Session) throws {
+        let id = uploads[index].id
+        guard uploads[index].answer != nil, session.intake.lookup([id], .xxh128)[0] != nil else { return }
+        let other = addContent(contents[uploads[index].content].count)
+        guard other != uploads[index].content else { return }
+        let intent = UploadIntent(id: id, path: uploads[index].path, size: nil, conflict: uploads[index].conflict)
+        let begun = session.intake.begin(intent, mayEnd: false)
+        guard begun.outcome == nil else { return }
+        do throws(StoreError) {
+            let content = contents[other]
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+                try begun.upload.append(bytes)
+            }
+            let outcome = try session.intake.seal(begun.upload, DeclaredEnd())
+            guard !disk.isDead, case .acknowledged? = outcome else {
+                // It was forgotten meanwhile.
+                return leave(session)
+            }
+        } catch {
+            _ = session.intake.refuse(begun.upload, error)
+            return
+        }
+        throw Promises.Broken("upload \(index) was acknowledged for other content")
+    }
+
+    func begin(_ index: Int, on session: Session) throws {
+        let upload = uploads[index]
+        let size = contents[upload.content].count
+        let intent = UploadIntent(
+            id: upload.id, path: upload.path, size: upload.isSized ? UInt64(size) : nil, conflict: upload.conflict,
+            modified: Timestamp(seconds: Int64(index), nanoseconds: 0))
+        let attempt = Attempt(upload: index, begun: moment)
+        let begun = session.intake.begin(intent, mayEnd: upload.mayEnd)
+        try noteNames()
+        if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
+        session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<size, range: 0..<size)
+    }
+
+    func append(_ step: Step) throws {
+        guard let session = session(step.a) else { return }
+        try append(Int(step.b % 6000) + 1, to: session, isDamaged: step.c % 8 == 0)
+    }
+
+    /// - Parameter isDamaged: whether it arrives otherwise than it was sent, if anybody can tell.
+    func append(_ count: Int, to session: Session, isDamaged: Bool = false) throws {
+        guard var current = session.current, !current.range.isEmpty else { return }
+        let piece = current.range.prefix(count)
+        do throws(StoreError) {
+            var content = Array(contents[uploads[current.upload].content][piece])
+            if isDamaged, current.isCompared || uploads[current.upload].declares, !content.isEmpty { content[0] ^= 1 }
+            try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try current.open.append(bytes) }
+            current.range = piece.upperBound..<current.range.upperBound
+            session.current = current
+        } catch {
+            session.current = nil
+            let outcome = session.intake.refuse(current.open, error)
+            guard let claim = current.claim else { return try told(outcome, current.upload) }
+            return try refused(claim, error.code)
+        }
+        if let claim = current.claim { try wrote(claim) }
+    }
+
+    /// Now and then its sender is mistaken about what it has sent.
+    func end(_ step: Step) throws {
+        guard let session = session(step.a), let current = session.current else { return }
+        if !current.range.isEmpty, step.c % 16 != 0 { try append(.max, to: session, isDamaged: step.c % 16 == 2) }
+        try end(session, isMistaken: step.c % 16 == 1)
+    }
+
+    func end(_ session: Session, isMistaken: Bool = false) throws {
+        guard let current = session.current else { return }
+        session.current = nil
+        if let claim = current.claim { return try endPart(current, claim, on: session) }
+        let upload = uploads[current.upload]
+        var end = DeclaredEnd()
+        if upload.declares || current.isUncompared || isMistaken {
+            end.size = UInt64(contents[upload.content].count)
+            end.digest = isMistaken ? Digest(.xxh128, [UInt8](repeating: 0, count: 16)) : digest(of: upload.content)
+        } else if !current.range.isEmpty, !upload.isSized {
+            // Without any word of what was to come, nobody could tell.
+            current.open.suspend()
+            return
+        }
+        let isComplete = upload.isInParts && isComplete(current.upload)
+        if upload.isInParts { touchAll(of: current.upload, by: session) }
+        let sealed = Result { () throws(StoreError) in try session.intake.seal(current.open, end) }
+        try noteNames()
+        switch sealed {
+        case .success(nil):
+            if upload.isInParts { tookAll(of: current.upload) }
+            uploads[current.upload].isOnItsWay = true
+            uploads[current.upload].sealedUnder = servers
+            session.sealed.append(current.attempt)
+            // As those who call do it.
+            if session.intake.hasMuchSealed { try publish(session) }
+        case .success(let outcome?): try told(outcome, current.upload)
+        case .failure(let error):
+            if isComplete, !isMistaken, !disk.isDead,
+                [.incomplete, .digestMismatch, .sizeMismatch].contains(error.code)
+            {
+                throw Promises.Broken("upload \(current.upload) is all there, and was refused: \(error)")
+            }
+            try told(session.intake.refuse(current.open, error), current.upload)
+        }
+    }
+}
