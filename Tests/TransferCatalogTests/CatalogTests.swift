@@ -21,7 +21,8 @@ import TransferTestSupport
     }
 
     @Test func keepsWhatItIsToldAcrossRestarts() throws {
-        var bare = CatalogEntry(id: .random(), state: .alreadyStored, path: "x", size: UInt64(Int64.max), begun: -1, committed: -1)
+        var bare = CatalogEntry(
+            id: .random(), state: .alreadyStored, path: "x", size: UInt64(Int64.max), begun: -1, committed: -1)
         bare.digest = Digest(.sha256Tree, Array(0..<32))
         let entries = [.sample(0), .sample(1), bare]
         do {

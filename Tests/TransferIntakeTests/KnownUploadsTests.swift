@@ -39,7 +39,8 @@ import TransferTestSupport
         let (path, digest) = (try RelativePath("c"), Digest(.xxh128, [UInt8](repeating: 1, count: 16)))
         func record(_ file: ContentVersion) {
             let entry = CatalogEntry(
-                id: .random(), state: .committed, path: "c", size: 3, digest: digest, sender: "", begun: 1, committed: 2,
+                id: .random(), state: .committed, path: "c", size: 3, digest: digest, sender: "", begun: 1,
+                committed: 2,
                 version: file)
             known.record([entry])
         }

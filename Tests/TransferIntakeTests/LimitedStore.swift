@@ -13,7 +13,8 @@ final class LimitedStore: ContentStore {
 
     var durability: Durability { store.durability }
 
-    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome? {
+    func admit(_ path: RelativePath, size: UInt64?, conflict: ConflictPolicy) throws(StoreError) -> PublicationOutcome?
+    {
         try store.admit(path, size: size, conflict: conflict)
     }
 

@@ -41,14 +41,18 @@ package final class Assemblies: Sendable {
         var leaving: Leaving?
         defer { leaving.map(finish) }
         let assembly = try state.withLock { (entries) throws(StoreError) in
-            if entries[id]?.connections ?? 0 == 0, !Self.leavesEnough(accountHolder, entries, limit) { throw .tooManyOfOne }
+            if entries[id]?.connections ?? 0 == 0, !Self.leavesEnough(accountHolder, entries, limit) {
+                throw .tooManyOfOne
+            }
             if entries[id] == nil, entries.count >= limit {
                 leaving = Self.longestDeserted(of: entries)
                 guard leaving != nil else { throw .tooManyAssemblies }
             }
             var entry =
                 entries[id]
-                ?? Entry(assembly: Assembly(id: id, total: total, function: function, started: now), accountHolder: accountHolder)
+                ?? Entry(
+                    assembly: Assembly(id: id, total: total, function: function, started: now),
+                    accountHolder: accountHolder)
             if entry.connections == 0 { entry.accountHolder = accountHolder }
             // Its file has no other name until it is published: whoever opened it now would write to what is acknowledged.
             guard !entry.assembly.isFinished else { throw .beingCompleted }
