@@ -72,6 +72,6 @@ extension IntakeSession {
 
     /// What is published and acknowledged now.
     func outcomes() -> [UploadOutcome] {
-        publish().settled.map(\.outcome) + acknowledge().settled.map(\.outcome)
+        publish().ended.map(\.outcome) + acknowledge().uploads.map(\.outcome)
     }
 }

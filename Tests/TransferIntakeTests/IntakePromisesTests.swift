@@ -179,9 +179,9 @@ extension IntakePromisesTests {
         session.giveReceipts()
         let begun = session.begin(UploadIntent(id: .random(), path: "a", size: 0), mayEnd: false)
         #expect(try session.seal(begun.upload, DeclaredEnd(size: 0)) == nil)
-        #expect(session.publish().settled.isEmpty)
+        #expect(session.publish().ended.isEmpty)
         let ended = session.acknowledge()
-        #expect(ended.settled.map(\.outcome.code) == [.committed])
+        #expect(ended.uploads.map(\.outcome.code) == [.committed])
         #expect((ended.seal != nil) == isDurable)
     }
 }

@@ -69,8 +69,8 @@ extension IntakeSession {
         } catch {
             return refuse(begun.upload, error)
         }
-        let settled = publish().settled + acknowledge().settled
-        return settled.last?.outcome ?? .refused(.serverStopping, size: 0)
+        let ended = publish().ended + acknowledge().uploads
+        return ended.last?.outcome ?? .refused(.serverStopping, size: 0)
     }
 
     /// Sends content as one part, and the end of its upload.

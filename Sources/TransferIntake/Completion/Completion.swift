@@ -11,7 +11,7 @@ import TransferSystem
 /// Used by one thread at a time.
 package final class Completion {
     /// An upload that has its outcome.
-    package struct Settled {
+    package struct EndedUpload {
         package let upload: OpenUpload
         package let outcome: UploadOutcome
     }
@@ -131,7 +131,7 @@ extension Completion {
     /// What came of publishing.
     package struct Publishing {
         /// Uploads that another connection completes, or has completed.
-        package fileprivate(set) var settled: [Settled] = []
+        package fileprivate(set) var ended: [EndedUpload] = []
         /// Files that the disk had lost, and has again.
         package fileprivate(set) var healed: [RelativePath] = []
     }
@@ -174,7 +174,7 @@ extension Completion {
             } catch {
                 outcome = .refused(error, size: publication.size)
             }
-            report.settled.append(Settled(upload: upload, outcome: outcome))
+            report.ended.append(EndedUpload(upload: upload, outcome: outcome))
         }
     }
 }
@@ -185,14 +185,14 @@ extension Completion {
     /// What all that was published came to.
     package struct Ended {
         /// In the order in which their receipts are in the seal.
-        package let settled: [Settled]
+        package let uploads: [EndedUpload]
         /// Of the receipts of all that was acknowledged; nothing where there are none.
         package let seal: BatchSeal?
     }
 
     /// Signs for what is published, records it in one transaction, and acknowledges it.
     package func acknowledge(to caller: Caller) -> Ended {
-        guard !published.isEmpty else { return Ended(settled: [], seal: nil) }
+        guard !published.isEmpty else { return Ended(uploads: [], seal: nil) }
         defer {
             published.removeAll(keepingCapacity: true)
             unsignedBytes = 0
@@ -226,10 +226,10 @@ extension Completion {
         for published in recorded.uploads {
             if let assembly = published.upload.assembly { intake.assemblies.remove(assembly) }
         }
-        let settled = recorded.uploads.map { published in
-            Settled(upload: published.upload, outcome: Self.outcome(of: published, in: recorded))
+        let uploads = recorded.uploads.map { published in
+            EndedUpload(upload: published.upload, outcome: Self.outcome(of: published, in: recorded))
         }
-        return Ended(settled: settled, seal: recorded.seal)
+        return Ended(uploads: uploads, seal: recorded.seal)
     }
 
     private static func outcome(of published: Published, in recorded: Recorded) -> UploadOutcome {

@@ -27,7 +27,7 @@ extension World {
             for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
         }
         try judge(attempts, of: session, since: start)
-        try tell(report.settled)
+        try tell(report.ended)
     }
 
     /// Whoever comes between the calls of another one must not wait for him: nothing may be found that is stored already, nor a
@@ -83,13 +83,13 @@ extension World {
     func acknowledge(_ session: Session) throws {
         let ended = session.intake.acknowledge()
         try gave(ended.seal)
-        try tell(ended.settled)
+        try tell(ended.uploads)
     }
 
-    func tell(_ settled: [Completion.Settled]) throws {
-        for settled in settled {
-            guard let index = uploads.firstIndex(where: { $0.id == settled.upload.intent.id }) else { continue }
-            try told(settled.outcome, index)
+    func tell(_ ended: [Completion.EndedUpload]) throws {
+        for ended in ended {
+            guard let index = uploads.firstIndex(where: { $0.id == ended.upload.intent.id }) else { continue }
+            try told(ended.outcome, index)
         }
     }
 

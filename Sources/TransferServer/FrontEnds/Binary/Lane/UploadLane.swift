@@ -251,14 +251,14 @@ extension UploadLane {
     /// Publishes what the batch completed.
     private func publish() {
         let report = intake.publish()
-        for settled in report.settled { settle(settled.upload, settled.outcome) }
+        for upload in report.ended { settle(upload.upload, upload.outcome) }
         for path in report.healed { events.append(.healed(path, peer: peer)) }
     }
 
     /// Answers for all that is published; the seal of their receipts leaves behind their results.
     private func acknowledge() {
         let ended = intake.acknowledge()
-        for settled in ended.settled { settle(settled.upload, settled.outcome) }
+        for upload in ended.uploads { settle(upload.upload, upload.outcome) }
         if let seal = ended.seal { Message.receipts(seal).encode(into: &outcome.frames) }
     }
 }
