@@ -1,4 +1,6 @@
+import CLinux
 import Glibc
+import Synchronization
 import Testing
 import TransferModel
 import TransferSystem
@@ -91,15 +93,32 @@ import TransferTestSupport
     }
 
     /// Whoever was told of a failure may not have come to say so yet.
-    @Test func whoFindsWaitsForOlderSyncs() async throws {
+    @Test func whoFindsWaitsForOlderSyncs() throws {
         let mark = try mark()
         let older = try mark.begin()
         let moment = mark.moment
         let newer = try mark.begin()
-        let answer = Task.detached { mark.isInDoubt(about: moment) }
+        let asker = Atomic<Int32>(0)
+        let answer = Locked<Bool?>(nil)
+        let thread = TestThread {
+            asker.store(clinux_thread(), ordering: .sequentiallyConsistent)
+            let isInDoubt = mark.isInDoubt(about: moment)
+            answer.withLock { $0 = isInDoubt }
+        }
+        // Until he sleeps, or has answered too early.
+        while answer.withLock({ $0 == nil }), !Self.sleeps(asker.load(ordering: .sequentiallyConsistent)) { sched_yield() }
+        #expect(answer.withLock { $0 } == nil)
         mark.end(older, hasFailed: true)
-        #expect(await answer.value)
+        thread.join()
+        #expect(answer.withLock { $0 } == true)
         mark.end(newer, hasFailed: false)
+    }
+
+    /// Whether a thread of this process waits for something (proc_pid_stat(5), the third field).
+    private static func sleeps(_ thread: Int32) -> Bool {
+        guard thread != 0, let status = Files.read("/proc/self/task/\(thread)/stat") else { return false }
+        let end = status.lastIndex(of: UInt8(ascii: ")")) ?? status.startIndex
+        return status[end...].dropFirst(2).first == UInt8(ascii: "S")
     }
 
     // MARK: Shared by several processes
