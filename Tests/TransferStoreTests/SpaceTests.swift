@@ -41,6 +41,21 @@ import TransferTestSupport
         #expect(fixture.visible == ["b", "c", "d/", "d/a"])
     }
 
+    /// A server counts the parts of the last one by what they take of the disk, which is more than anybody has asked for.
+    @Test func whatWasFoundAtTheStartIsGivenBackToo() throws {
+        let id = UploadID.random()
+        do {
+            let fixture = try fixture(quota: 1 << 20)
+            let staged = try fixture.store.resume(id: id, size: 8206)
+            try [UInt8](repeating: 1, count: 2560).withUnsafeBytes { try staged.write($0, at: 4096) }
+            fixture.store.unlock()
+        }
+        let fixture = try fixture(quota: 1 << 20)
+        #expect(fixture.store.space?.used == fixture.store.part(id)?.size)
+        try fixture.store.resume(id: id, size: nil).giveBackRoom()
+        #expect(fixture.store.space?.used == fixture.store.part(id)?.size)
+    }
+
     @Test func uploadsOnTheirWayCannotPassItTogether() throws {
         let fixture = try fixture(quota: 10)
         var first: StagedFile? = try fixture.store.stage(id: .random(), size: 6, permissions: nil)

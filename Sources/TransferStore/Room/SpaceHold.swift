@@ -49,12 +49,13 @@ final class SpaceHold: Sendable {
         }
     }
 
-    /// Of a part, no more than this is there or reserved any more.
+    /// Of a part, no more than this is there or reserved any more. More may count than was asked for here: what a server finds at
+    /// its start.
     func shrink(to bytes: UInt64) {
         guard let part else { return }
         state.withLock { state in
-            if state.isOver || bytes >= state.bytes { return }
-            state.bytes = bytes
+            if state.isOver { return }
+            state.bytes = min(state.bytes, bytes)
             for quota in quotas { quota.release(part: part, but: bytes) }
         }
     }

@@ -47,6 +47,8 @@ extension World {
         let code: ResultCode
         let path: String
         let server: Int
+        /// What stood at the path then.
+        let version: ContentVersion?
     }
 
     /// An upload whose content is coming.

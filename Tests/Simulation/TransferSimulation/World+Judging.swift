@@ -66,7 +66,8 @@ extension World {
             copied.insert(upload.content)
             promises.published(upload.content, at: path)
         }
-        let answer = Answer(code: acknowledgement.code, path: path, server: servers)
+        let answer = Answer(
+            code: acknowledgement.code, path: path, server: servers, version: disk.medium.version(at: path))
         if let earlier = upload.answer, stands(index, at: earlier.path) { try compare(earlier, answer, index) }
         uploads[index].answer = answer
         uploads[index].answered = moment
@@ -81,9 +82,11 @@ extension World {
                 "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }
         // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
-        // Whoever cannot be looked up comes anew.
+        // Whoever cannot be looked up comes anew, also because the file was touched: the name of a part that a power cut has left
+        // on it was taken away.
         guard
             earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0
+                || earlier.version != answer.version
         else {
             throw Promises.Broken("upload \(index) was told \(earlier.code), and then \(answer.code)")
         }
