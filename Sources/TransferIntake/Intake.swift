@@ -73,7 +73,10 @@ package final class Intake: Sendable {
             return ReceiptIssuer(signer, numbers: numbers, utc: clock.utc)
         }
         quotas = CallerQuotas(known, store)
-        assemblies = Assemblies(limit: configuration.maximumAssemblies)
+        assemblies = Assemblies(limit: configuration.maximumAssemblies) { id in
+            guard known.unfinished(id) != nil else { return }
+            known.forgetUnfinished([id]) { store.hasPart($0) }
+        }
     }
 
     /// Bytes of an upload that are taken at most, before the caller's own limit.

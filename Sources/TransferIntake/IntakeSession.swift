@@ -275,12 +275,16 @@ extension IntakeSession {
     /// Whether the connection has worked on the upload, and it goes on.
     private func hasEntered(_ id: UploadID) -> Bool { assemblies[id].map { !$0.isFinished } ?? false }
 
-    /// - Parameter intent: of a part, or a question about the whole.
-    private func enter(_ id: UploadID, total: UInt64?, _ intent: UploadIntent) throws(StoreError) -> Assembly {
+    /// - Parameters:
+    ///   - intent: of a part, or a question about the whole.
+    ///   - isBegun: whether the upload is begun with it.
+    private func enter(
+        _ id: UploadID, total: UInt64?, _ intent: UploadIntent, isBegun: Bool = true
+    ) throws(StoreError) -> Assembly {
         let function = intent.function
         if let known = assemblies[id], !known.isFinished {
             try known.check(total: total, function)
-            noteUnfinished(id, total: total, intent)
+            if isBegun { noteUnfinished(id, total: total, intent) }
             return known
         }
         assemblies = assemblies.filter { !$0.value.isFinished }
@@ -290,7 +294,7 @@ extension IntakeSession {
         let assembly = try intake.assemblies.enter(
             id, total: total, function, accountHolder: accountHolder, now: intake.clock.monotonic())
         assemblies[id] = assembly
-        noteUnfinished(id, total: total, intent)
+        if isBegun { noteUnfinished(id, total: total, intent) }
         return assembly
     }
 
@@ -305,7 +309,7 @@ extension IntakeSession {
     }
 
     private func throwAway(_ intent: UploadIntent) throws(StoreError) {
-        let assembly = try enter(intent.id, total: nil, intent)
+        let assembly = try enter(intent.id, total: nil, intent, isBegun: false)
         // Its file has no name any more, or nobody can say so.
         defer { if assembly.isFinished { intake.assemblies.remove(assembly) } }
         try assembly.takeBack(connection: connection.number, run: run) { [intake] () throws(StoreError) in

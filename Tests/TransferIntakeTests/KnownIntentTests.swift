@@ -21,7 +21,7 @@ import TransferTestSupport
     }
 
     /// One run of a server; what it leaves is there for the next.
-    private func serving(_ body: (Intake) throws -> Void) throws {
+    private func serving(loads: Bool = true, _ body: (Intake) throws -> Void) throws {
         let store = try FileStore(path: directory.path("store"))
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         let intake = Intake(
@@ -29,7 +29,7 @@ import TransferTestSupport
                 maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: Self.hour),
             store: store, records: catalog, signer: nil
         ) { _ in }
-        intake.known.load()
+        if loads { intake.known.load() }
         try body(intake)
         intake.known.close()
         store.unlock()
@@ -144,6 +144,61 @@ import TransferTestSupport
             intake.forgetUnfinished()
         }
         try serving { intake throws in #expect(try session(intake).unfinished(id) == nil) }
+    }
+
+    /// Otherwise whoever begins uploads and gives them up could fill the list of them, for everybody.
+    @Test func whatNothingIsLeftOfIsNotNoted() throws {
+        try serving { intake in
+            let session = try session(intake)
+            // One that nobody has begun is taken back.
+            _ = session.discard(session.begin(intent, mayEnd: true).upload)
+            #expect(intake.known.unfinished(id) == nil)
+            // One that was only asked about goes with its connection.
+            guard case .query = session.have(intent) else { return #expect(Bool(false)) }
+            #expect(intake.known.unfinished(id) != nil)
+            session.leave()
+            #expect(intake.known.unfinished(id) == nil)
+        }
+        try serving { intake in
+            let session = try session(intake, number: 2)
+            try sendFront(1, session, total: intent.size)
+            _ = session.discard(session.begin(intent, mayEnd: true).upload)
+            #expect(intake.known.unfinished(id) == nil)
+            // Refused at its end.
+            try sendFront(1, session, total: UInt64(Limits.blockSize))
+            var end = intent
+            end.size = UInt64(Limits.blockSize)
+            let wrong = DeclaredEnd(digest: Digest(.sha256, [UInt8](repeating: 0, count: 32)))
+            #expect(session.send(end, end: wrong).code == .digestMismatch)
+            #expect(intake.known.unfinished(id) == nil)
+        }
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        #expect(try catalog.unfinished().isEmpty)
+    }
+
+    /// The catalog could not be read when the server came.
+    @Test func whatCouldNotBeLearntAtTheStartIsLearntLater() throws {
+        try serving { intake in try sendFront(1, session(intake), total: nil) }
+        try serving(loads: false) { intake throws in
+            #expect(try session(intake).unfinished(id) == nil)
+            intake.known.settle()
+            #expect(try session(intake).unfinished(id) != nil)
+        }
+    }
+
+    /// Somebody begins it again just when it is found to be gone.
+    @Test func whatIsBegunAgainMeanwhileStaysNoted() {
+        let uploads = UnfinishedUploads()
+        let upload = UnfinishedUpload(id: .random(), path: "a", begun: 1)
+        #expect(uploads.begin(upload))
+        var looks = 0
+        let gone = uploads.remove(nil) { _ in
+            looks += 1
+            return looks > 1
+        }
+        #expect(gone.isEmpty && uploads.find(upload.id) == upload)
+        #expect(uploads.remove([upload.id]) { _ in false } == [upload.id])
+        #expect(uploads.find(upload.id) == nil)
     }
 
     /// What cannot be written down is written when something else is.

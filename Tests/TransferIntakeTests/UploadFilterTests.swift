@@ -21,5 +21,7 @@ import TransferModel
         filter.loaded()
         #expect(!filter.mayContain(.random()))
         #expect(!UploadFilter(catalogCount: 0).mayContain(.random()))
+        // A catalog that cannot say how many it knows may know any.
+        #expect(UploadFilter(catalogCount: nil).mayContain(.random()))
     }
 }

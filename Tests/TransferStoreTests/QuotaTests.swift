@@ -10,7 +10,7 @@ import TransferTestSupport
     private static func quota(_ limit: UInt64) -> Quota {
         Quota(limit: limit) { limit, room in
             "\(limit) \(room)"
-        } count: {
+        } count: { _ in
             Quota.Count(stored: 0)
         }
     }
@@ -20,13 +20,30 @@ import TransferTestSupport
         let counted = Locked<Quota?>(nil)
         let quota = Quota(limit: 100) { _, _ in
             ""
-        } count: {
+        } count: { _ in
             counted.withLock { $0 }?.stored(5, replacing: 0)
             return Quota.Count(stored: 10)
         }
         counted.withLock { $0 = quota }
         #expect(quota.used == 15)
         counted.withLock { $0 = nil }
+    }
+
+    /// Who cannot say what is stored gives no room away, and forgets nothing that he knew.
+    @Test func whatCannotBeCountedIsNotTakenForNothing() throws {
+        let count = Locked<Quota.Count?>(nil)
+        let quota = Quota(limit: 100) { _, _ in
+            ""
+        } count: { _ in
+            count.withLock { $0 }
+        }
+        let error = #expect(throws: StoreError.self) { try quota.hold(1) }
+        #expect(error?.code == .busy && quota.used == 0)
+        count.withLock { $0 = Quota.Count(stored: 90) }
+        try quota.hold(9)
+        count.withLock { $0 = nil }
+        #expect(throws: StoreError.self) { try quota.hold(9) }
+        #expect(quota.used == 99)
     }
 
     /// What the server has room for and the client has not.

@@ -9,7 +9,7 @@ import TransferTestSupport
     private let fixture: StoreFixture
     private let client = Quota(limit: 100) { limit, room in
         "\(limit) \(room)"
-    } count: {
+    } count: { _ in
         Quota.Count(stored: 0)
     }
 

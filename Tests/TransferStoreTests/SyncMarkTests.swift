@@ -106,7 +106,9 @@ import TransferTestSupport
             answer.withLock { $0 = isInDoubt }
         }
         // Until he sleeps, or has answered too early.
-        while answer.withLock({ $0 == nil }), !Self.sleeps(asker.load(ordering: .sequentiallyConsistent)) { sched_yield() }
+        while answer.withLock({ $0 == nil }), !Self.sleeps(asker.load(ordering: .sequentiallyConsistent)) {
+            sched_yield()
+        }
         #expect(answer.withLock { $0 } == nil)
         mark.end(older, hasFailed: true)
         thread.join()

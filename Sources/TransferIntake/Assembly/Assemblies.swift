@@ -17,10 +17,14 @@ package final class Assemblies: Sendable {
 
     private let state = Locked([UploadID: Entry]())
     private let limit: Int
+    private let removed: @Sendable (UploadID) -> Void
 
-    /// - Parameter limit: how many there may be; each holds a descriptor.
-    init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: how many there may be; each holds a descriptor.
+    ///   - removed: is told of each that is no longer here, with no lock held; its part may be on the disk.
+    init(limit: Int, removed: @escaping @Sendable (UploadID) -> Void = { _ in }) {
         self.limit = max(1, limit)
+        self.removed = removed
     }
 
     package subscript(id: UploadID) -> Assembly? { state.withLock { $0[id]?.assembly } }
@@ -140,9 +144,12 @@ package final class Assemblies: Sendable {
 
     /// It is published, or its file has no name any more.
     func remove(_ assembly: Assembly) {
-        state.withLock { entries in
-            if entries[assembly.id]?.assembly === assembly { entries[assembly.id] = nil }
+        let wasHere = state.withLock { entries in
+            guard entries[assembly.id]?.assembly === assembly else { return false }
+            entries[assembly.id] = nil
+            return true
         }
+        if wasHere { removed(assembly.id) }
     }
 
     /// Forgets those that were deserted by `moment`, in nanoseconds of the monotonic clock. Files of those of which a block

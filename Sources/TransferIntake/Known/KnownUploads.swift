@@ -1,3 +1,4 @@
+import Synchronization
 package import TransferCatalog
 package import TransferModel
 import TransferSystem
@@ -30,10 +31,12 @@ package final class KnownUploads: Sendable {
     private let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
+    /// Whether what the records knew at the start is known.
+    private let isLoaded = Atomic(false)
 
     init(_ records: any UploadRecords, clock: IntakeClock, report: @escaping @Sendable (IntakeEvent) -> Void) {
         (self.records, self.clock, self.report) = (records, clock, report)
-        filter = UploadFilter(catalogCount: records.wasEmpty ? 0 : (try? records.count()) ?? 0)
+        filter = UploadFilter(catalogCount: records.wasEmpty ? 0 : try? records.count())
     }
 
     /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up.
@@ -41,6 +44,7 @@ package final class KnownUploads: Sendable {
         var ids: [UploadID] = []
         do throws(CatalogError) {
             unfinished.add(try records.unfinished())
+            defer { isLoaded.store(true, ordering: .relaxed) }
             guard !records.wasEmpty else { return }
             try records.forEachEntry { entry in
                 ids.append(entry.id)
@@ -104,8 +108,9 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Brings the catalog in order, while nobody waits for it.
+    /// Brings the catalog in order, while nobody waits for it; and learns from it what could not be learnt at the start.
     package func settle() {
+        if !isLoaded.load(ordering: .relaxed) { load() }
         do throws(CatalogError) {
             try records.settle()
         } catch {
@@ -150,11 +155,15 @@ package final class KnownUploads: Sendable {
     }
 
     /// Calls `body` with all that the catalog knows of one client.
-    func forEachEntry(from client: KnownCaller, _ body: (CatalogEntry) -> Void) {
+    ///
+    /// - Returns: false where that cannot be read.
+    func forEachEntry(from client: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
         do throws(CatalogError) {
             try records.forEachEntry { if client.hasSent($0) { body($0) } }
+            return true
         } catch {
             complain(error, unrecorded: 0)
+            return false
         }
     }
 
@@ -225,9 +234,11 @@ extension KnownUploads {
 
     /// Forgets unfinished uploads that nothing is left of.
     ///
-    /// - Parameter isThere: whether somebody can go on with an upload.
-    func forgetUnfinished(unless isThere: (UploadID) -> Bool) {
-        tell(forgetting: { unfinished.removeAll(unless: isThere) })
+    /// - Parameters:
+    ///   - ids: which; nothing for all.
+    ///   - isThere: whether somebody can go on with an upload.
+    func forgetUnfinished(_ ids: [UploadID]? = nil, unless isThere: (UploadID) -> Bool) {
+        tell(forgetting: { unfinished.remove(ids, unless: isThere) })
     }
 
     private func tell(_ begun: () -> [UnfinishedUpload] = { [] }, forgetting given: () -> [UploadID] = { [] }) {

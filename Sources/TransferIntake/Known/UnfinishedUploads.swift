@@ -16,8 +16,7 @@ final class UnfinishedUploads: Sendable {
 
     private let state = Locked(State())
 
-    /// How many are noted at most: more than there may be parts in the store, so that only who begins uploads to leave them
-    /// meets it. Those beyond can be resumed like others.
+    /// How many are noted at most: more than there may be parts in the store and assemblies. A note goes with what it is about.
     private static let most = 32_768
 
     /// What the records knew.
@@ -53,11 +52,17 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// They have their acknowledgement, which is recorded by itself.
-    func end(_ ids: some Sequence<UploadID>) {
+    /// They have their acknowledgement, which is recorded by itself, or nothing is left of them.
+    ///
+    /// - Returns: those that were noted.
+    @discardableResult
+    func end(_ ids: some Sequence<UploadID>) -> [UnfinishedUpload] {
         state.withLock { state in
-            guard !state.uploads.isEmpty else { return }
-            for id in ids where state.uploads.removeValue(forKey: id) != nil { state.waiting.remove(id) }
+            guard !state.uploads.isEmpty else { return [] }
+            return ids.compactMap { id in
+                state.waiting.remove(id)
+                return state.uploads.removeValue(forKey: id)
+            }
         }
     }
 
@@ -76,14 +81,20 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// Forgets all but those that somebody can go on with.
+    /// Forgets uploads, but those that somebody can go on with.
     ///
-    /// - Parameter isThere: is asked without the lock.
-    /// - Returns: the others.
-    func removeAll(unless isThere: (UploadID) -> Bool) -> [UploadID] {
-        let gone = state.withLock { Array($0.uploads.keys) }.filter { !isThere($0) }
-        end(gone)
-        return gone
+    /// - Parameters:
+    ///   - ids: which; nothing for all.
+    ///   - isThere: is asked without the lock.
+    /// - Returns: the forgotten ones.
+    func remove(_ ids: [UploadID]?, unless isThere: (UploadID) -> Bool) -> [UploadID] {
+        let gone = end(state.withLock { state in ids ?? Array(state.uploads.keys) }.filter { !isThere($0) })
+        return gone.compactMap { upload in
+            guard isThere(upload.id) else { return upload.id }
+            // Somebody has begun it again meanwhile, and found it noted.
+            _ = begin(upload)
+            return nil
+        }
     }
 }
 

@@ -19,12 +19,13 @@ final class UploadFilter: Sendable {
 
     private let state: Locked<State>
 
-    /// - Parameter count: ids that the catalog knows already; they have to be added.
-    init(catalogCount count: Int) {
+    /// - Parameter known: ids that the catalog knows already, which have to be added; nothing where it cannot say.
+    init(catalogCount known: Int?) {
+        let count = known ?? 0
         let (wanted, overflow) = count.multipliedReportingOverflow(by: 2 * Self.bitsPerID)
         var bits = Self.sizes.lowerBound
         while bits < Self.sizes.upperBound, overflow || bits < wanted { bits *= 2 }
-        state = Locked(State(words: [UInt64](repeating: 0, count: bits / 64), isLoaded: count == 0))
+        state = Locked(State(words: [UInt64](repeating: 0, count: bits / 64), isLoaded: known == 0))
     }
 
     /// All that the catalog knew was added.

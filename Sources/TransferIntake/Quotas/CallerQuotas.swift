@@ -42,22 +42,27 @@ package final class CallerQuotas: Sendable {
         Quota(limit: limit) { limit, room in
             "This client may store \(limit) bytes on the server, and of these \(room) are left: files of its have to be "
                 + "removed there, or its quota raised."
-        } count: { [known, store] in
-            Self.count(client, known, store)
+        } count: { [known, store] parts in
+            Self.count(client, parts, known, store)
         }
     }
 
     /// What the catalog says that the client has sent, as far as it is still there as it was.
-    private static func count(_ client: KnownCaller, _ known: KnownUploads, _ store: any ContentStore) -> Quota.Count {
+    ///
+    /// - Parameter parts: that count already.
+    /// - Returns: nothing where the catalog cannot say.
+    private static func count(
+        _ client: KnownCaller, _ parts: [UploadID], _ known: KnownUploads, _ store: any ContentStore
+    ) -> Quota.Count? {
         var count = Quota.Count(stored: 0, parts: [:])
         var paths: Set<RelativePath> = []
-        for upload in known.unfinished(of: client) { count.parts?[upload.id] = store.part(upload.id)?.size }
-        known.forEachEntry(from: client) { entry in
+        for id in parts + known.unfinished(of: client).map(\.id) { count.parts?[id] = store.part(id)?.size }
+        let isComplete = known.forEachEntry(from: client) { entry in
             guard let path = try? RelativePath(entry.path), let version = store.version(at: path),
                 version == entry.version, paths.insert(path).inserted
             else { return }
             count.stored = count.stored.addingClamped(entry.size)
         }
-        return count
+        return isComplete ? count : nil
     }
 }

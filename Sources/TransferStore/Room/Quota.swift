@@ -40,7 +40,7 @@ package final class Quota: Sendable {
     /// Nanoseconds between two countings: each looks at every file.
     private static let countInterval: Int64 = 10_000_000_000
 
-    private let count: @Sendable () -> Count
+    private let count: @Sendable (_ parts: [UploadID]) -> Count?
     private let sentence: @Sendable (_ limit: UInt64, _ room: UInt64) -> String
     private let state: Locked<State>
     /// Held while it is counted.
@@ -49,10 +49,11 @@ package final class Quota: Sendable {
     /// - Parameters:
     ///   - limit: bytes.
     ///   - sentence: says that the limit is reached and what to do.
-    ///   - count: looks what is there; when the first bytes are taken, and again when there is no room.
+    ///   - count: looks what is there, and of these parts in any case; when the first bytes are taken, and again when there is
+    ///     no room. Nothing where that cannot be said: then what was counted last holds, and without that nobody gets room.
     package init(
         limit: UInt64, sentence: @escaping @Sendable (_ limit: UInt64, _ room: UInt64) -> String,
-        count: @escaping @Sendable () -> Count
+        count: @escaping @Sendable (_ parts: [UploadID]) -> Count?
     ) {
         (self.count, self.sentence) = (count, sentence)
         state = Locked(State(limit: limit))
@@ -123,6 +124,10 @@ package final class Quota: Sendable {
 
     private func add(_ count: UInt64, _ take: (inout State) -> Void) throws(StoreError) {
         countOnce()
+        guard state.withLock({ $0.nextCount != nil }) else {
+            throw StoreError(
+                .busy, "The server cannot say how much of the quota is used: the upload may be sent again later.")
+        }
         for isLast in [false, true] {
             let room = state.withLock { state -> (limit: UInt64, left: UInt64)? in
                 let room = state.limit - min(state.limit, state.used)
@@ -162,8 +167,13 @@ package final class Quota: Sendable {
             state.change = (0, 0)
             return state.parts
         }
-        let count = count()
+        let count = count(Array(before.keys))
         state.withLock { state in
+            guard let count else {
+                state.change = nil
+                if state.nextCount != nil { state.nextCount = monotonicDeadline(after: Self.countInterval) }
+                return
+            }
             let change = state.change ?? (0, 0)
             // What came meanwhile may be counted twice until the next time: too much is safe.
             state.stored = count.stored.addingClamped(change.added)

@@ -21,7 +21,7 @@ final class Space: Sendable {
             Quota(limit: limit) { limit, room in
                 "The server stores \(limit) bytes at most, and of these \(room) are left: files have to be removed "
                     + "there, or --quota raised."
-            } count: {
+            } count: { _ in
                 Quota.Count(stored: Self.countStored(tree), parts: Self.countParts(incoming))
             }
         }
