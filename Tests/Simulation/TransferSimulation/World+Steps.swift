@@ -55,7 +55,7 @@ extension World {
         case .lookup: try lookup(step)
         case .change: try change(step)
         case .wait: wait(Int64(step.b % 7200))
-        case .expire: _ = try? intake?.expire(leftovers: false)
+        case .expire: expire()
         case .kill: try restart()
         case .rest: try rest()
         case .powerCut: try cutPower()
