@@ -32,6 +32,8 @@ extension World {
         /// there then but what was sent.
         var partsUnder: Int?
         var hasParts = false
+        /// Whether one of them was refused since its sender has last compared what is there with what it has.
+        var hasRefusedPart = false
         /// What is known of its parts under this server.
         var parts = Parts()
     }

@@ -86,6 +86,7 @@ extension World {
     /// A part was refused.
     func refused(_ claim: Claim, _ code: ResultCode) throws(Promises.Broken) {
         forget(claim)
+        uploads[claim.upload].hasRefusedPart = true
         guard code == .incomplete, !claim.mayBeLost, !claim.isLate, !disk.isDead else { return }
         guard !claim.isHeld, uploads[claim.upload].parts.newest > claim.connection else {
             throw Promises.Broken("upload \(claim.upload): a part was taken over by nobody")

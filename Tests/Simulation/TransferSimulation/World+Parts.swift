@@ -74,7 +74,10 @@ extension World {
             path: upload.path, size: UInt64(range.count), conflict: upload.conflict, extent: .part(part))
         let attempt = Attempt(upload: index, begun: moment)
         let begun = session.intake.begin(intent, mayEnd: false)
-        guard begun.outcome == nil else { return }
+        guard begun.outcome == nil else {
+            uploads[index].hasRefusedPart = true
+            return
+        }
         session.current = Current(
             open: begun.upload, attempt: attempt, whole: range, range: range, isCompared: most == nil,
             claim: claim(range, of: index, on: session))
@@ -139,7 +142,9 @@ extension World {
         try noteNames()
         if let outcome = begun.outcome { return try told(outcome, index, isOfNow: true) }
         session.current = Current(open: begun.upload, attempt: attempt, whole: 0..<0, range: 0..<0)
-        session.current?.isUncompared = !isCompared && uploads[index].partsUnder != servers
+        // Where a part was refused, what was found there before may stand in its place.
+        session.current?.isUncompared =
+            uploads[index].hasRefusedPart || !isCompared && uploads[index].partsUnder != servers
         try end(session)
     }
 
@@ -205,6 +210,7 @@ extension World {
             return nil
         case .query(var query):
             tookAll(of: index)
+            uploads[index].hasRefusedPart = false
             var known: Set<UInt64> = []
             let content = uploads[index].content
             while let blocks = try? query.step(threads: 1) {
