@@ -147,7 +147,8 @@ extension World {
                 continue
             }
             for naming in log[start...] where naming.content == upload.content && !isShared(upload.content) {
-                if attempt.begun < upload.answered, upload.answer?.server == servers {
+                // Whoever could not be looked up when he began comes anew, and in doubt he takes the place of what is there.
+                if attempt.begun < upload.answered, upload.answer?.server == servers, !records.hasFailed {
                     throw Promises.Broken(
                         "upload \(attempt.upload) was stored again by what was sent before it was told")
                 }
