@@ -33,7 +33,8 @@ extension ServerTests {
         }
 
         /// - Parameter pieces: bytes that are sent at once.
-        @Test(.disabled(if: isWriting), arguments: [nil, 61, 7]) func staysAsItIs(pieces: Int?) async throws {
+        @Test(.enabled(if: !isWriting, "what is compared is just being written anew"), arguments: [nil, 61, 7])
+        func staysAsItIs(pieces: Int?) async throws {
             let bytes = try #require(TestServer.read(Self.path))
             let conversations = try RecordedConversation.read(String(decoding: bytes, as: UTF8.self))
             #expect(conversations.count > 10)

@@ -59,3 +59,14 @@ extension TLSContext {
         return ERR_reason_error_string(code).map { String(cString: $0) } ?? "it is not PEM, or is encrypted"
     }
 }
+
+/// What one side proves to be.
+package enum TLSIdentity: Sendable {
+    /// An Ed25519 key, shown in a certificate that it signs itself.
+    ///
+    /// - Parameter seed: 32 bytes (RFC 8032, section 5.1.5).
+    case ed25519(seed: [UInt8])
+
+    /// A certificate with those between it and a root, and its key; paths of PEM files.
+    case files(certificate: String, key: String)
+}

@@ -43,3 +43,13 @@ extension TLSFault {
         SSL_alert_desc_string_long(number).map { String(cString: $0) } ?? "alert \(number)"
     }
 }
+
+/// Why there is no TLS to start with: a certificate or a key that cannot be used.
+package struct TLSError: Error, Equatable, Sendable {
+    /// A sentence that says what to do.
+    package let message: String
+
+    package init(_ message: String) {
+        self.message = message
+    }
+}

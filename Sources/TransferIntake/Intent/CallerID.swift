@@ -1,8 +1,9 @@
-import TransferAccess
+package import TransferAccess
 import TransferCatalog
 import TransferCodec
 import TransferKeys
 import TransferModel
+package import TransferSystem
 
 /// What tells one client from all others in the catalog: names may be the same, and change.
 enum CallerID {
@@ -38,4 +39,12 @@ struct KnownCaller: Sendable {
         guard let client else { return sender.hasSameBytes(as: name) }
         return client == id
     }
+}
+
+/// Who pays for work and for places: each client by its key or token, however many connections it has. Those that show
+/// nothing can only be told apart by where they come from.
+package enum AccountHolder: Hashable, Sendable {
+    case client(Grant.Source)
+    case network(PeerNetwork)
+    case thisMachine
 }

@@ -26,3 +26,11 @@ package struct QuantityText: Equatable {
 
     private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isWholeNumber }
 }
+
+/// Why a text is not a size or a duration.
+package enum QuantityFault: Error, Equatable {
+    /// Not a number with a known unit.
+    case malformed
+    /// A number beyond what is counted here.
+    case tooLarge
+}

@@ -53,3 +53,13 @@ package struct ScrubSummary: Sendable {
         (catalogFault == nil || repairs != nil) && findings.allSatisfy { !$0.key.isFailure || $0.value.files == 0 }
     }
 }
+
+/// How far a scrub is.
+package struct ScrubProgress: Sendable {
+    /// Files that were looked at, and bytes that were read.
+    package var files = 0
+    package var bytes: UInt64 = 0
+
+    /// What the catalog lets expect.
+    package var expected: ScrubSummary.Count?
+}
