@@ -20,6 +20,8 @@ extension World {
         var answer: Answer?
         /// The server that it was all there at last.
         var sealedUnder: Int?
+        /// The server that has failed to publish it last: its content may stand under its path.
+        var failedUnder: Int?
         /// Whether it is sealed somewhere and has no outcome yet.
         var isOnItsWay = false
         /// When it was told that it is stored, as the world counts.

@@ -1,3 +1,4 @@
+import TransferIntake
 import TransferModel
 import TransferStore
 
@@ -41,6 +42,8 @@ extension World {
     /// pages that they take.
     func rest() throws {
         everybodyLeaves()
+        // What is under way counts with what was promised.
+        intake?.assemblies.letGo(desertedUpTo: .max)
         try check()
         let used = store?.quota?.used
         let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)

@@ -44,8 +44,8 @@ extension World {
         case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow)
         // Of what is in doubt nobody says whose it is.
         case .skipped
-        where uploads[index].sealedUnder == servers && store?.isInDoubt == false
-            && stands(index, at: uploads[index].path):
+        where uploads[index].sealedUnder == servers && uploads[index].failedUnder != servers
+            && store?.isInDoubt == false && stands(index, at: uploads[index].path):
             throw Promises.Broken("upload \(index) was skipped for its own content")
         case .skipped, .staged, .refused: break
         }

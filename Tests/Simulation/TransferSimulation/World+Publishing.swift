@@ -22,7 +22,7 @@ extension World {
         let attempts = session.sealed
         session.sealed = []
         // Where the last step fails, what is there under its name is nobody's.
-        if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].sealedUnder = nil } }
+        if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].failedUnder = servers } }
         if disk.failures == failures, !disk.isDead {
             for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
         }
