@@ -159,6 +159,15 @@ extension IntakePromisesTests {
         #expect(session.send(intent, end: other).code == .contentMismatch)
     }
 
+    /// Nobody knows what it has stored.
+    @Test func aQuotaThatCannotBeCountedIsNotEmpty() throws {
+        let fixture = try PromisingIntake(hasCatalog: false)
+        let intent = UploadIntent(id: .random(), path: "a", size: 1)
+        #expect(fixture.session { $0.quota = 100 }.send(intent, [1]).code == .busy)
+        #expect(fixture.size("a") == nil)
+        #expect(fixture.session().send(intent, [1]).code == .committed)
+    }
+
     @Test func aFileThatWasPushedTwiceCountsOnce() throws {
         let fixture = try PromisingIntake()
         let session = fixture.session { $0.quota = 100 }

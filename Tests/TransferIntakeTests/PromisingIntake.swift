@@ -16,12 +16,15 @@ final class PromisingIntake {
     let store: FileStore
     let intake: Intake
 
+    /// - Parameter hasCatalog: whether there can be one.
     init(
-        _ durability: Durability = .none, signer: KeyPair? = nil, abilities: StoreAbilities = StoreAbilities()
+        _ durability: Durability = .none, signer: KeyPair? = nil, abilities: StoreAbilities = StoreAbilities(),
+        hasCatalog: Bool = true
     ) throws {
         directory = try TemporaryDirectory()
         store = try FileStore(path: directory.path("store"), durability: durability)
-        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        let catalog = Catalog(path: directory.path(hasCatalog ? "catalog" : "nowhere/catalog"), isDurable: false) { _ in
+        }
         intake = Intake(
             Intake.Configuration(maximumAssemblies: 4, filesAtOnce: 64, maximumUpload: 1 << 30, keepUnfinished: .max),
             store: LimitedStore(store, abilities), records: catalog, signer: signer

@@ -57,16 +57,6 @@ final class ConversationWorld {
         }
     }
 
-    /// One may replace everything, the other one only what it has stored itself.
-    private static let callers: [Caller] = {
-        var guest = AccessOptions()
-        guest.rights = .noRemove
-        return [
-            Caller(Grant(.token("owner"), name: "owner"), UploadScope(), peer: ""),
-            Caller(Grant(.token("guest"), name: "guest", options: guest), UploadScope(), peer: ""),
-        ]
-    }()
-
     // MARK: Steps
 
     /// - Parameter waits: whether it is sent with what is said next.
@@ -176,7 +166,7 @@ final class ConversationWorld {
         connections += 1
         let account = Account()
         accounts[index] = account
-        return DirectConversation(server, number: connections, Self.callers[index % 2]) { [declared] message in
+        return DirectConversation(server, number: connections, Caller.simulated[index % 2]) { [declared] message in
             switch message {
             case .begin(let begin): account.owes(begin)
             case .resume(let begin):

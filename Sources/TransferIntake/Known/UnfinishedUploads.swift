@@ -19,10 +19,10 @@ final class UnfinishedUploads: Sendable {
     /// How many are noted at most: more than there may be parts in the store and assemblies. A note goes with what it is about.
     private static let most = 32_768
 
-    /// What the records knew.
+    /// What the records knew. What has begun here since is newer.
     func add(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
-            for upload in uploads.prefix(Self.most - min(Self.most, state.uploads.count)) {
+            for upload in uploads where state.uploads.count < Self.most && state.uploads[upload.id] == nil {
                 state.uploads[upload.id] = upload
             }
         }

@@ -148,7 +148,10 @@ extension World {
             }
             for naming in log[start...] where naming.content == upload.content && !isShared(upload.content) {
                 // Whoever could not be looked up when he began comes anew, and in doubt he takes the place of what is there.
-                if attempt.begun < upload.answered, upload.answer?.server == servers, !records.hasFailed {
+                // What somebody else has changed since is stored again.
+                if attempt.begun < upload.answered, let answer = upload.answer, answer.server == servers,
+                    stands(attempt.upload, at: answer.path), !records.hasFailed
+                {
                     throw Promises.Broken(
                         "upload \(attempt.upload) was stored again by what was sent before it was told")
                 }

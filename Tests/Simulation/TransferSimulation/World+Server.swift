@@ -105,6 +105,8 @@ extension World {
         (ghosts, claims) = ([], [])
         intake?.assemblies.letGo(desertedUpTo: .max)
         sessions = Array(repeating: nil, count: mix.sessions)
+        // A child of this process that has not begun its program yet holds the lock, too.
+        store?.unlock()
         (store, intake) = (nil, nil)
         earlierCalls += disk.calls
         for index in uploads.indices {

@@ -11,23 +11,13 @@ extension World {
         connections += 1
         let caller = index % 2
         let way = IntakeSession.Connection(number: connections) { work in work() }
-        let made = IntakeSession(intake, way, caller: Self.callers[caller])
+        let made = IntakeSession(intake, way, caller: Caller.simulated[caller])
         made.run = UInt64(caller + 1)
         if mix.givesReceipts { made.giveReceipts() }
         let session = Session(made, caller: caller, number: connections)
         sessions[index] = session
         return session
     }
-
-    /// Two clients: one may replace everything, the other one only what it has stored itself.
-    private static let callers: [Caller] = {
-        var guest = AccessOptions()
-        guest.rights = .noRemove
-        return [
-            Caller(Grant(.token("owner"), name: "owner"), UploadScope(), peer: ""),
-            Caller(Grant(.token("guest"), name: "guest", options: guest), UploadScope(), peer: ""),
-        ]
-    }()
 
     /// The connection ends: as the front end lets it end.
     func vanish(_ number: UInt32) throws {
