@@ -68,16 +68,19 @@ extension World {
         }
         let answer = Answer(
             code: acknowledgement.code, path: path, server: servers, version: disk.medium.version(at: path))
-        if let earlier = upload.answer, stands(index, at: earlier.path) { try compare(earlier, answer, index) }
-        uploads[index].answer = answer
-        uploads[index].answered = moment
+        if !isUnheard {
+            if let earlier = upload.answer, stands(index, at: earlier.path) { try compare(earlier, answer, index) }
+            uploads[index].answer = answer
+            uploads[index].answered = moment
+        }
         try promises.acknowledged(
             upload.content, at: path, since: isOfNow ? promises.changes : uploads[index].changes)
     }
 
     /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.
     private func compare(_ earlier: Answer, _ answer: Answer, _ index: Int) throws(Promises.Broken) {
-        guard earlier.path == answer.path else {
+        // What could not be recorded is not known to the next server.
+        guard earlier.path == answer.path || records.hasFailed && earlier.server != servers else {
             throw Promises.Broken(
                 "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }

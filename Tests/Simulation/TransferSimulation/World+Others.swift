@@ -19,6 +19,8 @@ extension World {
     /// More of what a client has sent that is gone.
     func haunt(_ step: Step) throws {
         guard let session = ghosts.randomElement(step.a), session !== busy else { return }
+        isUnheard = true
+        defer { isUnheard = false }
         switch step.b % 5 {
         case 0: try append(Int(step.c % 6000) + 1, to: session, isDamaged: step.c >> 16 % 4 == 0)
         case 1:

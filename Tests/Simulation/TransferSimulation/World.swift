@@ -56,6 +56,8 @@ final class World {
     var promises = Promises()
     /// Bytes that others have taken away, and that the server still counts.
     var strayBytes = 0
+    /// Whether what the server says now reaches nobody, because its connection has gone.
+    var isUnheard = false
     /// Whether nobody knows what a server has to count.
     var isMiscounted = false
     /// Paths that the newest of all connections has replaced something under, and its number.
