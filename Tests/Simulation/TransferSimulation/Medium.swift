@@ -72,6 +72,8 @@ struct Medium {
     var made: Set<Object> = []
     /// Whether a sync has failed since the power was last cut.
     var hasFailedSync = false
+    /// Names that a failed sync has lost, while the server has had no time to write down that it doubts them.
+    private var undoubted: [(directory: Object, name: String, object: Object?)] = []
     private var last: Object = 1
     private let clock: VirtualClock
     /// By the numbers that this machine has given them.
@@ -304,6 +306,17 @@ extension Medium {
         return true
     }
 
+    /// The process has died before it could write down what it doubts: then the file system has stopped writing at the failure,
+    /// and what a later sync covers is there again (docs/design/store.md, When a sync fails).
+    mutating func stopAtFailure() {
+        for lost in undoubted { directories[lost.directory]?.pending.append((lost.name, lost.object)) }
+        undoubted = []
+        version += 1
+    }
+
+    /// The server has had the time to write down which directories it doubts.
+    mutating func keepLosses() { undoubted = [] }
+
     /// Whether nobody was told yet that a file has lost something.
     func hasUntoldLoss(_ object: Object) -> Bool { !(losses[object]?.isTold ?? true) }
 
@@ -320,6 +333,7 @@ extension Medium {
                 object.map { directories[$0] != nil && !made.contains($0) } ?? false
             }
             directory.pending.removeAll { change in kept.contains { $0.name == change.name } }
+            undoubted += directory.pending.map { (object, $0.name, $0.object) }
             directories[object]?.certain = Self.names(of: directory, &random)
             directories[object]?.pending = kept
         }

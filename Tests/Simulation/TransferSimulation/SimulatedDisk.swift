@@ -96,7 +96,10 @@ final class SimulatedDisk: @unchecked Sendable {
     func arm(_ interlude: Interlude?) { self.interlude = interlude }
 
     /// The process is no more: nothing of what it still does takes place.
-    func die() { isDead = true }
+    func die() {
+        if !isDead { medium.stopAtFailure() }
+        isDead = true
+    }
 
     func takeNamings() -> [Naming] {
         defer { namings = [] }

@@ -18,6 +18,7 @@ extension World {
         let (start, failures) = (log.count, disk.failures)
         for attempt in session.sealed { uploads[attempt.upload].changes = promises.changes }
         let report = session.intake.publish()
+        if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         let attempts = session.sealed
         session.sealed = []
