@@ -21,17 +21,36 @@ final class ConversationWorld {
 
     /// What a connection is owed, by what its server has taken.
     private final class Account {
-        var uploads: Set<UploadID> = []
-        /// Where they were to go.
-        var paths: [UploadID: String] = [:]
-        var questions: Set<UploadID> = []
+        /// What has no answer, by its id and in its order: one that has its result may be begun again before it is heard.
+        private var uploads: [UploadID: [Owed]] = [:]
         var requests: Set<UInt32> = []
         /// Whose content is coming.
         var fetched: UInt32?
 
-        /// One that is begun again before it has its result is a fault, and the result is of the first.
-        func owes(_ begin: Begin) {
-            if uploads.insert(begin.id).inserted { paths[begin.id] = begin.path }
+        /// An answer to an upload, or a question about one.
+        struct Owed {
+            /// Where it was to go; nothing for one that was only looked up.
+            var path: String?
+            var isQuestion = false
+        }
+
+        /// Ids that have no answer.
+        var unanswered: [UploadID] { Array(uploads.keys) }
+
+        func owes(_ owed: Owed, for id: UploadID) { uploads[id, default: []].append(owed) }
+
+        /// The oldest has its answer.
+        ///
+        /// - Returns: nothing where nobody waits for one.
+        func answered(_ id: UploadID) -> Owed? {
+            guard var owed = uploads[id], !owed.isEmpty else { return nil }
+            defer { uploads[id] = owed.isEmpty ? nil : owed }
+            return owed.removeFirst()
+        }
+
+        /// Somebody may send what he has asked about. One that waits for its result goes on waiting.
+        func accepted(_ id: UploadID) {
+            if uploads[id]?.first?.isQuestion ?? false { _ = answered(id) }
         }
     }
 
@@ -168,11 +187,9 @@ final class ConversationWorld {
         accounts[index] = account
         return DirectConversation(server, number: connections, Caller.simulated[index % 2]) { [declared] message in
             switch message {
-            case .begin(let begin): account.owes(begin)
-            case .resume(let begin):
-                account.owes(begin)
-                account.questions.insert(begin.id)
-            case .lookup(let lookup): account.uploads.formUnion(lookup.ids)
+            case .begin(let begin): account.owes(.init(path: begin.path), for: begin.id)
+            case .resume(let begin): account.owes(.init(path: begin.path, isQuestion: true), for: begin.id)
+            case .lookup(let lookup): for id in lookup.ids { account.owes(.init(), for: id) }
             case .end(let end): declared.ends.insert(Declared(size: end.size, digest: end.digest))
             case .list(let list): account.requests.insert(list.id)
             case .fetch(let fetch): account.requests.insert(fetch.id)
@@ -196,8 +213,8 @@ final class ConversationWorld {
         guard !line.server.hasEnded else { return try close(index) }
         let open = line.server.isReceiving ? 1 : 0
         try require(
-            accounts[index].uploads.count <= open && accounts[index].requests.isEmpty,
-            "Nothing is left to do, and \(accounts[index].uploads) have no answer.")
+            accounts[index].unanswered.count <= open && accounts[index].requests.isEmpty,
+            "Nothing is left to do, and \(accounts[index].unanswered) have no answer.")
     }
 
     // MARK: Judging
@@ -205,8 +222,8 @@ final class ConversationWorld {
     private func judge(_ message: Message, _ line: Line, _ account: Account) throws(Finding) {
         switch message {
         case .result(let result): try judge(result, line, account)
-        case .accept(let id): if account.questions.remove(id) != nil { account.uploads.remove(id) }
-        case .unknown(let ids): account.uploads.subtract(ids)
+        case .accept(let id): account.accepted(id)
+        case .unknown(let ids): for id in ids { _ = account.answered(id) }
         case .file(let file): account.fetched = file.id
         case .end: try judge(answered: account.fetched, account)
         case .outcome(let outcome): try judge(answered: outcome.id, account)
@@ -224,10 +241,11 @@ final class ConversationWorld {
         guard result.id != .none else {
             return try require(line.server.hasEnded, "A fault, and the connection goes on.")
         }
-        account.questions.remove(result.id)
-        try require(account.uploads.remove(result.id) != nil, "Upload \(result.id) has a result that nobody waits for.")
+        guard let owed = account.answered(result.id) else {
+            throw Finding("Upload \(result.id) has a result that nobody waits for.")
+        }
         guard result.isAcknowledgement, result.isDurable, let digest = result.digest,
-            let path = result.storedPath ?? account.paths[result.id]
+            let path = result.storedPath ?? owed.path
         else { return }
         try keeping { try ground.acknowledged(digest, size: result.size, at: path) }
     }
