@@ -122,8 +122,7 @@ extension Intake {
         var removed = leftovers ? try store.removeLeftovers() : UnfinishedContent()
         let moment = clock.utc().subtractingReportingOverflow(keepUnfinished).partialValue / 1_000_000_000
         let old = try store.removeUnfinished(before: Int(moment)) { [assemblies] in assemblies[$0] != nil }
-        removed.count += old.count
-        removed.bytes = removed.bytes.addingClamped(old.bytes)
+        removed.add(old)
         return (removed, try store.unfinished())
     }
 }

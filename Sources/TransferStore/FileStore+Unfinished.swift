@@ -24,8 +24,9 @@ extension FileStore {
             if let size { try reserve(size, forPart: staged) }
             return staged
         } catch {
-            // What has arrived before stays; the promise of more does not.
-            for (quota, size) in zip(quotas, before) { quota.release(part: id, but: size) }
+            // What has arrived before stays, where it has not just lost its name here; the promise of more does not.
+            let isThere = hasPart(id)
+            for (quota, size) in zip(quotas, before) { quota.release(part: id, but: isThere ? size : 0) }
             throw error
         }
     }
@@ -92,11 +93,16 @@ extension FileStore {
         return found
     }
 
-    /// Removes what nobody can resume: parts that no upload's id stands for, which a server that died has left.
+    /// Removes what nobody can resume: parts that no upload's id stands for, which a server that died has left, and second names
+    /// of what was published. A power cut may leave those where the file system has no journal. They go before anything else
+    /// happens: once another file has replaced the published one, nothing tells its second name from a part.
     ///
     /// Call it before the first upload.
     package func removeLeftovers() throws(StoreError) -> UnfinishedContent {
-        try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
+        var removed = try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
+        // A part may have had one of those names, too.
+        removed.add(try removeParts { _, status in status.st_nlink > 1 })
+        return removed
     }
 
     /// Removes unfinished uploads that nothing was added to for long.

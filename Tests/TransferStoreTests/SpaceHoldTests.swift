@@ -1,3 +1,5 @@
+import Glibc
+import Synchronization
 import Testing
 import TransferModel
 import TransferTestSupport
@@ -87,6 +89,22 @@ import TransferTestSupport
         #expect(try next.removeLeftovers().count == 1)
         #expect(try #require(next.space?.used) >= 4)
         try next.removePart(id)
+        #expect(next.space?.used == 0)
+        withExtendedLifetime(staged) {}
+    }
+
+    /// What was published under another name, and kept its old one over a power cut, is no part any more.
+    @Test func whatLosesItsNameIsGivenBackAlsoWhenNoPartFollows() throws {
+        let id = UploadID.random()
+        let staged = try fixture.store.resume(id: id, size: 4)
+        try [UInt8].six[..<4].withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
+        try Files.check(
+            "link", link(fixture.path(".transfer/incoming/\(id).part"), fixture.temporary.path("published")))
+        fixture.store.unlock()
+        let next = try FileStore(path: fixture.root, limits: SpaceLimits(quota: 100))
+        #expect(try #require(next.space?.used) >= 4)
+        next.incoming.parts.store(Incoming.mostParts + 1, ordering: .relaxed)
+        #expect(throws: StoreError.self) { try next.resume(id: id, size: 4) }
         #expect(next.space?.used == 0)
         withExtendedLifetime(staged) {}
     }

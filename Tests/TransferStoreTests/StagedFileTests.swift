@@ -101,6 +101,18 @@ import TransferTestSupport
         #expect(Files.read(part) == .two)
     }
 
+    /// Once another file has replaced what was published, nothing tells its second name from a part.
+    @Test func secondNamesGoBeforeAnythingElse() throws {
+        let fixture = try StoreFixture()
+        let publication = try fixture.publication("a", .one, asPart: true)
+        let part = fixture.path(".transfer/incoming/\(publication.id).part")
+        #expect(link(part, fixture.path("published")) == 0)
+        let other = try fixture.publication("b", .two, asPart: true)
+        #expect(try fixture.store.removeLeftovers().count == 1)
+        #expect(Files.read(fixture.path("published")) == .one)
+        #expect(fixture.parts == ["\(other.id).part"])
+    }
+
     @Test func smallOnesHaveNoNameUntilPublished() throws {
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one)

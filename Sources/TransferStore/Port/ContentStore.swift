@@ -110,6 +110,11 @@ package struct UnfinishedContent: Equatable, Sendable {
     package var bytes: UInt64 = 0
 
     package init() {}
+
+    package mutating func add(_ other: UnfinishedContent) {
+        count += other.count
+        bytes = bytes.addingClamped(other.bytes)
+    }
 }
 
 /// What an acknowledgement promises about a crash of the machine.

@@ -91,6 +91,12 @@ extension Medium {
         object(at: Self.own + "/" + folder).flatMap { directories[$0]?.seen } ?? [:]
     }
 
+    /// Of files that have a name of a part as well as one of their own: a power cut may leave both names of a rename.
+    var contentsWithOwnNames: [[UInt8]] {
+        let own = Set(ownNames("incoming").values)
+        return seenPaths.values.filter(own.contains).compactMap { files[$0]?.seen }
+    }
+
     /// Whether the server's folder says that something is being synced, or could not be.
     var isMarked: Bool { ownNames().keys.contains { $0.hasPrefix("sync-running-") } }
 

@@ -141,6 +141,8 @@ extension World {
                 throw Promises.Broken("after a power cut, \(name) is no whole upload")
             }
         }
+        // Taking a second name away touches the file, so that the acknowledgement no longer holds and it may come once more.
+        for content in medium.contentsWithOwnNames.compactMap({ self.number(of: $0) }) { copied.insert(content) }
         rotten = rotten.filter { medium.isForeign($0.key) }
         TemporaryDirectory.remove(old)
         try start()
