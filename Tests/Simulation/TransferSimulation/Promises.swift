@@ -4,10 +4,16 @@ import TransferModel
 struct Promises {
     /// What may stand under a path.
     private struct Path {
-        /// Contents that were published there, the oldest first that may still be found.
-        var published: [Int] = []
+        /// What was published there, the oldest first that may still be found.
+        var published: [Published] = []
         /// Whether the first of them was acknowledged, so that one of them has to be there.
         var isPromised = false
+    }
+
+    /// A content that has got a name, as the how many-th of all.
+    private struct Published {
+        let content: Int
+        let number: Int
     }
 
     struct Broken: Error, CustomStringConvertible {
@@ -21,6 +27,8 @@ struct Promises {
     }
     /// Grows with every change of what has to be there.
     private(set) var version = 0
+    /// Names that contents have got so far.
+    private(set) var publications = 0
     /// Contents that were ever published under a path, and those of them that others have changed since.
     private var ever: [String: Set<Int>] = [:]
     private var voided: [String: Set<Int>] = [:]
@@ -33,7 +41,8 @@ struct Promises {
 
     /// A content has got a name.
     mutating func published(_ content: Int, at path: String) {
-        paths[path, default: Path()].published.append(content)
+        publications += 1
+        paths[path, default: Path()].published.append(Published(content: content, number: publications))
         ever[path, default: []].insert(content)
         voided[path]?.remove(content)
         places[content, default: [:]][path] = changes
@@ -41,14 +50,19 @@ struct Promises {
 
     /// A durable acknowledgement was given for a content at a path.
     ///
-    /// - Parameter changes: those that others had made when it was published, or found.
+    /// - Parameters:
+    ///   - changes: those that others had made when it was published, or found.
+    ///   - publications: names that contents had got by then.
     /// - Throws: when it was never there.
-    mutating func acknowledged(_ content: Int, at path: String, since changes: Int) throws(Broken) {
+    mutating func acknowledged(
+        _ content: Int, at path: String, since changes: Int, upTo publications: Int
+    ) throws(Broken) {
         guard ever[path]?.contains(content) ?? false else {
             throw Broken("content \(content) was acknowledged under \(path), where it never was")
         }
         // Somebody else has changed it, or a newer one was acknowledged there.
-        guard var known = paths[path], let index = known.published.lastIndex(of: content),
+        guard var known = paths[path],
+            let index = known.published.lastIndex(where: { $0.content == content && $0.number <= publications }),
             !(voided[path]?.contains(content) ?? false), lastChanges[path] ?? 0 <= changes
         else { return }
         // What came behind it has replaced it, and may be acknowledged later.
@@ -60,7 +74,7 @@ struct Promises {
     /// Somebody else has changed what is there.
     mutating func changed(_ path: String) {
         noteChange(of: path)
-        for content in paths[path]?.published ?? [] { places[content]?[path] = nil }
+        for known in paths[path]?.published ?? [] { places[known.content]?[path] = nil }
         voided[path, default: []].formUnion(ever[path] ?? [])
         paths[path] = nil
     }
@@ -77,7 +91,7 @@ struct Promises {
         for (path, known) in paths where known.isPromised {
             for possibility in medium.possibilities(at: path) {
                 switch possibility {
-                case .content(let bytes) where known.published.contains(where: { contents($0) == bytes }): continue
+                case .content(let bytes) where known.published.contains(where: { contents($0.content) == bytes }): continue
                 case .content: throw Broken("what was acknowledged under \(path) may be other content on disk")
                 case .nothing: throw Broken("what was acknowledged under \(path) may be gone from the disk")
                 case .uncertain: throw Broken("what was acknowledged under \(path) is not all on disk")
@@ -90,15 +104,16 @@ struct Promises {
     mutating func settle(_ medium: Medium, _ contents: (Int) -> [UInt8]) throws(Broken) {
         for (path, known) in paths {
             let found = medium.seen(at: path)
-            let index = known.published.lastIndex { contents($0) == found }
+            let index = known.published.lastIndex { contents($0.content) == found }
             if known.isPromised, index == nil {
                 throw Broken("after a power cut, \(path) is \(found == nil ? "gone" : "other content")")
             }
             if found == nil { noteChange(of: path) }
-            for content in known.published where index.map({ known.published[$0] != content }) ?? true {
-                places[content]?[path] = nil
+            let left = index.map { known.published[$0] }
+            for published in known.published where published.content != left?.content {
+                places[published.content]?[path] = nil
             }
-            paths[path] = index.map { Path(published: [known.published[$0]], isPromised: known.isPromised) }
+            paths[path] = left.map { Path(published: [$0], isPromised: known.isPromised) }
         }
     }
 

@@ -135,7 +135,7 @@ package final class SimulatedGround {
             contents[index].count == size && Self.digest(of: contents[index], digest.algorithm.function) == digest
         }
         guard let found else { throw Promises.Broken("\(path) was acknowledged with a content that never had a name") }
-        try promises.acknowledged(found, at: path, since: promises.changes)
+        try promises.acknowledged(found, at: path, since: promises.changes, upTo: promises.publications)
     }
 
     /// Whether all that was promised is on the disk that a power cut would leave now.

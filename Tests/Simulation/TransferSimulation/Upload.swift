@@ -28,6 +28,8 @@ extension World {
         var answered = 0
         /// What others had changed so far when it was published last.
         var changes = 0
+        /// Names that contents had got so far when it was published last.
+        var publications = 0
         /// Why it was refused last.
         var refusal: StoreError?
         /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is

@@ -8,7 +8,9 @@ import TransferTestSupport
 /// What is promised.
 extension World {
     func addContent(_ size: Int) -> Int {
-        let content = SplitMix64.bytes(seed: random.next(), size)
+        var content = SplitMix64.bytes(seed: random.next(), size)
+        // Short ones may be those of others by chance.
+        while !content.isEmpty, foreign.contains(content) { content = SplitMix64.bytes(seed: random.next(), size) }
         if let known = number(of: content) { return known }
         beginnings[Array(content.prefix(16)), default: []].append(contents.count)
         contents.append(content)
@@ -74,7 +76,8 @@ extension World {
             uploads[index].answered = moment
         }
         try promises.acknowledged(
-            upload.content, at: path, since: isOfNow ? promises.changes : uploads[index].changes)
+            upload.content, at: path, since: isOfNow ? promises.changes : upload.changes,
+            upTo: isOfNow ? promises.publications : upload.publications)
     }
 
     /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.

@@ -21,6 +21,7 @@ extension World {
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         let attempts = session.sealed
+        for attempt in attempts { uploads[attempt.upload].publications = promises.publications }
         session.sealed = []
         // Where the last step fails, what is there under its name is nobody's.
         if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].failedUnder = servers } }

@@ -70,6 +70,8 @@ final class World {
     var durableDirectories: Set<String> = []
     /// Contents that others have put somewhere, too.
     var copied: Set<Int> = []
+    /// What others have written, or the disk has lost, and no upload has.
+    var foreign: Set<[UInt8]> = []
     /// Every name of a whole upload so far.
     var log: [(path: String, content: Int, replaced: [UInt8]?)] = []
     /// Descriptors of this process before the first server.
