@@ -10,7 +10,7 @@ extension ServerTests {
     /// RecordedConversationTests` writes `Tests/golden/conversation.txt` anew; the difference then is one of the protocol.
     @Suite struct RecordedConversationTests {
         private static let path =
-            "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/golden/conversation.txt"
+            "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/golden/conversation.txt"
 
         private static let introduction = """
             What a client says to a server, and what it answers: see RecordedConversation.swift.
