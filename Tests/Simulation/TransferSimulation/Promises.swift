@@ -91,7 +91,8 @@ struct Promises {
         for (path, known) in paths where known.isPromised {
             for possibility in medium.possibilities(at: path) {
                 switch possibility {
-                case .content(let bytes) where known.published.contains(where: { contents($0.content) == bytes }): continue
+                case .content(let bytes) where known.published.contains(where: { contents($0.content) == bytes }):
+                    continue
                 case .content: throw Broken("what was acknowledged under \(path) may be other content on disk")
                 case .nothing: throw Broken("what was acknowledged under \(path) may be gone from the disk")
                 case .uncertain: throw Broken("what was acknowledged under \(path) is not all on disk")

@@ -12,6 +12,8 @@ extension World {
         var current: Current?
         /// What is all there and not published.
         var sealed: [Attempt] = []
+        /// When the uploads were published that it has yet to be told of.
+        var published: [Int: PublishedMoment] = [:]
         /// Whether its client has gone, and what it has sent is still on its way.
         var isGone: Bool { client.isGone.withLock { $0 } }
         private let client = Client()

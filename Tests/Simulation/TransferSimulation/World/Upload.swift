@@ -26,10 +26,8 @@ extension World {
         var isOnItsWay = false
         /// When it was told that it is stored, as the world counts.
         var answered = 0
-        /// What others had changed so far when it was published last.
-        var changes = 0
-        /// Names that contents had got so far when it was published last.
-        var publications = 0
+        /// When it was published last.
+        var published = PublishedMoment()
         /// Why it was refused last.
         var refusal: StoreError?
         /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is
@@ -40,6 +38,14 @@ extension World {
         var hasRefusedPart = false
         /// What is known of its parts under this server.
         var parts = Parts()
+    }
+
+    /// When something was published.
+    struct PublishedMoment {
+        /// Changes that others had made before.
+        var changes = 0
+        /// Names that contents had got by the end of it.
+        var publications = 0
     }
 
     /// All that somebody has sent of an upload.

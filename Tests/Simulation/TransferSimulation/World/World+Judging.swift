@@ -32,8 +32,12 @@ extension World {
 
     /// The caller is told how an upload ended.
     ///
-    /// - Parameter isOfNow: whether the server has just looked whether it is stored.
-    func told(_ outcome: UploadOutcome, _ index: Int, isOfNow: Bool = false) throws(Promises.Broken) {
+    /// - Parameters:
+    ///   - isOfNow: whether the server has just looked whether it is stored.
+    ///   - published: when what it is told of was published; the last time, where nothing says when.
+    func told(
+        _ outcome: UploadOutcome, _ index: Int, isOfNow: Bool = false, at published: PublishedMoment? = nil
+    ) throws(Promises.Broken) {
         // Nobody hears what a dead process says.
         guard !disk.isDead else { return }
         moment += 1
@@ -43,7 +47,7 @@ extension World {
         if options.tells { print("    upload \(index): \(outcome.code) \(outcome.path?.string ?? outcome.message)") }
         uploads[index].isOnItsWay = false
         switch outcome {
-        case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow)
+        case .acknowledged(let acknowledgement): try judge(acknowledgement, index, isOfNow: isOfNow, at: published)
         // Of what is in doubt nobody says whose it is.
         case .skipped
         where uploads[index].sealedUnder == servers && uploads[index].failedUnder != servers
@@ -53,7 +57,9 @@ extension World {
         }
     }
 
-    func judge(_ acknowledgement: Acknowledgement, _ index: Int, isOfNow: Bool) throws(Promises.Broken) {
+    func judge(
+        _ acknowledgement: Acknowledgement, _ index: Int, isOfNow: Bool, at published: PublishedMoment? = nil
+    ) throws(Promises.Broken) {
         let upload = uploads[index]
         guard acknowledgement.size == contents[upload.content].count,
             acknowledgement.digest == digest(of: upload.content)
@@ -75,9 +81,10 @@ extension World {
             uploads[index].answer = answer
             uploads[index].answered = moment
         }
+        let now = PublishedMoment(changes: promises.changes, publications: promises.publications)
+        let published = isOfNow ? now : published ?? upload.published
         try promises.acknowledged(
-            upload.content, at: path, since: isOfNow ? promises.changes : upload.changes,
-            upTo: isOfNow ? promises.publications : upload.publications)
+            upload.content, at: path, since: published.changes, upTo: published.publications)
     }
 
     /// Whoever asks again gets the same answer, as long as nobody has changed what it is about.

@@ -16,12 +16,12 @@ extension World {
     func publish(_ session: Session) throws {
         guard session === busy || mayPublish(session) else { return }
         let (start, failures) = (log.count, disk.failures)
-        for attempt in session.sealed { uploads[attempt.upload].changes = promises.changes }
+        var moment = PublishedMoment(changes: promises.changes)
         let report = session.intake.publish()
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         let attempts = session.sealed
-        for attempt in attempts { uploads[attempt.upload].publications = promises.publications }
+        moment.publications = promises.publications
         session.sealed = []
         // Where the last step fails, what is there under its name is nobody's.
         if disk.failures > failures { for attempt in attempts { uploads[attempt.upload].failedUnder = servers } }
@@ -29,7 +29,12 @@ extension World {
             for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
         }
         try judge(attempts, of: session, since: start)
-        try tell(report.ended)
+        let ended = Set(report.ended.map(\.upload.intent.id))
+        for attempt in attempts where !ended.contains(uploads[attempt.upload].id) {
+            uploads[attempt.upload].published = moment
+            session.published[attempt.upload] = moment
+        }
+        try tell(report.ended, on: session)
     }
 
     /// Whoever comes between the calls of another one must not wait for him: nothing may be found that is stored already, nor a
@@ -85,13 +90,13 @@ extension World {
     func acknowledge(_ session: Session) throws {
         let ended = session.intake.acknowledge()
         try gave(ended.seal)
-        try tell(ended.uploads)
+        try tell(ended.uploads, on: session)
     }
 
-    func tell(_ ended: [Completion.EndedUpload]) throws {
+    func tell(_ ended: [Completion.EndedUpload], on session: Session) throws {
         for ended in ended {
             guard let index = uploads.firstIndex(where: { $0.id == ended.upload.intent.id }) else { continue }
-            try told(ended.outcome, index)
+            try told(ended.outcome, index, at: session.published.removeValue(forKey: index))
         }
     }
 
