@@ -24,9 +24,9 @@ run() {
 }
 
 "$swift" build --build-tests "$@"
-for target in Tests/*Tests; do
-    echo "== $(basename "$target")"
-    run "^$(basename "$target")\\." "$@"
+for target in $(find Tests -type d -name 'Transfer*Tests' -printf '%f\n' | sort); do
+    echo "== $target"
+    run "^$target\\." "$@"
 done
 
 export TRANSFER_WIRE_SESSIONS=${TRANSFER_WIRE_SESSIONS:-1000}
