@@ -48,6 +48,9 @@ struct Promises {
         places[content, default: [:]][path] = changes
     }
 
+    /// Whether a content was ever published under a path.
+    func had(_ content: Int, at path: String) -> Bool { ever[path]?.contains(content) ?? false }
+
     /// A durable acknowledgement was given for a content at a path.
     ///
     /// - Parameters:

@@ -57,9 +57,15 @@ extension World {
         // No longer, so that the server never counts less than there is.
         let content = SplitMix64.bytes(seed: UInt64(step.c), min(size, Int(step.b % 50) + 1))
         guard number(of: content) == nil, write(content, to: name) else { return disk.change { $0.forget(name) } }
-        foreign.insert(content)
+        note(foreign: content, at: name)
         strayBytes -= content.count
         disk.change { [path] in $0.replace(name, in: path, by: content) }
+    }
+
+    /// Others have written something, or the disk has lost something.
+    func note(foreign content: [UInt8], at name: String) {
+        foreign.insert(content)
+        foreignAt[name, default: []].insert(content)
     }
 
     private func removeDirectory(_ name: String) {
@@ -134,7 +140,7 @@ extension World {
         else { return }
         content[0] ^= 0x55
         guard self.number(of: content) == nil else { return }
-        foreign.insert(content)
+        note(foreign: content, at: name)
         let number = open(path + "/" + name, O_WRONLY | O_CLOEXEC)
         guard number >= 0 else { return }
         content.withUnsafeBytes { _ = Glibc.write(number, $0.baseAddress, 1) }

@@ -141,6 +141,9 @@ extension World {
                 throw Promises.Broken("after a power cut, \(name) is no whole upload")
             }
         }
+        for (name, _) in medium.seenPaths where medium.isForeign(name) {
+            if let content = medium.seen(at: name) { note(foreign: content, at: name) }
+        }
         // Taking a second name away touches the file, so that the acknowledgement no longer holds and it may come once more.
         for content in medium.contentsWithOwnNames.compactMap({ self.number(of: $0) }) { copied.insert(content) }
         rotten = rotten.filter { medium.isForeign($0.key) }

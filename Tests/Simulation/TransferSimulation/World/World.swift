@@ -72,6 +72,8 @@ final class World {
     var copied: Set<Int> = []
     /// What others have written, or the disk has lost, and no upload has.
     var foreign: Set<[UInt8]> = []
+    /// The same by their paths.
+    var foreignAt: [String: Set<[UInt8]>] = [:]
     /// Every name of a whole upload so far.
     var log: [(path: String, content: Int, replaced: [UInt8]?)] = []
     /// Descriptors of this process before the first server.
