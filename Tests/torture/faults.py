@@ -112,6 +112,11 @@ class FaultyRound:
         self._show("kill -KILL the server, mount the disk anew, start it again")
         self._server.abandon()
         self._medium.remount()
+        # Names are those of the medium now. The server cannot know that without another run of the kernel, so whoever mounts the
+        # disk anew takes the list of doubted directories away (docs/design/store.md, When a sync fails).
+        for doubted in (self._medium.directory / "store" / ".transfer").glob("unsynced-*"):
+            self._show(f"rm {doubted}")
+            doubted.unlink()
         self._server.start()
 
     def _push(self, sources: Sources, fault: Fault, kill: float | None) -> int:
