@@ -174,12 +174,12 @@ let package = Package(
             uses: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO",
                 "TransferServer",
-                "TransferStore",
+                "TransferStore", "CLinux",
             ]),
         tests(
             "TransferCLI",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess",
+                "CLinux", "TransferModel", "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess",
                 "TransferKeys",
                 "TransferReceipts",
                 "TransferIO",

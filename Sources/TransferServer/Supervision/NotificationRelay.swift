@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 package import TransferIO
 package import TransferSystem

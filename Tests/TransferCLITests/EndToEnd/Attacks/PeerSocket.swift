@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Bare connections to a server that listens on 127.0.0.1.
