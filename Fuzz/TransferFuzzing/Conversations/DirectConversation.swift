@@ -21,7 +21,7 @@ final class DirectConversation {
     private static let buffers = BufferPool(size: 256 << 10, count: 8)
 
     private let intake: Intake
-    private let early = EarlyFrames()
+    private let early = EarlyAnswers()
     private let lane: UploadLane
     private let requestLane: RequestLane
     private var conversation = FrameConversation()

@@ -75,15 +75,15 @@ extension TransferClient {
         let context = requestContext
         Task(executorPreference: context.loop) { [self] in
             let opened = await context.pool.run {
-                Result { () throws(StoreError) in try Landing(path: directory) }
+                Result { () throws(StoreError) in try PullDirectory(path: directory) }
             }
             switch opened {
             case .failure(let error):
                 events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
-            case .success(let landing):
-                let plan = PullPlan(context, paths.map(Self.clean), landing, events)
+            case .success(let destination):
+                let plan = PullPlan(context, paths.map(Self.clean), destination, events)
                 await converse(
-                    plan, events, resume: { plan.resume() }, end: { await context.pool.run { landing.tidy() } })
+                    plan, events, resume: { plan.resume() }, end: { await context.pool.run { destination.tidy() } })
             }
         }
         return RequestEvents(events)

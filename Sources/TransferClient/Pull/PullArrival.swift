@@ -39,12 +39,12 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
 
     private var configuration: ClientConfiguration { lane.plan.context.configuration }
 
-    var asked: Asked {
+    var asked: PendingRequest {
         let request = FetchRequest(
             id: 0, path: lane.plan.context.remote(file.source), digest: configuration.digest, offset: present,
             version: present > 0 ? file.entry.version : nil)
         lane.asks(bytes)
-        return Asked(.fetch(request), self)
+        return PendingRequest(.fetch(request), self)
     }
 
     /// That are asked for.
@@ -61,7 +61,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
         do throws(StoreError) {
             staged =
                 if let part { part } else {
-                    try lane.plan.landing.stage(size: found.size, permissions: found.permissions)
+                    try lane.plan.destination.stage(size: found.size, permissions: found.permissions)
                 }
         } catch {
             return reject(error.code, error.message)

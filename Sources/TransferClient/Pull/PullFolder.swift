@@ -24,9 +24,9 @@ final class PullFolder: AnswerTaker {
         (self.source, self.target, self.plan) = (source, target, plan)
     }
 
-    var asked: Asked {
+    var asked: PendingRequest {
         state.withLock { $0.count = 0 }
-        return Asked(.list(ListRequest(id: 0, path: plan.context.remote(source), wantsDetails: true)), self)
+        return PendingRequest(.list(ListRequest(id: 0, path: plan.context.remote(source), wantsDetails: true)), self)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {
@@ -63,7 +63,7 @@ final class PullFolder: AnswerTaker {
         guard count == outcome.count else { return fail(.incomplete, "The list of the folder is not complete.") }
         do throws(StoreError) {
             // Others come with what is in them.
-            if isEmpty, let target { try plan.landing.makeDirectory(target) }
+            if isEmpty, let target { try plan.destination.makeDirectory(target) }
         } catch {
             return fail(error.code, error.message)
         }

@@ -37,12 +37,12 @@ final class PullLane: RequestSource, @unchecked Sendable {
         return plan.mayRead(self, isList: isList)
     }
 
-    func next(_ count: Int, _ bytes: Int) -> [Asked] {
+    func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         if !hasBegun { plan.laneBegan() }
         hasBegun = true
-        var next: [Asked] = []
+        var next: [PendingRequest] = []
         var room = bytes
-        let here = plan.landing.reader()
+        let here = plan.destination.reader()
         // Whatever comes next may have the longest path.
         while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead {
             guard let item = plan.next() else { break }
@@ -53,7 +53,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         return next
     }
 
-    private func request(for item: PullPlan.Item, _ here: StoreReader) -> Asked? {
+    private func request(for item: PullPlan.Item, _ here: StoreReader) -> PendingRequest? {
         switch item {
         case .operand(let operand): return operand.asked
         case .folder(let folder): return folder.asked
@@ -91,7 +91,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
 
     private func publish() {
         guard !ready.isEmpty else { return }
-        let outcomes = plan.landing.publish(ready.map(\.publication))
+        let outcomes = plan.destination.publish(ready.map(\.publication))
         for ((file, _), outcome) in zip(ready, outcomes) { file.published(outcome) }
         ready.removeAll(keepingCapacity: true)
     }
@@ -142,7 +142,7 @@ extension PullLane {
             return file.report(.skipped, "\(file.target) was here already.")
         }
         guard !here.isDirectory, here.size == file.entry.size, let digest = file.entry.digest,
-            try plan.landing.has(file.target, size: here.size, digest: digest)
+            try plan.destination.has(file.target, size: here.size, digest: digest)
         else { return nil }
         var report = file.report(.alreadyStored)
         (report.path, report.digest) = (file.target.string, digest)
@@ -151,7 +151,7 @@ extension PullLane {
 
     private func part(of file: PullFile) throws(StoreError) -> StagedFile? {
         let id = file.partID(on: plan.context.server.server)
-        guard let part = try plan.landing.resume(id: id, size: file.entry.size) else { return nil }
+        guard let part = try plan.destination.resume(id: id, size: file.entry.size) else { return nil }
         if file.mustStartAnew || part.length > file.entry.size { try part.empty() }
         return part
     }

@@ -19,9 +19,9 @@ final class PullOperand: AnswerTaker {
         (path, self.plan, self.file) = (file.source, plan, file)
     }
 
-    var asked: Asked {
+    var asked: PendingRequest {
         let request = ListRequest(id: 0, path: plan.context.remote(path), isAboutItself: true, wantsDetails: true)
-        return Asked(.list(request), self)
+        return PendingRequest(.list(request), self)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {

@@ -19,14 +19,14 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
 
     private var bytes: UInt64 { range.upperBound - range.lowerBound }
 
-    var asked: Asked {
+    var asked: PendingRequest {
         lane.asks(bytes)
         let block = UInt64(Limits.blockSize)
         let context = lane.plan.context
         let request = FetchRequest(
             id: 0, path: context.remote(split.file.source), digest: context.configuration.digest,
             offset: range.lowerBound, version: split.file.entry.version, length: (bytes + block - 1) / block * block)
-        return Asked(.fetch(request), self)
+        return PendingRequest(.fetch(request), self)
     }
 
     func begin(_ found: FetchedFile) -> Taken {

@@ -42,12 +42,12 @@ final class PullPlan: RequestPlan {
     private static let partsForLane = 2
 
     let context: RequestContext
-    let landing: Landing
+    let destination: PullDirectory
     let events: EventQueue<PullEvent>
     private let state: Locked<State>
 
-    init(_ context: RequestContext, _ paths: [String], _ landing: Landing, _ events: EventQueue<PullEvent>) {
-        (self.context, self.landing, self.events) = (context, landing, events)
+    init(_ context: RequestContext, _ paths: [String], _ destination: PullDirectory, _ events: EventQueue<PullEvent>) {
+        (self.context, self.destination, self.events) = (context, destination, events)
         state = Locked(State())
         add(paths.map { .operand(PullOperand($0, self)) })
     }

@@ -32,7 +32,7 @@ final class ListTaker: AnswerTaker {
 
         func ask(_ path: String, isFirst: Bool = false) {
             let request = ListRequest(id: 0, path: context.remote(path), wantsDetails: wantsDetails)
-            queue.add(Asked(.list(request), ListTaker(path, self, isFirst: isFirst)))
+            queue.add(PendingRequest(.list(request), ListTaker(path, self, isFirst: isFirst)))
         }
     }
 
@@ -76,7 +76,7 @@ final class ListTaker: AnswerTaker {
     func lost() {
         guard count.withLock({ $0 }) > 0 else {
             return shared.queue.again(
-                Asked(
+                PendingRequest(
                     .list(ListRequest(id: 0, path: shared.context.remote(path), wantsDetails: shared.wantsDetails)),
                     ListTaker(path, shared, isFirst: isFirst)))
         }

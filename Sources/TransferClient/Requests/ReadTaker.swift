@@ -28,11 +28,11 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     }
 
     /// With what is to be asked now.
-    var asked: Asked {
+    var asked: PendingRequest {
         let request = FetchRequest(
             id: 0, path: context.remote(path), digest: context.configuration.digest, offset: passed,
             version: passed > 0 ? version : nil)
-        return Asked(.fetch(request), self)
+        return PendingRequest(.fetch(request), self)
     }
 
     func begin(_ file: FetchedFile) -> Taken {

@@ -21,7 +21,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     static let mostPieces = 4096
 
     var input: ReceiveBuffer
-    var pieces: [(Asked, Piece)] = []
+    var pieces: [(PendingRequest, Piece)] = []
 
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
         input = ReceiveBuffer(buffer, carry: carry)
@@ -43,7 +43,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
 
     /// Adds content whose range counts from the first unparsed byte. What came of one frame in several pieces becomes one
     /// again: each is a call to the disk.
-    func append(_ piece: DataPiece, of owner: Asked) {
+    func append(_ piece: DataPiece, of owner: PendingRequest) {
         let range = input.placed(piece.range)
         if case (let last, .data(let before))? = pieces.last, last === owner, before.upperBound == range.lowerBound {
             pieces[pieces.count - 1].1 = .data(before.lowerBound..<range.upperBound)
@@ -56,7 +56,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     ///
     /// - Parameter unwanted: is told what nobody wants the rest of.
     /// - Throws: what the server did wrong.
-    func take(unwanted: (Asked) -> Void) throws(ProtocolFault) {
+    func take(unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
         for (asked, piece) in pieces {
             switch give(piece, to: asked.answer) {
             case .wanted: break

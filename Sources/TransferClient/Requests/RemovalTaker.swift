@@ -39,8 +39,8 @@ final class RemovalTaker: AnswerTaker {
     }
 
     /// With what is to be asked.
-    var asked: Asked {
-        Asked(.remove(RemoveRequest(id: 0, path: context.remote(path), isRecursive: isRecursive)), self)
+    var asked: PendingRequest {
+        PendingRequest(.remove(RemoveRequest(id: 0, path: context.remote(path), isRecursive: isRecursive)), self)
     }
 
     func end(_ outcome: Outcome) {

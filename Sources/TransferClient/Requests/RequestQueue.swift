@@ -6,7 +6,7 @@ import TransferSystem
 final class RequestQueue: RequestPlan, RequestSource {
     private struct State {
         /// Behind the first ones, those that were taken out.
-        var waiting: [Asked] = []
+        var waiting: [PendingRequest] = []
         var first = 0
         /// Taken out and not answered.
         var open = 0
@@ -22,7 +22,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         self.isFull = isFull
     }
 
-    func add(_ asked: Asked) {
+    func add(_ asked: PendingRequest) {
         let news = state.withLock { state in
             state.waiting.append(asked)
             return state.news
@@ -36,7 +36,7 @@ final class RequestQueue: RequestPlan, RequestSource {
     }
 
     /// One that was taken out has to be asked again.
-    func again(_ asked: Asked) {
+    func again(_ asked: PendingRequest) {
         state.withLock { state in
             state.open -= 1
             state.waiting.append(asked)
@@ -64,10 +64,10 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     // MARK: RequestSource
 
-    func next(_ count: Int, _ bytes: Int) -> [Asked] {
+    func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         state.withLock { state in
             var room = bytes
-            var next: [Asked] = []
+            var next: [PendingRequest] = []
             while next.count < count, state.first < state.waiting.count {
                 let asked = state.waiting[state.first]
                 guard asked.request.cost <= room else { break }

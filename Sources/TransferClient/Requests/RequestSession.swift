@@ -20,7 +20,7 @@ actor RequestSession {
     private var outbound = Outbound<Never>()
     private let mayAsk = Signal()
     /// Requests without a whole answer, in their order.
-    private var asked: [Asked] = []
+    private var asked: [PendingRequest] = []
     private var firstAsked = 0
     private var number: UInt32 = 0
     /// What is received on its way to the source.
@@ -138,7 +138,7 @@ extension RequestSession {
         }
     }
 
-    private func ask(_ next: [Asked]) {
+    private func ask(_ next: [PendingRequest]) {
         guard ending == nil else {
             asked += next
             return
@@ -162,7 +162,7 @@ extension RequestSession {
     }
 
     /// The id that a request was sent with.
-    private func id(of one: Asked) -> UInt32? {
+    private func id(of one: PendingRequest) -> UInt32? {
         guard let place = asked[firstAsked...].firstIndex(where: { $0 === one }) else { return nil }
         return number &- UInt32(asked.count - place)
     }
@@ -279,8 +279,8 @@ extension RequestSession {
 
     private static func work(
         on batches: [ReceivedBatch], _ source: any RequestSource
-    ) -> (unwanted: [Asked], fault: ProtocolFault?) {
-        var unwanted: [Asked] = []
+    ) -> (unwanted: [PendingRequest], fault: ProtocolFault?) {
+        var unwanted: [PendingRequest] = []
         var fault: ProtocolFault?
         for batch in batches where fault == nil {
             do throws(ProtocolFault) {
@@ -293,7 +293,7 @@ extension RequestSession {
         return (unwanted, fault)
     }
 
-    private func cancel(_ one: Asked) {
+    private func cancel(_ one: PendingRequest) {
         guard ending == nil, let id = id(of: one) else { return }
         send(.cancel(id))
     }

@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 
 /// One request on its way, and who takes its answer.
-final class Asked: Sendable {
+final class PendingRequest: Sendable {
     /// Its id is chosen when it is sent.
     let request: Request
     let answer: any AnswerTaker
@@ -51,7 +51,7 @@ protocol RequestSource: AnyObject, Sendable {
     ///   - count: how many may be asked at once.
     ///   - bytes: what they may count for together.
     /// - Returns: none when there is nothing to ask now.
-    func next(_ count: Int, _ bytes: Int) -> [Asked]
+    func next(_ count: Int, _ bytes: Int) -> [PendingRequest]
 
     /// Some answers were taken.
     func settle()

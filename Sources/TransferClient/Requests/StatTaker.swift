@@ -31,8 +31,8 @@ final class StatTaker: AnswerTaker {
     }
 
     /// With what is to be asked.
-    var asked: Asked {
-        Asked(
+    var asked: PendingRequest {
+        PendingRequest(
             .list(ListRequest(id: 0, path: remote, isAboutItself: true, wantsDetails: true)), self)
     }
 

@@ -17,7 +17,7 @@ protocol FrontEnd: Sendable {
 
     /// Makes the session that has a connection from now on. One that is to be turned away hears why in the words of this
     /// front end.
-    func session(for arrival: Arrival, of core: ServerCore) -> any Session
+    func session(for handover: Handover, of core: ServerCore) -> any Session
 }
 
 /// What a front end makes of the first bytes of a connection.

@@ -121,7 +121,7 @@ actor Connection {
         var refusal: ProtocolFault?
         if case .fault(let fault)? = ending { refusal = fault }
         let session = frontEnd.session(
-            for: Arrival(
+            for: Handover(
                 number: number, origin: origin, loop: loop, driver: driver, progress: progress, settings: settings,
                 received: choice.opening, refusal: refusal),
             of: core)

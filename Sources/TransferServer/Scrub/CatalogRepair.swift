@@ -35,14 +35,14 @@ final class CatalogRepair: Sendable {
     }
 
     /// Opens the catalog, a new one in place of one that is lost or damaged. No server may be running.
-    static func open(_ path: String) throws(ServerError) -> (CatalogRepair, CatalogClaims) {
+    static func open(_ path: String) throws(ServerError) -> (CatalogRepair, PathOwners) {
         do throws(CatalogError) {
             let movedTo = try moveDamaged(path)
             let isNew = access(path, F_OK) != 0
             // Makes it, or brings it up to date.
             let catalog = Catalog(path: path, isDurable: true) { _ in }
             _ = try catalog.count()
-            return (CatalogRepair(catalog, isNew: isNew, movedTo: movedTo), try CatalogClaims(path: path))
+            return (CatalogRepair(catalog, isNew: isNew, movedTo: movedTo), try PathOwners(path: path))
         } catch {
             throw ServerError(error.message)
         }
@@ -51,7 +51,7 @@ final class CatalogRepair: Sendable {
     /// - Returns: where it is now, if it was damaged.
     private static func moveDamaged(_ path: String) throws(CatalogError) -> String? {
         do throws(CatalogError) {
-            _ = try CatalogClaims(path: path)
+            _ = try PathOwners(path: path)
             return nil
         } catch {
             if error.reason == .unknownVersion { throw error }

@@ -38,7 +38,7 @@ package final class Scrub: Sendable {
     private let configuration: Configuration
     private let files: StoredFiles
     private let lock: DirectoryLock?
-    private let claims: CatalogClaims?
+    private let claims: PathOwners?
     private let repair: CatalogRepair?
     private let report: @Sendable (ScrubFinding) -> Void
     /// From which on what a server does may not be in the catalog yet; nothing without a server.
@@ -83,7 +83,7 @@ package final class Scrub: Sendable {
         } else {
             repair = nil
             do throws(CatalogError) {
-                claims = try CatalogClaims(path: path)
+                claims = try PathOwners(path: path)
             } catch {
                 claims = nil
                 state.withLock { $0.summary.catalogFault = error.message }
@@ -125,7 +125,7 @@ package final class Scrub: Sendable {
 
     private func inEachThread(_ body: @Sendable (Scrub, UnsafeMutableRawBufferPointer) -> Void) {
         let threads = max(1, configuration.threads)
-        inCrowd(of: threads, threads) { _ in
+        inParallel(on: threads, threads) { _ in
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
             defer { buffer.deallocate() }
             body(self, buffer)
@@ -212,7 +212,7 @@ extension Scrub {
     }
 
     /// Whoever may only read the catalog is told what is wrong all the same.
-    private func keep(_ body: (CatalogClaims) throws(CatalogError) -> Void) {
+    private func keep(_ body: (PathOwners) throws(CatalogError) -> Void) {
         guard let claims else { return }
         do throws(CatalogError) {
             try body(claims)
@@ -274,7 +274,7 @@ extension Scrub {
     }
 
     private func lookFor(
-        _ text: String, _ claims: CatalogClaims, _ buffer: UnsafeMutableRawBufferPointer
+        _ text: String, _ claims: PathOwners, _ buffer: UnsafeMutableRawBufferPointer
     ) throws(CatalogError) {
         let path = try? RelativePath(text)
         let opened = path.map { files.open($0) } ?? .absent

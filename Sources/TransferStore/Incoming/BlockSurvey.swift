@@ -31,7 +31,7 @@ package struct BlockSurvey: ContentSurvey {
         }
         guard !ranges.isEmpty else { return nil }
         let digests = Locked([[UInt8]?](repeating: nil, count: ranges.count))
-        inCrowd(of: threads, ranges.count) { [staged, function] number in
+        inParallel(on: threads, ranges.count) { [staged, function] number in
             let digest = staged.digest(of: ranges[number], function)
             digests.withLock { $0[number] = digest }
         }

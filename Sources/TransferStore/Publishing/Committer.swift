@@ -113,7 +113,7 @@ final class Committer: Sendable {
         guard descriptors.count >= Self.groupSize else { return syncEach(descriptors, bytes, since: failures) }
         // What was staged is where the call is made; what was found, and a directory, can be on a file system mounted below.
         guard bytes > 0 || descriptors.allSatisfy(isHere), canSyncAll(descriptors.count, bytes) else {
-            return syncInCrowd(descriptors, bytes, since: failures)
+            return syncInParallel(descriptors, bytes, since: failures)
         }
         return syncAll(descriptors, since: failures)
     }
@@ -151,11 +151,11 @@ final class Committer: Sendable {
         return descriptors.map { descriptor in failure(of: descriptor, since: failures) }
     }
 
-    private func syncInCrowd(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
+    private func syncInParallel(_ descriptors: [Int32], _ bytes: UInt64, since failures: Int) -> [SystemError?] {
         start(descriptors, bytes)
         let outcomes = Locked([SystemError?](repeating: nil, count: descriptors.count))
         let threads = disk.isSerial ? 1 : min(Self.threads, descriptors.count / Self.filesPerThread)
-        inCrowd(of: threads, descriptors.count) { index in
+        inParallel(on: threads, descriptors.count) { index in
             let error = failure(of: descriptors[index], since: failures)
             outcomes.withLock { $0[index] = error }
         }

@@ -124,24 +124,24 @@ final class Publisher {
         var comparison = ContentComparison(publication)
         announce(publication)
         for number in 1...ConflictPolicy.mostNumbers {
-            let slot = Slot(directory: directory, name: String(path.name))
-            if try take(slot, publication) { return .committed(path, publication.staged.version) }
+            let target = TargetName(directory: directory, name: String(path.name))
+            if try take(target, publication) { return .committed(path, publication.staged.version) }
             let moment = committer.moment
             if committer.isInDoubt {
-                if try restore(slot, publication, &comparison) { return .restored(path, publication.staged.version) }
-            } else if let file = try slot.find(publication, &comparison) {
+                if try restore(target, publication, &comparison) { return .restored(path, publication.staged.version) }
+            } else if let file = try target.find(publication, &comparison) {
                 lastLook = moment
                 keep(file, in: directory)
                 publication.staged.discard()
                 return .alreadyStored(path, file.version)
             }
-            if try heal(slot, path, publication) { return .healed(path, publication.staged.version) }
+            if try heal(target, path, publication) { return .healed(path, publication.staged.version) }
             switch publication.conflict {
             case .keepBoth: path = try numbered(publication.path, number)
             case .skip: return .skipped
             case .fail: throw StoreError(.pathConflict, "\(path) is taken by other content.")
             case .overwrite:
-                try replace(slot, publication)
+                try replace(target, publication)
                 return .committed(path, publication.staged.version)
             }
         }
@@ -156,10 +156,10 @@ final class Publisher {
     }
 
     /// - Returns: false when the name is taken.
-    private func take(_ slot: Slot, _ publication: Publication) throws(StoreError) -> Bool {
+    private func take(_ target: TargetName, _ publication: Publication) throws(StoreError) -> Bool {
         let isTaken = try attempt("publish \(publication.path)") { () throws(SystemError) in
             do throws(SystemError) {
-                try publication.staged.publish(into: slot.directory, as: slot.name)
+                try publication.staged.publish(into: target.directory, as: target.name)
                 return false
             } catch {
                 guard error.isExisting else { throw error }
@@ -167,7 +167,7 @@ final class Publisher {
             }
         }
         if !isTaken {
-            directories.change(slot.directory)
+            directories.change(target.directory)
             publication.staged.hold?.publish(publication.size)
         }
         return !isTaken
@@ -179,9 +179,9 @@ final class Publisher {
         publication.staged.incoming.replacing.withLock { $0.announce(publication.path, sender.connection) }
     }
 
-    private func replace(_ slot: Slot, _ publication: Publication) throws(StoreError) {
+    private func replace(_ target: TargetName, _ publication: Publication) throws(StoreError) {
         // Before the lock, which everybody waits for who replaces something.
-        let seen = try checkRight(slot, publication)
+        let seen = try checkRight(target, publication)
         try publication.staged.incoming.replacing.withLock { (overwrites) throws(StoreError) in
             // One of a connection that is still there is as good as the other.
             if let sender = publication.sender, let newest = overwrites.newest(publication.path),
@@ -189,22 +189,22 @@ final class Publisher {
             {
                 throw StoreError(.aborted, "\(publication.path) was replaced by a newer connection since.")
             }
-            guard try !slot.isDirectory() else {
+            guard try !target.isDirectory() else {
                 throw StoreError(.pathConflict, "\(publication.path) is a directory, which a file cannot replace.")
             }
-            let now = mayReplace == nil ? nil : try slot.version()
-            if now == nil || now != seen { try checkRight(slot, publication) }
-            try rename(publication, to: slot)
+            let now = mayReplace == nil ? nil : try target.version()
+            if now == nil || now != seen { try checkRight(target, publication) }
+            try rename(publication, to: target)
         }
     }
 
     /// - Returns: the file that may be replaced; nothing where there is none, or all may be.
     @discardableResult
-    private func checkRight(_ slot: Slot, _ publication: Publication) throws(StoreError) -> ContentVersion? {
+    private func checkRight(_ target: TargetName, _ publication: Publication) throws(StoreError) -> ContentVersion? {
         guard let mayReplace else { return nil }
-        let file = try slot.version()
+        let file = try target.version()
         // Links and pipes are the operator's: no upload makes one.
-        let isAllowed = if let file { mayReplace(publication.path, file) } else { try slot.isFree() }
+        let isAllowed = if let file { mayReplace(publication.path, file) } else { try target.isFree() }
         guard isAllowed else {
             throw StoreError(
                 .forbidden,
@@ -219,10 +219,10 @@ final class Publisher {
     ///
     /// - Returns: false when there is something else.
     private func restore(
-        _ slot: Slot, _ publication: Publication, _ comparison: inout ContentComparison
+        _ target: TargetName, _ publication: Publication, _ comparison: inout ContentComparison
     ) throws(StoreError) -> Bool {
-        guard let seen = try slot.version(), try slot.find(publication, &comparison) != nil else { return false }
-        return try replace(seen, in: slot, with: publication)
+        guard let seen = try target.version(), try target.find(publication, &comparison) != nil else { return false }
+        return try replace(seen, in: target, with: publication)
     }
 
     /// What the disk has lost gives its name to what it was, whatever the client wants to be done about names that are
@@ -230,34 +230,34 @@ final class Publisher {
     ///
     /// - Returns: false when there is something else.
     private func heal(
-        _ slot: Slot, _ path: RelativePath, _ publication: Publication
+        _ target: TargetName, _ path: RelativePath, _ publication: Publication
     ) throws(StoreError) -> Bool {
-        guard let lost = try slot.version(), lost.size == publication.size, let digest = acknowledged(path, lost),
-            try publication.staged.has(digest, publication), try slot.differs(from: digest, as: lost)
+        guard let lost = try target.version(), lost.size == publication.size, let digest = acknowledged(path, lost),
+            try publication.staged.has(digest, publication), try target.differs(from: digest, as: lost)
         else { return false }
-        return try replace(lost, in: slot, with: publication)
+        return try replace(lost, in: target, with: publication)
     }
 
     /// - Parameter seen: the file that was compared, without the lock that everybody waits for who replaces something.
     /// - Returns: false when it is another one by now.
     private func replace(
-        _ seen: ContentVersion, in slot: Slot, with publication: Publication
+        _ seen: ContentVersion, in target: TargetName, with publication: Publication
     ) throws(StoreError) -> Bool {
         try publication.staged.incoming.replacing.withLock { _ throws(StoreError) in
-            guard try slot.version() == seen else { return false }
-            try rename(publication, to: slot)
+            guard try target.version() == seen else { return false }
+            try rename(publication, to: target)
             return true
         }
     }
 
-    private func rename(_ publication: Publication, to slot: Slot) throws(StoreError) {
+    private func rename(_ publication: Publication, to target: TargetName) throws(StoreError) {
         let hold = publication.staged.hold
         try attempt("replace \(publication.path)") { () throws(SystemError) in
-            let old = hold == nil ? nil : try slot.directory.status(slot.name)
-            try publication.staged.replace(in: slot.directory, name: slot.name, id: publication.id)
+            let old = hold == nil ? nil : try target.directory.status(target.name)
+            try publication.staged.replace(in: target.directory, name: target.name, id: publication.id)
             hold?.publish(publication.size, replacing: UInt64(max(0, old?.st_size ?? 0)))
         }
-        directories.change(slot.directory)
+        directories.change(target.directory)
     }
 
     private func numbered(_ path: RelativePath, _ number: Int) throws(StoreError) -> RelativePath {

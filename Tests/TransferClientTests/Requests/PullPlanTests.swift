@@ -22,7 +22,7 @@ import TransferTestSupport
         let context = RequestContext(
             server: try #require(ServerAddress("127.0.0.1:1")), configuration: .plain(), loops: try ClientLoops(),
             pool: BlockingPool(name: "test", threads: 1), buffers: BufferPool(size: 4096, count: 1), security: nil)
-        plan = PullPlan(context, [], try Landing(path: here.path), EventQueue())
+        plan = PullPlan(context, [], try PullDirectory(path: here.path), EventQueue())
         plan.connect { [weak self] in self?.calls.withLock { $0 += 1 } }
         let root = try #require(try? RelativePath("f"))
         let entry = RemoteEntry(

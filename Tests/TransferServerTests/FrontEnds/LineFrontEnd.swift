@@ -23,7 +23,7 @@ struct LineFrontEnd: FrontEnd {
         return beginning.starts(with: opening) ? .needsMore : .no
     }
 
-    func session(for arrival: Arrival, of core: ServerCore) -> any Session { LineSession(arrival, core, greeting) }
+    func session(for handover: Handover, of core: ServerCore) -> any Session { LineSession(handover, core, greeting) }
 }
 
 /// One conversation of it.
@@ -39,9 +39,9 @@ private actor LineSession: Session, LingeringSession {
     private let refusal: ProtocolFault?
     private var isEnding = false
 
-    init(_ arrival: Arrival, _ core: ServerCore, _ greeting: String) {
-        (loop, driver, number) = (arrival.loop, arrival.driver, arrival.number)
-        (received, refusal) = (arrival.received, arrival.refusal)
+    init(_ handover: Handover, _ core: ServerCore, _ greeting: String) {
+        (loop, driver, number) = (handover.loop, handover.driver, handover.number)
+        (received, refusal) = (handover.received, handover.refusal)
         (self.core, self.greeting) = (core, greeting)
     }
 

@@ -43,7 +43,7 @@ import TransferTestSupport
         let fixture = try StoreFixture(fileSystem: fileSystem, script: script)
         script.start(fixture.root)
         let workloads = [Workload.newDirectories, .twice]
-        inCrowd(of: 2, 2) { index in
+        inParallel(on: 2, 2) { index in
             #expect(throws: Never.self) {
                 for outcome in try workloads[index].run(on: fixture, script) { _ = try outcome.result.get() }
             }

@@ -63,7 +63,7 @@ import TransferSystem
     @Test func whoWaitsSharesOneCall() {
         let disk = Disk()
         withGroup(on: disk, firstWaitsFor: 6) { group in
-            inCrowd(of: 6, 6) { _ in #expect(error(group, since: 0) == nil) }
+            inParallel(on: 6, 6) { _ in #expect(error(group, since: 0) == nil) }
         }
         #expect(disk.calls.load(ordering: .relaxed) == 2)
     }
@@ -80,7 +80,7 @@ import TransferSystem
                 durable.store(covered, ordering: .releasing)
             }
         }
-        inCrowd(of: 8, 8) { _ in
+        inParallel(on: 8, 8) { _ in
             for _ in 0..<200 {
                 let mine = written.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
                 #expect(error(group, since: 0) == nil)
@@ -94,7 +94,7 @@ import TransferSystem
     /// of those who have yet to ask. Only what was staged afterwards is not concerned.
     @Test func aFailureIsEverybodys() {
         withGroup(on: Disk(), firstWaitsFor: 4, thenFails: true) { group in
-            inCrowd(of: 4, 4) { _ in #expect(error(group, since: 0) == Self.failure) }
+            inParallel(on: 4, 4) { _ in #expect(error(group, since: 0) == Self.failure) }
             #expect(group.failures == 1)
             #expect(error(group, since: 0) == Self.failure)
             #expect(throws: Self.failure) { try group.check(since: 0) }

@@ -70,13 +70,13 @@ import TransferTestSupport
     @Test func aComparison() throws {
         let store = try store()
         let digest = content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
-        let slot = Slot(directory: store.tree.root, name: "f")
+        let target = TargetName(directory: store.tree.root, name: "f")
         let size = UInt64(content.count)
-        #expect(try slot.find(size: size, digest: digest) != nil)
+        #expect(try target.find(size: size, digest: digest) != nil)
         race.arm(file)
-        #expect(try slot.find(size: size, digest: digest) == nil)
+        #expect(try target.find(size: size, digest: digest) == nil)
         #expect(race.hasStruck)
-        #expect(try slot.find(size: size, digest: digest) == nil)
+        #expect(try target.find(size: size, digest: digest) == nil)
         #expect(Files.read(outside) == content)
     }
 }

@@ -16,7 +16,7 @@ final class LaneUploads {
     var inFlight = InFlight()
 
     /// Uploads that the server was asked about.
-    var questions: [UploadID: Question] = [:]
+    var questions: [UploadID: PartsQuery] = [:]
 
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
     private(set) var answer = LaneProducer.Answer.none

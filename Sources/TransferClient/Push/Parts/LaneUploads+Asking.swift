@@ -10,7 +10,7 @@ extension LaneUploads {
         split.whole.asked = split
         inFlight.add(split.whole)
         split.whole.begun.add(1, ordering: .relaxed)
-        questions[split.whole.id] = Question(split)
+        questions[split.whole.id] = PartsQuery(split)
     }
 
     /// - Returns: whose blocks are to be compared; nothing when nobody has asked, or not any more.

@@ -16,5 +16,5 @@ struct BinaryFrontEnd: FrontEnd {
         return .yes
     }
 
-    func session(for arrival: Arrival, of core: ServerCore) -> any Session { BinarySession(arrival, core) }
+    func session(for handover: Handover, of core: ServerCore) -> any Session { BinarySession(handover, core) }
 }

@@ -47,7 +47,7 @@ package final class UploadLane: @unchecked Sendable {
     private var nextStep = 0
     /// What the client has asked and nobody has answered whole.
     var question: OpenQuestion?
-    let early: EarlyFrames
+    let early: EarlyAnswers
     /// Whether the session ends before its time, so that no question is read on for; set on its loop.
     let isEnding = Atomic(false)
     /// Whether the session has more for this lane already; set on its loop.
@@ -68,7 +68,7 @@ package final class UploadLane: @unchecked Sendable {
     ///   - early: takes what cannot wait for the end of a batch.
     ///   - progress: is told what the lane does.
     package init(
-        _ resources: LaneResources, connection: Int, peer: String, early: EarlyFrames, progress: ConnectionProgress
+        _ resources: LaneResources, connection: Int, peer: String, early: EarlyAnswers, progress: ConnectionProgress
     ) {
         meter = LaneMeter(progress)
         self.resources = resources

@@ -41,7 +41,7 @@ actor BinarySession: Session {
     var account: PoolAccount
     /// What can be seen of it from elsewhere.
     nonisolated let progress: ConnectionProgress
-    private let early = EarlyFrames()
+    private let early = EarlyAnswers()
     let driver: ConnectionDriver
     /// Fired when the client has taken some of what waits for it.
     let roomForAnswers = Signal()
@@ -62,17 +62,17 @@ actor BinarySession: Session {
 
     var peer: String { origin.name }
 
-    init(_ arrival: Arrival, _ core: ServerCore) {
-        (number, origin, loop) = (arrival.number, arrival.origin, arrival.loop)
+    init(_ handover: Handover, _ core: ServerCore) {
+        (number, origin, loop) = (handover.number, handover.origin, handover.loop)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
-        (driver, progress, settings) = (arrival.driver, arrival.progress, arrival.settings)
+        (driver, progress, settings) = (handover.driver, handover.progress, handover.settings)
         accountHolder = AccountHolder(origin)
         account = transport.accounts.enter(accountHolder)
         let resources = LaneResources(core)
         lane = UploadLane(resources, connection: number, peer: origin.name, early: early, progress: progress)
         requestLane = RequestLane(resources, peer: origin.name)
-        pipe = BatchPipe(received: arrival.received)
-        ending = arrival.refusal.map { .fault($0) }
+        pipe = BatchPipe(received: handover.received)
+        ending = handover.refusal.map { .fault($0) }
         (lane.account, lane.intake.accountHolder) = (account, accountHolder)
         if let end = driver.socket?.peerEnd {
             lane.intake.sender = Sender(connection: number) { end.hasCome }

@@ -8,7 +8,7 @@ import TransferSystem
 ///
 /// The claims are in a temporary table of SQLite, on disk where there are many, so that memory stays flat, and the catalog
 /// itself is read only for moments. Safe to call from any thread.
-package final class CatalogClaims: Sendable {
+package final class PathOwners: Sendable {
     private let connection: Locked<ClaimsConnection>
 
     /// Reads a whole catalog: 2 s of a core for a million uploads.
@@ -61,7 +61,7 @@ package final class CatalogClaims: Sendable {
     }
 }
 
-/// `@unchecked Sendable`: only used with the lock of its `CatalogClaims` held.
+/// `@unchecked Sendable`: only used with the lock of its `PathOwners` held.
 private final class ClaimsConnection: @unchecked Sendable {
     private let database: Database
     /// Whoever may not write sees what was entered before.

@@ -1,5 +1,5 @@
 /// An upload that the server was asked about, and how far its answer was dealt with.
-struct Question {
+struct PartsQuery {
     let split: any UploadInParts
 
     /// Everything that the server has was told.

@@ -6,7 +6,7 @@ import TransferProtocol
 ///
 /// `@unchecked Sendable`: the connection makes it on its loop and touches the driver no more; the session lives on the same
 /// loop.
-struct Arrival: @unchecked Sendable {
+struct Handover: @unchecked Sendable {
     /// Of the connection; they grow.
     let number: Int
 

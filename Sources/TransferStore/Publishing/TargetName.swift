@@ -5,7 +5,7 @@ import TransferModel
 import TransferSystem
 
 /// A name in a directory that an upload wants, and whatever has it now.
-struct Slot {
+struct TargetName {
     let directory: DirectoryHandle
     let name: String
 

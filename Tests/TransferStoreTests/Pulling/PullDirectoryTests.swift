@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 /// Where files of a server arrive.
-@Suite struct LandingTests {
+@Suite struct PullDirectoryTests {
     private let temporary: TemporaryDirectory
 
     init() throws {
@@ -14,8 +14,8 @@ import TransferTestSupport
         try Files.makeDirectory(temporary.path("in"))
     }
 
-    private func landing(_ durability: Durability = .commit) throws -> Landing {
-        try Landing(path: temporary.path("in"), durability: durability)
+    private func destination(_ durability: Durability = .commit) throws -> PullDirectory {
+        try PullDirectory(path: temporary.path("in"), durability: durability)
     }
 
     /// What is in the directory, parts included.
@@ -23,42 +23,42 @@ import TransferTestSupport
 
     /// Brings a file as a long one is brought.
     private func publish(
-        _ content: [UInt8], _ conflict: ConflictPolicy, on landing: Landing
+        _ content: [UInt8], _ conflict: ConflictPolicy, on destination: PullDirectory
     ) throws -> Result<PublicationOutcome, StoreError> {
         let id = UploadID.random()
-        let staged = try #require(try landing.resume(id: id, size: UInt64(content.count)))
+        let staged = try #require(try destination.resume(id: id, size: UInt64(content.count)))
         try content.withUnsafeBytes { bytes in try staged.write(bytes, at: 0) }
         let publication = Publication(
             staged: staged, id: id, path: try RelativePath("a"), size: UInt64(content.count),
             digest: content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }, conflict: conflict, modified: nil,
             permissions: nil)
-        return try #require(landing.publish([publication]).first)
+        return try #require(destination.publish([publication]).first)
     }
 
     /// Somebody has taken the name while the file was fetched, or has fetched it as well. Where nothing is synced, as in
     /// memory, the part has the name still under which it is gone on with.
     @Test(arguments: [ConflictPolicy.skip, .keepBoth], [Durability.commit, .none])
     func nothingIsLeftOfWhatIsNotNeeded(_ conflict: ConflictPolicy, _ durability: Durability) throws {
-        let landing = try landing(durability)
+        let destination = try destination(durability)
         try Files.write(.one, to: temporary.path("in/a"))
-        let outcome = try publish(conflict == .skip ? .two : .one, conflict, on: landing).get()
+        let outcome = try publish(conflict == .skip ? .two : .one, conflict, on: destination).get()
         #expect(outcome.withoutIdentity == (conflict == .skip ? .skipped : try .alreadyStored("a")))
-        landing.tidy()
+        destination.tidy()
         #expect(tree == ["a"] && Files.read(temporary.path("in/a")) == .one)
     }
 
     /// What may be wanted again stays.
     @Test func whatTheNameWasRefusedToStays() throws {
         try Files.write(.one, to: temporary.path("in/a"))
-        let outcome = try publish(.two, .fail, on: landing())
+        let outcome = try publish(.two, .fail, on: destination())
         #expect(throws: StoreError.self) { try outcome.get() }
-        #expect(tree.contains { $0.hasPrefix(Landing.partsName) && $0.hasSuffix(".part") }, "\(tree)")
+        #expect(tree.contains { $0.hasPrefix(PullDirectory.partsName) && $0.hasSuffix(".part") }, "\(tree)")
     }
 
     @Test func whatIsStoredIsWhole() throws {
-        let landing = try landing()
-        #expect(try publish(.one, .keepBoth, on: landing).get().withoutIdentity == .committed("a"))
-        landing.tidy()
+        let destination = try destination()
+        #expect(try publish(.one, .keepBoth, on: destination).get().withoutIdentity == .committed("a"))
+        destination.tidy()
         #expect(tree == ["a"] && Files.read(temporary.path("in/a")) == .one)
     }
 }

@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferStore
 
 /// What others do, or have done, in a directory that is fetched to.
-@Suite struct SharedLandingTests {
+@Suite struct SharedPullDirectoryTests {
     private let temporary: TemporaryDirectory
 
     init() throws {
@@ -14,11 +14,11 @@ import TransferTestSupport
     }
 
     @Test func twoDoNotWriteToOnePart() throws {
-        let landings = try (0..<2).map { _ in try Landing(path: temporary.path) }
+        let destinations = try (0..<2).map { _ in try PullDirectory(path: temporary.path) }
         let id = UploadID.random()
-        let staged = try #require(try landings[0].resume(id: id, size: 10))
-        #expect(try landings[1].resume(id: id, size: 10) == nil)
-        #expect(try landings[1].resume(id: .random(), size: 10) != nil)
+        let staged = try #require(try destinations[0].resume(id: id, size: 10))
+        #expect(try destinations[1].resume(id: id, size: 10) == nil)
+        #expect(try destinations[1].resume(id: .random(), size: 10) != nil)
         withExtendedLifetime(staged) {}
     }
 
@@ -28,12 +28,12 @@ import TransferTestSupport
         guard try !FileSystem(of: DirectoryHandle(path: temporary.path, on: disk)).isMemory else { return }
         try Files.write(.six, to: temporary.path("a"))
         if isInDoubt {
-            let folder = temporary.path(Landing.partsName)
+            let folder = temporary.path(PullDirectory.partsName)
             try Files.makeDirectory(folder)
             try Files.write([], to: "\(folder)/\(MarkFile.runningPrefix)\(BootID.current)-1", mode: 0o600)
         }
-        let landing = try Landing(path: temporary.path)
+        let destination = try PullDirectory(path: temporary.path)
         let digest = [UInt8].six.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) }
-        #expect(try landing.has(try RelativePath("a"), size: 6, digest: digest) == !isInDoubt)
+        #expect(try destination.has(try RelativePath("a"), size: 6, digest: digest) == !isInDoubt)
     }
 }

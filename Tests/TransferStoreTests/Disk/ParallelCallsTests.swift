@@ -4,17 +4,17 @@ import TransferSystem
 
 @testable import TransferStore
 
-@Suite struct CrowdTests {
+@Suite struct ParallelCallsTests {
     @Test(arguments: [0, 1, 2, 3, 7, 1000], [0, 1, 2, 8]) func eachNumberOnce(count: Int, threads: Int) {
         let seen = Locked([Int]())
-        inCrowd(of: threads, count) { number in seen.withLock { $0.append(number) } }
+        inParallel(on: threads, count) { number in seen.withLock { $0.append(number) } }
         #expect(seen.withLock { $0.sorted() } == Array(0..<count))
     }
 
     /// Each waits for all the others: one after the other they would never end.
     @Test func allAtOnce() {
         let present = Atomic(0)
-        inCrowd(of: 5, 5) { _ in
+        inParallel(on: 5, 5) { _ in
             present.add(1, ordering: .relaxed)
             #expect(waits { present.load(ordering: .relaxed) == 5 })
         }

@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct SlotTests {
+@Suite struct TargetNameTests {
     /// As far as the shorter one goes, nothing tells them apart.
     @Test func aFileThatBeginsAlikeIsAnother() throws {
         let fixture = try StoreFixture()

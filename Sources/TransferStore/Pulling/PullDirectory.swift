@@ -7,7 +7,7 @@ import TransferSystem
 /// store makes them: whole, durable and under their names in one step, and never outside the directory.
 ///
 /// Synchronous and safe to call from any thread; called on a pool.
-package final class Landing: Sendable {
+package final class PullDirectory: Sendable {
     private let tree: DirectoryTree
     private let incoming: Incoming
     /// Where parts of long files are, once there is one.
@@ -42,7 +42,7 @@ package final class Landing: Sendable {
     package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {
         try localized { () throws(StoreError) in
             guard !incoming.committer.isInDoubt, let directory = try? tree.open(path.parent) else { return false }
-            return try Slot(directory: directory, name: String(path.name)).find(size: size, digest: digest) != nil
+            return try TargetName(directory: directory, name: String(path.name)).find(size: size, digest: digest) != nil
         }
     }
 
@@ -86,7 +86,7 @@ package final class Landing: Sendable {
 
 // MARK: Long files
 
-extension Landing {
+extension PullDirectory {
     /// The part of a long file, with what has arrived of it before. Parts of what the file was earlier go.
     ///
     /// - Parameter id: its first half is the file's, its second half that of the version.

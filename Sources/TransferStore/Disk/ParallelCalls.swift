@@ -4,14 +4,14 @@ import TransferSystem
 
 /// Calls `body` with every number below `count`, on up to `threads` threads at once, this one included, and returns
 /// when all calls have. Worth its threads where each call mostly waits for a disk that does better with many at a time.
-package func inCrowd(of threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
+package func inParallel(on threads: Int, _ count: Int, _ body: @Sendable (Int) -> Void) {
     withoutActuallyEscaping(body) { body in
-        let work = CrowdWork(count: count, body: body)
+        let work = ParallelWork(count: count, body: body)
         var others: [pthread_t] = []
         for _ in 1..<max(1, min(threads, count)) {
             var thread = pthread_t()
             // With fewer threads it only takes longer.
-            guard pthread_create(&thread, nil, runCrowdWork, Unmanaged.passUnretained(work).toOpaque()) == 0 else {
+            guard pthread_create(&thread, nil, runParallelWork, Unmanaged.passUnretained(work).toOpaque()) == 0 else {
                 break
             }
             others.append(thread)
@@ -21,7 +21,7 @@ package func inCrowd(of threads: Int, _ count: Int, _ body: @Sendable (Int) -> V
     }
 }
 
-private final class CrowdWork: Sendable {
+private final class ParallelWork: Sendable {
     private let count: Int
     private let next = Atomic(0)
     private let body: @Sendable (Int) -> Void
@@ -40,8 +40,8 @@ private final class CrowdWork: Sendable {
     }
 }
 
-private func runCrowdWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+private func runParallelWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
-    Unmanaged<CrowdWork>.fromOpaque(context).takeUnretainedValue().run()
+    Unmanaged<ParallelWork>.fromOpaque(context).takeUnretainedValue().run()
     return nil
 }

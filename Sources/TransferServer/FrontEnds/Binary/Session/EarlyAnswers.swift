@@ -2,7 +2,7 @@ package import TransferModel
 import TransferSystem
 
 /// Frames that a lane has for its client while it is still at work on something long.
-package final class EarlyFrames: Sendable {
+package final class EarlyAnswers: Sendable {
     private struct State {
         var frames: [UInt8] = []
         var settled: [UploadID] = []
