@@ -99,9 +99,9 @@ extension FileStore {
     ///
     /// Call it before the first upload.
     package func removeLeftovers() throws(StoreError) -> UnfinishedContent {
-        var removed = try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
-        // A part may have had one of those names, too.
-        removed.add(try removeParts { _, status in status.st_nlink > 1 })
+        let removed = try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
+        // A part may have had one of those names, too. With a second name nothing goes that takes room.
+        _ = try removeParts { _, status in status.st_nlink > 1 }
         return removed
     }
 
@@ -119,11 +119,18 @@ extension FileStore {
         }
     }
 
+    /// - Throws: when all have been tried, why the first of them could not be removed.
     private func removeParts(where isUseless: (String, stat) -> Bool) throws(StoreError) -> UnfinishedContent {
         var removed = UnfinishedContent()
-        try forEachPart { name, status throws(SystemError) in
+        var failure: SystemError?
+        try forEachPart { name, status in
             guard isUseless(name, status) else { return }
-            try incoming.directory.unlink(name)
+            do throws(SystemError) {
+                try incoming.directory.unlink(name)
+            } catch {
+                failure = failure ?? error
+                return
+            }
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
                 space?.quota?.release(part: id)
@@ -134,6 +141,7 @@ extension FileStore {
             removed.count += 1
             removed.bytes = removed.bytes.addingClamped(status.space)
         }
+        if let failure { throw StoreError(failure, doing: "remove parts that nobody can go on with") }
         return removed
     }
 

@@ -1,7 +1,9 @@
+import Glibc
 import Testing
 import TransferKeys
 import TransferModel
 import TransferStore
+import TransferTestSupport
 
 @testable import TransferAccess
 @testable import TransferIntake
@@ -174,6 +176,21 @@ extension IntakePromisesTests {
         for code in [ResultCode.committed, .alreadyStored] {
             #expect(session.send(UploadIntent(id: .random(), path: "a", size: 3), [1, 2, 3]).code == code)
         }
+        #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3)
+    }
+
+    /// As the server does that takes away a second name, which a power cut has left.
+    @Test func aFileThatWasOnlyTouchedCounts() throws {
+        let fixture = try PromisingIntake()
+        let intent = UploadIntent(id: .random(), path: "a", size: 3)
+        #expect(fixture.session().send(intent, [1, 2, 3]).code == .committed)
+        let path = try RelativePath("a")
+        let before = fixture.store.version(at: path)
+        // The file system's clock may take some calls to move on.
+        while fixture.store.version(at: path) == before {
+            try #require(chmod(fixture.directory.path("store/a"), 0o600) == 0)
+        }
+        let session = fixture.session { $0.quota = 100 }
         #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3)
     }
 }

@@ -33,7 +33,9 @@ package final class CallerQuotas: Sendable {
         let quotas = quotas.withLock { Array($0.values) }
         guard !quotas.isEmpty else { return }
         for (file, entries) in zip(files, known.entries(at: files.map(\.path.string))) {
-            guard let entry = entries.first(where: { $0.version == file.version }) else { continue }
+            guard let entry = entries.first(where: { $0.version?.hasSameContent(as: file.version) ?? false }) else {
+                continue
+            }
             for (client, quota) in quotas where client.hasSent(entry) { quota.removed(entry.size) }
         }
     }
@@ -59,7 +61,7 @@ package final class CallerQuotas: Sendable {
         for id in parts + known.unfinished(of: client).map(\.id) { count.parts?[id] = store.part(id)?.size }
         let isComplete = known.forEachEntry(from: client) { entry in
             guard let path = try? RelativePath(entry.path), let version = store.version(at: path),
-                version == entry.version, paths.insert(path).inserted
+                entry.version?.hasSameContent(as: version) ?? false, paths.insert(path).inserted
             else { return }
             count.stored = count.stored.addingClamped(entry.size)
         }
