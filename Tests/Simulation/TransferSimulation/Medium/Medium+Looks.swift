@@ -92,9 +92,9 @@ extension Medium {
     }
 
     /// Of files that have a name of a part as well as one of their own: a power cut may leave both names of a rename.
-    var contentsWithOwnNames: [[UInt8]] {
+    var seenWithOwnNames: [String: [UInt8]] {
         let own = Set(ownNames("incoming").values)
-        return seenPaths.values.filter(own.contains).compactMap { files[$0]?.seen }
+        return seenPaths.filter { own.contains($0.value) }.compactMapValues { files[$0]?.seen }
     }
 
     /// Whether the server's folder says that something is being synced, or could not be.

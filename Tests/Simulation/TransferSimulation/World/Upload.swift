@@ -27,7 +27,7 @@ extension World {
         /// When it was told that it is stored, as the world counts.
         var answered = 0
         /// When it was published last.
-        var published = PublishedMoment()
+        var published: PublishedMoment?
         /// Why it was refused last.
         var refusal: StoreError?
         /// The server that all of its parts came to so far, where nobody has looked for what was there before: nothing is

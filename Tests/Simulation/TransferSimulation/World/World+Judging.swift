@@ -69,7 +69,8 @@ extension World {
         if isOfNow, disk.medium.seen(at: path) != contents[upload.content], rotten[path] ?? true {
             throw Promises.Broken("upload \(index) is said to be stored under \(path), and is not")
         }
-        // What others have written may be the same by chance: both may be empty.
+        // What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
+        // has replaced it since cannot be told from what it has replaced.
         if foreignAt[path]?.contains(contents[upload.content]) ?? false, !promises.had(upload.content, at: path) {
             copied.insert(upload.content)
             promises.published(upload.content, at: path)
@@ -82,7 +83,9 @@ extension World {
             uploads[index].answered = moment
         }
         let now = PublishedMoment(changes: promises.changes, publications: promises.publications)
-        let published = isOfNow ? now : published ?? upload.published
+        guard let published = isOfNow ? now : published ?? upload.published else {
+            throw Promises.Broken("upload \(index) was acknowledged, and nobody has published it")
+        }
         try promises.acknowledged(
             upload.content, at: path, since: published.changes, upTo: published.publications)
     }
@@ -95,8 +98,7 @@ extension World {
                 "upload \(index) was acknowledged under \(earlier.path), and then under \(answer.path)")
         }
         // A guest who puts content that is in doubt in place of the same does not become its owner, and learns that later.
-        // Whoever cannot be looked up comes anew, also because the file was touched: the name of a part that a power cut has left
-        // on it was taken away.
+        // Whoever cannot be looked up comes anew, also because the file was touched when it lost another name.
         guard
             earlier.code == answer.code || records.hasFailed || earlier.server != servers || uploads[index].caller != 0
                 || earlier.version != answer.version
@@ -108,7 +110,8 @@ extension World {
     /// Whether a path has the content of an upload, of which there is no other, and nobody has touched it.
     func stands(_ index: Int, at path: String) -> Bool {
         let content = uploads[index].content
-        return !isShared(content) && promises.places(of: content, disk.medium) { contents[$0] }.contains(path)
+        return !isShared(content) && touched[path] != content
+            && promises.places(of: content, disk.medium) { contents[$0] }.contains(path)
     }
 
     func gave(_ seal: BatchSeal?) throws(Promises.Broken) {
@@ -139,13 +142,15 @@ extension World {
                 throw Promises.Broken("\(naming.path) got a name, and is no whole upload")
             }
             let others = promises.places(of: content, medium) { contents[$0] }.filter {
-                $0 != naming.path && !promises.hasChanged(naming.path, since: $0, had: content)
+                $0 != naming.path && touched[$0] != content
+                    && !promises.hasChanged(naming.path, since: $0, had: content)
             }
             guard others.isEmpty || isShared(content) else {
                 throw Promises.Broken("content \(content) is stored as \(others[0]), and as \(naming.path)")
             }
             promises.published(content, at: naming.path)
             rotten[naming.path] = nil
+            touched[naming.path] = nil
             log.append((naming.path, content, naming.replaced))
         }
     }

@@ -29,8 +29,13 @@ extension World {
             for naming in log[start...] { durableDirectories.formUnion(Self.parents(of: naming.path)) }
         }
         try judge(attempts, of: session, since: start)
-        let ended = Set(report.ended.map(\.upload.intent.id))
-        for attempt in attempts where !ended.contains(uploads[attempt.upload].id) {
+        // One that came twice may be published the first time and refused the second time.
+        var refusals = report.ended.reduce(into: [:]) { $0[$1.upload.intent.id, default: 0] += 1 }
+        for attempt in attempts.reversed() {
+            guard refusals[uploads[attempt.upload].id, default: 0] == 0 else {
+                refusals[uploads[attempt.upload].id, default: 0] -= 1
+                continue
+            }
             uploads[attempt.upload].published = moment
             session.published[attempt.upload] = moment
         }

@@ -145,7 +145,7 @@ extension World {
             if let content = medium.seen(at: name) { note(foreign: content, at: name) }
         }
         // Taking a second name away touches the file, so that the acknowledgement no longer holds and it may come once more.
-        for content in medium.contentsWithOwnNames.compactMap({ self.number(of: $0) }) { copied.insert(content) }
+        for (name, content) in medium.seenWithOwnNames { touched[name] = number(of: content) }
         rotten = rotten.filter { medium.isForeign($0.key) }
         TemporaryDirectory.remove(old)
         try start()

@@ -70,7 +70,9 @@ final class World {
     var durableDirectories: Set<String> = []
     /// Contents that others have put somewhere, too.
     var copied: Set<Int> = []
-    /// What others have written, or the disk has lost, and no upload has.
+    /// Contents of files that a server touches when it takes a second name away, by their paths.
+    var touched: [String: Int] = [:]
+    /// What others have written or copied, and what the disk has made of something.
     var foreign: Set<[UInt8]> = []
     /// The same by their paths.
     var foreignAt: [String: Set<[UInt8]>] = [:]
