@@ -168,6 +168,7 @@ extension World {
                 // Whoever could not be looked up when he began comes anew, and in doubt he takes the place of what is there.
                 // What somebody else has changed since is stored again.
                 if attempt.begun < upload.answered, let answer = upload.answer, answer.server == servers,
+                    naming.path != answer.path || naming.replaced == contents[upload.content],
                     stands(attempt.upload, at: answer.path), !records.hasFailed
                 {
                     throw Promises.Broken(
