@@ -18,6 +18,8 @@ extension World {
         /// Whether another one may have taken it over, or has.
         var mayBeLost = false
         var isLost = false
+        /// Whether one came that should take it over, and whose first bytes could not be written.
+        var isInDispute = false
 
         init(_ upload: Int, _ range: Range<Int>, connection: Int, isLate: Bool) {
             (self.upload, self.range, self.connection, self.isLate) = (upload, range, connection, isLate)
@@ -76,7 +78,7 @@ extension World {
         claim.assembly = intake?.assemblies[uploads[claim.upload].id]
         for other in claims where other !== claim && other.upload == claim.upload && other.isHeld {
             guard other.range.overlaps(claim.range), other.assembly === claim.assembly else { continue }
-            guard other.isLost || other.connection <= claim.connection else {
+            guard other.isLost || other.isInDispute || other.connection <= claim.connection else {
                 throw Promises.Broken("upload \(claim.upload): an older connection takes a part over")
             }
             other.isLost = true
@@ -87,6 +89,11 @@ extension World {
     func refused(_ claim: Claim, _ code: ResultCode) throws(Promises.Broken) {
         forget(claim)
         uploads[claim.upload].hasRefusedPart = true
+        if !claim.isHeld, code != .incomplete {
+            for other in claims where other.upload == claim.upload && other.range.overlaps(claim.range) {
+                other.isInDispute = true
+            }
+        }
         guard code == .incomplete, !claim.mayBeLost, !claim.isLate, !disk.isDead else { return }
         guard !claim.isHeld, uploads[claim.upload].parts.newest > claim.connection else {
             throw Promises.Broken("upload \(claim.upload): a part was taken over by nobody")
