@@ -99,10 +99,12 @@ extension FileStore {
     ///
     /// Call it before the first upload.
     package func removeLeftovers() throws(StoreError) -> UnfinishedContent {
-        let removed = try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
+        let removed = Result { () throws(StoreError) in
+            try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
+        }
         // A part may have had one of those names, too. With a second name nothing goes that takes room.
         _ = try removeParts { _, status in status.st_nlink > 1 }
-        return removed
+        return try removed.get()
     }
 
     /// Removes unfinished uploads that nothing was added to for long.

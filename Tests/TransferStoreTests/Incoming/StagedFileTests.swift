@@ -113,6 +113,23 @@ import TransferTestSupport
         #expect(fixture.parts == ["\(other.id).part"])
     }
 
+    /// A leftover that cannot be removed keeps no second name, and goes when it can be.
+    @Test func secondNamesGoAlsoWhenALeftoverCannot() throws {
+        let script = ScriptedDisk()
+        let fixture = try StoreFixture(
+            fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), script: script)
+        let publication = try fixture.publication("a", .one, asPart: true)
+        #expect(link(fixture.path(".transfer/incoming/\(publication.id).part"), fixture.path("published")) == 0)
+        let leftover = StagedFile.withdrawnName(.random(), 0)
+        try Files.write(.two, to: fixture.path(".transfer/incoming/\(leftover)"))
+        script.start()
+        script.fail("unlink", with: EIO)
+        let error = #expect(throws: StoreError.self) { try fixture.store.removeLeftovers() }
+        #expect(error?.code == .storageFailed && fixture.parts == [leftover])
+        #expect(try fixture.store.removeLeftovers().count == 1)
+        #expect(fixture.parts.isEmpty && Files.read(fixture.path("published")) == .one)
+    }
+
     @Test func smallOnesHaveNoNameUntilPublished() throws {
         let fixture = try StoreFixture()
         let publication = try fixture.publication("a", .one)

@@ -10,7 +10,9 @@ extension World {
     func addContent(_ size: Int) -> Int {
         var content = SplitMix64.bytes(seed: random.next(), size)
         // Short ones may be those of others by chance.
-        while !content.isEmpty, foreign.contains(content) { content = SplitMix64.bytes(seed: random.next(), size) }
+        while !content.isEmpty, foreign.values.contains(where: { $0.contains(content) }) {
+            content = SplitMix64.bytes(seed: random.next(), size)
+        }
         if let known = number(of: content) { return known }
         beginnings[Array(content.prefix(16)), default: []].append(contents.count)
         contents.append(content)
@@ -71,7 +73,7 @@ extension World {
         }
         // What others have written may be the same by chance: both may be empty. That it stays is not promised then, because what
         // has replaced it since cannot be told from what it has replaced.
-        if foreignAt[path]?.contains(contents[upload.content]) ?? false, !promises.had(upload.content, at: path) {
+        if foreign[path]?.contains(contents[upload.content]) ?? false, !promises.had(upload.content, at: path) {
             copied.insert(upload.content)
             promises.published(upload.content, at: path)
         }

@@ -64,8 +64,7 @@ extension World {
 
     /// Others have written something, or the disk has lost something.
     func note(foreign content: [UInt8], at name: String) {
-        foreign.insert(content)
-        foreignAt[name, default: []].insert(content)
+        foreign[name, default: []].insert(content)
     }
 
     private func removeDirectory(_ name: String) {

@@ -72,10 +72,8 @@ final class World {
     var copied: Set<Int> = []
     /// Contents of files that a server touches when it takes a second name away, by their paths.
     var touched: [String: Int] = [:]
-    /// What others have written or copied, and what the disk has made of something.
-    var foreign: Set<[UInt8]> = []
-    /// The same by their paths.
-    var foreignAt: [String: Set<[UInt8]>] = [:]
+    /// What others have written or copied, and what the disk has made of something, by their paths.
+    var foreign: [String: Set<[UInt8]>] = [:]
     /// Every name of a whole upload so far.
     var log: [(path: String, content: Int, replaced: [UInt8]?)] = []
     /// Descriptors of this process before the first server.
