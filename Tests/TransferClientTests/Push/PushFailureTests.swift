@@ -121,6 +121,24 @@ import TransferTestSupport
         #expect(outcome.codes == [.committed, .connectionLost, .connectionLost])
     }
 
+    /// The first time and `retries` more: then what the server says is the result, and the others go on.
+    @Test func anUploadThatIsRefusedAgainAndAgainIsGivenUp() async throws {
+        let fake = FakeServer { peer in
+            peer.welcome()
+            while let begin = peer.nextBegin() {
+                guard begin.path == "1" else {
+                    peer.commit(begin)
+                    continue
+                }
+                peer.send(.result(UploadResult(id: begin.id, code: .busy, message: "Later.", retryAfter: 1)))
+            }
+        }
+        let outcome = try await fake.address.outcome(three) { $0.retries = 2 }
+        #expect(outcome["0"]?.result == .committed && outcome["2"]?.result == .committed)
+        #expect(outcome["1"]?.result == .busy && outcome["1"]?.message.contains("Later.") == true)
+        #expect(fake.begun.filter { $0 == "1" }.count == 3)
+    }
+
     /// A client that never heard a word can't say that the server answers.
     @Test func connectingNeedsAnAnswer() async throws {
         let silent = FakeServer { $0.drain() }

@@ -20,10 +20,12 @@ import TransferTestSupport
 
     private static let version = FileVersion(high: 1, low: 2)
 
-    private static func entry(_ name: String, size: UInt64 = 3, _ form: ListedEntry.Form = .file) -> ListedEntry {
+    private static func entry(
+        _ name: String, size: UInt64 = 3, _ form: ListedEntry.Form = .file, stored digest: Digest? = nil
+    ) -> ListedEntry {
         ListedEntry(
             form, name: name, size: size, modified: .init(seconds: 1, nanoseconds: 0), permissions: 0o6777,
-            version: version)
+            version: version, digest: digest)
     }
 
     private static func file(_ id: UInt32, size: UInt64 = 3) -> FetchedFile {
@@ -127,6 +129,16 @@ import TransferTestSupport
         let pulled = try await pull(server)
         #expect(pulled.results["t/f"] == .digestMismatch)
         #expect(Files.tree(here.path) == [])
+    }
+
+    /// The disk has lost it, and the server reads what it has: the catalog alone knows what was put there.
+    @Test func otherContentThanWasStoredIsNoFile() async throws {
+        let entries = [
+            Self.entry("rotten", stored: Self.digest([1, 2, 4])), Self.entry("f", stored: Self.digest([1, 2, 3])),
+        ]
+        let pulled = try await pull(server(entries, Self.sendWell))
+        #expect(pulled.results == ["t/rotten": .contentLost, "t/f": .committed])
+        #expect(Files.tree(here.path) == ["out/t/f"])
     }
 
     @Test(arguments: [2, 3] as [UInt64]) func tooLittleIsNoFile(declared: UInt64) async throws {

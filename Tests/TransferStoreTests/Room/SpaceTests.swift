@@ -130,6 +130,14 @@ import TransferTestSupport
         #expect(code { try step.withUnsafeBytes { try staged.write($0, at: 0) } } == .insufficientStorage)
     }
 
+    /// There is room enough for it, but not beside what has to stay free.
+    @Test func whatIsReservedLeavesWhatHasToStayFree() throws {
+        guard let disk = SmallFileSystem(temporary.path("disk"), size: "24m") else { return }
+        let store = try FileStore(path: "\(disk.path)/store", limits: SpaceLimits(minimumFree: 8 << 20))
+        #expect(code { _ = try store.resume(id: .random(), size: 18 << 20) } == .insufficientStorage)
+        #expect(code { _ = try store.resume(id: .random(), size: 12 << 20) } == nil)
+    }
+
     @Test func thereIsEnoughRoom() throws {
         let fixture = try fixture(minimumFree: 1)
         try fixture.publish("a", .one)
