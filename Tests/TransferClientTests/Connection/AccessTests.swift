@@ -33,7 +33,7 @@ import TransferSystem
     }
 
     @Test func aTokenIsNotSentWithoutEncryption() async throws {
-        var configuration = ClientConfiguration.plaintext
+        var configuration = ClientConfiguration.patient
         configuration.token = "transfer_0_0"
         let address = try #require(ServerAddress("127.0.0.1:1"))
         let failure = #expect(throws: PushFailure.self) {
@@ -64,7 +64,7 @@ import TransferSystem
             _ = peer.next()
             peer.send(Self.busy(300_000))
         }
-        let outcome = try await fake.address.outcome(one)
+        let outcome = try await fake.address.outcome(one) { $0.retryFor = 60 }
         #expect(outcome.failure?.reason == .refused)
         #expect(outcome.failure?.message == "The server refused: Too many attempts. (busy). It was not tried again.")
         #expect(outcome.sources == ["a"] && fake.connections == 1)

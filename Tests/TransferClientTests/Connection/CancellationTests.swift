@@ -14,7 +14,7 @@ import TransferTestSupport
             peer.commitNext()
             peer.drain()
         }
-        let client = try TransferClient(server: fake.address, configuration: .plaintext)
+        let client = try TransferClient(server: fake.address, configuration: .patient)
         let events = client.push((0..<3).map { Upload.text("\($0)", name: "\($0)") })
         var codes: [String: ResultCode] = [:]
         let failure = await #expect(throws: PushFailure.self) {
@@ -36,7 +36,7 @@ import TransferTestSupport
             peer.welcome()
             for _ in 0..<3 { _ = peer.nextEnd() }
         }
-        let client = try TransferClient(server: fake.address, configuration: .plaintext)
+        let client = try TransferClient(server: fake.address, configuration: .patient)
         let events = client.push((0..<3).map { Upload.text("\($0)", name: "\($0)") })
         var sources: [String] = []
         let failure = await #expect(throws: PushFailure.self) {
@@ -53,7 +53,7 @@ import TransferTestSupport
 
     @Test func cancelledBeforeItBegan() async throws {
         let fake = FakeServer { $0.drain() }
-        let client = try TransferClient(server: fake.address, configuration: .plaintext)
+        let client = try TransferClient(server: fake.address, configuration: .patient)
         let events = client.push([.text("x", name: "x")])
         events.cancel()
         #expect(await Outcome(events).failure?.reason == .cancelled)
@@ -68,7 +68,7 @@ import TransferTestSupport
         let address = try #require(ServerAddress("127.0.0.1:\(port)"))
         let pool = BlockingPool(name: "test", threads: 1)
         let context = RunContext(
-            server: address, configuration: .plaintext, loop: client, pool: pool,
+            server: address, configuration: .patient, loop: client, pool: pool,
             buffers: BufferPool(size: OutgoingChunk.capacity, count: 2), feed: UploadFeed([], folder: ""))
         let resolved = try address.endpoint.resolve()
         let session = ClientSession(context, isFirst: true)
@@ -87,7 +87,7 @@ import TransferTestSupport
             gate.put([])
             peer.drain()
         }
-        let client = try TransferClient(server: fake.address, configuration: .plaintext)
+        let client = try TransferClient(server: fake.address, configuration: .patient)
         let task = Task { await client.outcome([.text("x", name: "x")]) }
         await gate.wait()
         task.cancel()
@@ -103,7 +103,7 @@ import TransferTestSupport
             peer.drain()
             gate.put([])
         }
-        let client = try TransferClient(server: fake.address, configuration: .plaintext)
+        let client = try TransferClient(server: fake.address, configuration: .patient)
         for try await event in client.push([.text("x", name: "x")]) {
             if case .connected = event { break }
         }

@@ -13,7 +13,7 @@ import TransferTestSupport
             let before = Self.threads()
             weak var last: TransferClient?
             for _ in 0..<Self.clients {
-                let client = try TransferClient(server: server.address, configuration: .plaintext)
+                let client = try TransferClient(server: server.address, configuration: .patient)
                 #expect(try await client.push(.text("x", name: "x")).count == 1)
                 last = client
             }

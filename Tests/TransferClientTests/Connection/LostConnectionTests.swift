@@ -68,7 +68,7 @@ import TransferTestSupport
         var server: RunningServer? = try await RunningServer(in: directory)
         let port = try #require(server?.port)
         let gate = Gate()
-        let client = try TransferClient(server: #require(server).address, configuration: .plaintext)
+        let client = try TransferClient(server: #require(server).address, configuration: .patient)
         var reports: [UploadReport] = []
         var isBack = false
         for try await event in client.push([

@@ -28,7 +28,7 @@ import TransferTestSupport
             default: Upload.bytes(content, name: name)
             }
         }
-        var configuration = ClientConfiguration.plaintext
+        var configuration = ClientConfiguration.patient
         configuration.digest = seed.isMultiple(of: 2) ? .sha256 : .xxh128
         let compressors = CompressorPool(level: 1)
         let producer = Self.producer(uploads, configuration)
@@ -118,7 +118,7 @@ import TransferTestSupport
     @Test func longestPathsLeaveRoomForContent() async throws {
         for size in [65_533, 65_534, 65_535, OutgoingChunk.payloadSize - 1, OutgoingChunk.payloadSize] {
             let upload = Upload.bytes([UInt8](repeating: 1, count: size), name: Self.path(0, length: Limits.path - 1))
-            var configuration = ClientConfiguration.plaintext
+            var configuration = ClientConfiguration.patient
             configuration.digest = .sha256
             var frames = Frames()
             #expect(try await Self.fillAll(Self.producer([upload, upload], configuration), &frames).isEmpty)

@@ -183,7 +183,7 @@ import TransferTestSupport
         try await withServer { server in
             let directory = try TemporaryDirectory()
             let (path, content) = try Self.longFile(directory)
-            var configuration = ClientConfiguration.plaintext
+            var configuration = ClientConfiguration.patient
             configuration.lanes = .fixed(3)
             let client = try TransferClient(server: server.address, configuration: configuration)
             for try await event in client.push([.path(path)]) {

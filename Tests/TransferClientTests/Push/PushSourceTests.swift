@@ -133,7 +133,7 @@ import TransferTestSupport
             let source = try TemporaryDirectory()
             try Files.write(source.path("in/a"), "12")
             try Files.write(source.path("in/b/c"), "345")
-            var configuration = ClientConfiguration.plaintext
+            var configuration = ClientConfiguration.patient
             configuration.countsAhead = true
             let client = try TransferClient(server: server.address, configuration: configuration)
             let gate = Gate()

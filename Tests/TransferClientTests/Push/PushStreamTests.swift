@@ -128,7 +128,7 @@ import TransferTestSupport
     func aStreamHoldsNothingUpThatCameBefore(_ kind: ContentKind?) async throws {
         try await withServer { server in
             let gate = Gate()
-            let client = try TransferClient(server: server.address, configuration: .plaintext)
+            let client = try TransferClient(server: server.address, configuration: .patient)
             var codes: [ResultCode] = []
             for try await event in client.push([
                 .text("first", name: "first"), .stream(GatedSource(gate), name: "stream", kind: kind),

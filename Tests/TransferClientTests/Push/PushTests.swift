@@ -129,7 +129,7 @@ import TransferTestSupport
 
     @Test func oneClientPushesSeveralTimesAtOnce() async throws {
         try await withServer { server in
-            let client = try TransferClient(server: server.address, configuration: .plaintext)
+            let client = try TransferClient(server: server.address, configuration: .patient)
             let events = (0..<6).map { push in
                 client.push((0..<40).map { Upload.text("\(push) \($0)", name: "\(push)/\($0)") })
             }
@@ -145,7 +145,7 @@ import TransferTestSupport
     @MainActor @Test func eventsCanBeTakenOnTheMainActor() async throws {
         try await withServer { @MainActor server in
             var names: [String] = []
-            let client = try TransferClient(server: server.address, configuration: .plaintext)
+            let client = try TransferClient(server: server.address, configuration: .patient)
             for try await event in client.push([.text("1", name: "a"), .text("2", name: "b")]) {
                 MainActor.assertIsolated()
                 if case .finished(let report) = event { names.append(report.source) }

@@ -16,7 +16,7 @@ import TransferModel
         _ path: String = "/a", _ destination: String = "b", _ file: SourceFile.Identity = identity(),
         _ change: (inout ClientConfiguration) -> Void = { _ in }
     ) -> UploadID {
-        var configuration = ClientConfiguration.plaintext
+        var configuration = ClientConfiguration.patient
         change(&configuration)
         return SourceID(configuration).id(path: path, destination: destination, file: file)
     }

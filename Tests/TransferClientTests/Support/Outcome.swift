@@ -69,6 +69,7 @@ extension ClientConfiguration {
         var configuration = ClientConfiguration.plaintext
         configuration.handshakeTimeout = 600
         configuration.silenceTimeout = 600
+        configuration.retryFor = 600
         return configuration
     }
 }
