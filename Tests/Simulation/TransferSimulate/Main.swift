@@ -7,19 +7,28 @@ import TransferSimulation
 @main enum Main {
     static func main() {
         let arguments = CommandLine.arguments
-        func number(_ name: String) -> UInt64? {
-            arguments.firstIndex(of: name).flatMap { $0 + 1 < arguments.count ? UInt64(arguments[$0 + 1]) : nil }
+        var numbers: [String: UInt64] = [:]
+        var words = arguments.dropFirst()
+        while let name = words.popFirst() {
+            if name == "--quick" { continue }
+            guard ["--seconds", "--seed", "--runs", "--step", "--only"].contains(name),
+                let number = words.popFirst().flatMap({ UInt64($0) })
+            else {
+                print("usage: transfer-simulate [--seconds N] [--seed N] [--runs N] [--step N] [--only N] [--quick]")
+                exit(64)
+            }
+            numbers[name] = number
         }
         // Dictionaries have one order for all runs of a seed then.
         if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
             setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
-            var words = arguments.map { strdup($0) } + [nil]
-            execv("/proc/self/exe", &words)
+            var vector = arguments.map { strdup($0) } + [nil]
+            execv("/proc/self/exe", &vector)
         }
-        if let seed = number("--only") { return run(from: seed, by: 1, atMost: 1, tells: true) }
+        if let seed = numbers["--only"] { return run(from: seed, by: 1, atMost: 1, tells: true) }
         run(
-            from: number("--seed") ?? UInt64(time(nil)) &* 1_000_000, by: max(1, number("--step") ?? 1),
-            atMost: number("--runs"), until: number("--seconds").map { time(nil) + Int($0) })
+            from: numbers["--seed"] ?? UInt64(time(nil)) &* 1_000_000, by: max(1, numbers["--step"] ?? 1),
+            atMost: numbers["--runs"], until: numbers["--seconds"].map { time(nil) + Int($0) })
     }
 
     private static var isQuick: Bool { CommandLine.arguments.contains("--quick") }
