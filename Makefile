@@ -52,6 +52,7 @@ test-tsan: bootstrap ## run all tests under the thread sanitizer
 # ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DIR where
 # (.build/torture); KEEP=1 leaves the directory of a failure.
 torture: build ## kill servers and clients in the middle of pushes, check every promise; ROUNDS, SEED, DIR, KEEP
+	@scripts/bootstrap.sh --tests
 	PYTHONPATH=Tests python3 -m torture $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FIRST),--first $(FIRST)) $(if $(CUTS),--cuts $(CUTS)) $(if $(FIRST_CUT),--first-cut $(FIRST_CUT)) \
 		$(if $(DIR),--dir "$(DIR)") $(if $(KEEP),--keep)
