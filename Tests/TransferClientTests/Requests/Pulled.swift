@@ -36,8 +36,7 @@ typealias Ending = TransferProtocol.Outcome
 
 extension ClientConfiguration {
     static func plain(_ change: (inout ClientConfiguration) -> Void = { _ in }) -> ClientConfiguration {
-        var configuration = ClientConfiguration()
-        configuration.security = .plaintext
+        var configuration = ClientConfiguration.patient
         configuration.lanes = .fixed(1)
         change(&configuration)
         return configuration

@@ -6,7 +6,7 @@ import TransferSystem
 /// that a process which was stopped goes on interrupts such a wait (signal(7)), and `system` waits again.
 final class Wire: Sendable {
     /// Seconds: far more than anything here takes, also on a busy machine under a sanitizer.
-    private static let patience = 120
+    private static let patience = 900
 
     let number: Int32
 
