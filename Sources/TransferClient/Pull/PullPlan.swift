@@ -155,6 +155,8 @@ final class PullPlan: RequestPlan {
         state.withLock { $0.news = news }
     }
 
+    func letGo() { state.withLock { $0 = State() } }
+
     func connected() { events.send(.connected(server: context.server.description)) }
 
     func reconnecting(reason: String, after seconds: Double) {

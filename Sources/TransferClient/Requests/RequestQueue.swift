@@ -58,6 +58,8 @@ final class RequestQueue: RequestPlan, RequestSource {
         state.withLock { $0.news = news }
     }
 
+    func letGo() { state.withLock { $0 = State() } }
+
     func connected() {}
 
     func reconnecting(reason: String, after seconds: Double) {}

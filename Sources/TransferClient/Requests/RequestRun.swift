@@ -14,6 +14,10 @@ protocol RequestPlan: AnyObject, Sendable {
     /// - Parameter news: called whenever there is something to ask that was not there before.
     func connect(_ news: @escaping @Sendable () -> Void)
 
+    /// All is over: drops the news, which hold the run, and what is left to ask, which holds the plan. The client's threads
+    /// end with these.
+    func letGo()
+
     /// The server has let this client in.
     func connected()
 
@@ -61,6 +65,7 @@ actor RequestRun {
         isOver = true
         for session in sessions { await session.cancel() }
         while helpers > 0 { await helperEnded.wait() }
+        plan.letGo()
         return switch outcome {
         case .complete: .success(())
         case .cancelled: .failure(.stopped)

@@ -8,13 +8,35 @@ import TransferTestSupport
 @Suite struct ClientThreadsTests {
     private static let clients = 50
 
-    @Test func clientsLeaveNoThreadsBehind() async throws {
+    @Test func pushesLeaveNoThreadsBehind() async throws {
+        try await expectNoThreads { client in
+            let reports = try await client.push(.text("x", name: "x"))
+            #expect(reports.count == 1)
+        }
+    }
+
+    @Test func requestsLeaveNoThreadsBehind() async throws {
+        let out = try TemporaryDirectory()
+        try await expectNoThreads { client in
+            let failure = await all(client.list()).failure
+            #expect(failure == nil)
+            for try await _ in client.pull([""], to: out.path) {}
+            // One that fails has more to ask than it came to.
+            let refused = await all(client.pull(["", "x"], to: "/dev/null/x")).failure
+            #expect(refused != nil)
+            let left = client.list(isRecursive: true)
+            left.cancel()
+        }
+    }
+
+    /// - Parameter use: what is done with each client.
+    private func expectNoThreads(behind use: @escaping @Sendable (TransferClient) async throws -> Void) async throws {
         try await withServer { server in
             let before = Self.threads()
             weak var last: TransferClient?
             for _ in 0..<Self.clients {
                 let client = try TransferClient(server: server.address, configuration: .patient)
-                #expect(try await client.push(.text("x", name: "x")).count == 1)
+                try await use(client)
                 last = client
             }
             while last != nil { await Task.yield() }
