@@ -148,8 +148,11 @@ actor ClientSession {
         if reason != .complete { close() }
     }
 
+    /// Nothing is sent any more. What waits for that has buffers that others of the push may be waiting for, or this
+    /// session's own producer.
     func close() {
         driver.close()
+        queue = SendQueue()
     }
 }
 
