@@ -172,10 +172,11 @@ extension IntakePromisesTests {
 
     @Test func aFileThatWasPushedTwiceCountsOnce() throws {
         let fixture = try PromisingIntake()
-        let session = fixture.session { $0.quota = 100 }
         for code in [ResultCode.committed, .alreadyStored] {
-            #expect(session.send(UploadIntent(id: .random(), path: "a", size: 3), [1, 2, 3]).code == code)
+            #expect(fixture.session().send(UploadIntent(id: .random(), path: "a", size: 3), [1, 2, 3]).code == code)
         }
+        // Counted when it is first asked for.
+        let session = fixture.session { $0.quota = 100 }
         #expect(fixture.intake.quotas.quota(for: session.caller.grant)?.used == 3)
     }
 
