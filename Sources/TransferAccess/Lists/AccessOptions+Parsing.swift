@@ -40,10 +40,22 @@ extension AccessOptions {
     }
 
     private static func folder(_ text: String) throws(AccessFault) -> RelativePath {
+        try check(folder: text)
         do throws(RelativePath.Fault) {
             return try RelativePath(text)
         } catch {
             throw AccessFault("'\(text.escapedForDisplay)' is no folder: \(error.message)")
+        }
+    }
+
+    /// Lines are shown as they are, and a tab in quotes is the one control character that a line can have.
+    ///
+    /// - Throws: a phrase that says what is wrong with a folder for a list.
+    package static func check(folder text: String) throws(AccessFault) {
+        // A backslash is only doubled where it is shown.
+        let plain = String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\\" }))
+        guard plain.escapedForDisplay == plain else {
+            throw AccessFault("'\(text.escapedForDisplay)' contains characters that cannot be shown")
         }
     }
 

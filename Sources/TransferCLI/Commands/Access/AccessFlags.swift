@@ -57,6 +57,11 @@ enum AccessFlags {
             details: "It sees nothing else, and FOLDER as the top.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
+        do throws(AccessFault) {
+            try AccessOptions.check(folder: text)
+        } catch {
+            throw arguments.error("'\(flag.spelling)': \(error.message)")
+        }
         do throws(RelativePath.Fault) {
             return try RelativePath(String(Substring(text.utf8.drop { $0 == UInt8(ascii: "/") })))
         } catch {
