@@ -52,15 +52,11 @@ actor ClientSession {
     let run: RunContext
     private let isFirst: Bool
     let producer: LaneProducer
-    let mayProduce = Signal()
     let driver: ConnectionDriver
     var machine: ClientConnection
     var queue = SendQueue()
     var governor: CompressionGovernor
     let uploads: LaneUploads
-    private var producing = LaneProducer.Next.more
-    /// Counts what the producer may have been waiting for.
-    private var news = 0
     /// Bytes in chunks since another lane was asked for, and how many of them are worth asking.
     private var produced = 0
     private var worthwhile = Lanes.worthwhile.lowerBound
@@ -69,6 +65,9 @@ actor ClientSession {
     /// What is ready waits only for the rate that is to be held.
     var isWaitingForTime = false
     var ending: Ending?
+
+    private var news: ProducerNews { uploads.news }
+    var mayProduce: Signal { news.mayProduce }
 
     /// Whether the server has answered.
     var hasConnected = false
@@ -97,7 +96,6 @@ actor ClientSession {
     ///
     /// - Parameter address: where to connect to.
     func converse(with address: SocketAddress) async -> Ending {
-        uploads.news = { [weak self] in self?.assumeIsolated { $0.tellProducer() } }
         if let reason = await connect(to: address, run.timeouts) { return ending ?? .lost(reason) }
         if let socket = driver.socket { await secure(socket) }
         if let ending {
@@ -178,10 +176,10 @@ extension ClientSession {
                 questions: Self.mostQuestions - uploads.questions.count,
                 lookups: run.lanes.lookups.orders(open: machine.lookups),
                 onlyUnderWay: run.lanes.isServerLeaving)
-            let newsBefore = news
+            let newsBefore = news.count
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
-            producing = news == newsBefore ? next : .more
+            news.producing = news.count == newsBefore ? next : .more
             for chunk in chunks { take(chunk) }
         }
     }
@@ -200,7 +198,7 @@ extension ClientSession {
     }
 
     private var mayFill: Bool {
-        producing == .more && queue.chunkCount < Self.chunksAhead && !run.channel.isFull
+        news.producing == .more && queue.chunkCount < Self.chunksAhead && !run.channel.isFull
     }
 
     /// How many uploads may begin now. One that has begun goes on while others are held back.
@@ -214,7 +212,7 @@ extension ClientSession {
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
         machine.isSettled && uploads.questions.isEmpty && queue.isEmpty
-            && (isLeaving || run.lanes.acceptance == .nothing || (producing == .exhausted && machine.isWelcomed))
+            && (isLeaving || run.lanes.acceptance == .nothing || (news.producing == .exhausted && machine.isWelcomed))
     }
 
     private func take(_ chunk: OutgoingChunk) {
@@ -270,7 +268,7 @@ extension ClientSession {
     /// Not with every chunk: looking whether there is anything else to send costs a hop to the pool.
     private func askForLane(produced count: Int) {
         produced += count
-        guard producing == .more, produced >= worthwhile else { return }
+        guard news.producing == .more, produced >= worthwhile else { return }
         produced = 0
         worthwhile = min(2 * worthwhile, Lanes.worthwhile.upperBound)
         run.lanes.wanted.fire()
@@ -278,9 +276,7 @@ extension ClientSession {
 
     /// Something happened that the producer may be waiting for.
     func tellProducer() {
-        news += 1
-        producing = .more
-        mayProduce.fire()
+        news.tell()
     }
 }
 

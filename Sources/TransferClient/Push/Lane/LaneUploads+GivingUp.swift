@@ -28,6 +28,6 @@ extension LaneUploads {
     private func send(_ drop: PendingUpload?) {
         guard let drop else { return }
         run.feed.putBack([drop])
-        news()
+        news.tell()
     }
 }

@@ -28,7 +28,7 @@ extension LaneUploads {
             }
         }
         ended(upload)
-        news()
+        news.tell()
     }
 
     /// - Parameter digest: of the content as it was sent, if all of it was.
@@ -71,7 +71,7 @@ extension LaneUploads {
         // A server that goes is no fault of the upload, and would only say the same again.
         guard result.code != .shuttingDown else {
             run.lanes.serverLeaves(taking: upload.isUnderWay ? .nothing : .running)
-            news()
+            news.tell()
             return true
         }
         upload.attempts = max(upload.attempts, upload.split?.whole.attempts ?? 0) + 1
@@ -84,7 +84,7 @@ extension LaneUploads {
     private func hold(_ interval: Interval) {
         heldUntil = max(heldUntil, .now + interval)
         _ = run.loop.schedule(at: heldUntil.nanoseconds) { [weak self] in
-            self?.news()
+            self?.news.tell()
         }
     }
 }
@@ -99,7 +99,7 @@ extension LaneUploads {
         try inFlight.check(result)
         settled(result)
         inFlight.hold(result)
-        news()
+        news.tell()
     }
 
     /// Looks at the receipts of the acknowledgements that came first, and reports these.
@@ -111,7 +111,7 @@ extension LaneUploads {
         case .success(let signed): for index in held.indices { report(held[index], .success(signed[index])) }
         case .failure(let fault): for index in held.indices { report(held[index], .failure(fault)) }
         }
-        news()
+        news.tell()
     }
 
     private func report(_ held: InFlight.Held, _ receipt: Result<SignedReceipt, ReceiptFault>) {

@@ -10,8 +10,8 @@ import TransferProtocol
 final class LaneUploads {
     let run: RunContext
 
-    /// Called when something has happened that the producer may be waiting for.
-    var news: () -> Void = {}
+    /// Told when something has happened that the producer may be waiting for.
+    let news = ProducerNews()
 
     var inFlight = InFlight()
 
@@ -65,7 +65,7 @@ final class LaneUploads {
         if id == lastBegun { answer = .accepted }
         questions[id]?.isAnswered = true
         conclude(id)
-        news()
+        news.tell()
     }
 
     /// The server is done with an upload or a question.

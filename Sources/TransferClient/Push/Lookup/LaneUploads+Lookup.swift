@@ -17,7 +17,7 @@ extension LaneUploads {
         run.lanes.lookups.knew()
         upload.kind = upload.wantedKind ?? result.kind ?? .file
         report(upload, result)
-        news()
+        news.tell()
     }
 
     /// Sends them.
@@ -29,6 +29,6 @@ extension LaneUploads {
         for upload in uploads { upload.isUnknown = true }
         run.lanes.lookups.missed(uploads.count)
         run.feed.putBack(uploads)
-        news()
+        news.tell()
     }
 }

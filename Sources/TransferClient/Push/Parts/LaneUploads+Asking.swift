@@ -49,6 +49,6 @@ extension LaneUploads {
             report(question.split.whole, of: question.split) { .failed($0, error) }
         }
         question.split.whole.asked = nil
-        news()
+        news.tell()
     }
 }
