@@ -2,8 +2,8 @@ package import TransferIO
 import TransferModel
 package import TransferProtocol
 
-/// What every end of a connection has, whatever it is there for: the socket, the times of what was said and heard, the frames
-/// that come, and its turns. What is done with it is written once, in `DrivenSession` and `PipedSession`.
+/// What every end of a connection has, whatever it is there for and whatever is spoken on it: the socket, the times of what
+/// was said and heard, and its turns. What is done with it is written once, in `DrivenSession` and `PipedSession`.
 ///
 /// Belongs to a session, and like it to one loop.
 package final class ConnectionDriver {
@@ -15,7 +15,6 @@ package final class ConnectionDriver {
     package var liveness: Liveness
     /// Whether the socket is closed, or will never be there.
     package private(set) var isOver = false
-    var parser = FrameParser()
     var timer: EventLoop.Timer?
     private var turns: Turns
 
@@ -31,9 +30,6 @@ package final class ConnectionDriver {
     package func open(_ socket: StreamSocket) {
         self.socket = socket
     }
-
-    /// Whether the stream may end here without cutting a frame, given that no bytes are left over.
-    package var isBetweenFrames: Bool { parser.isBetweenFrames }
 
     /// While nobody reads, the peer cannot be blamed for silence.
     package func pauseReading(_ isPaused: Bool) {

@@ -21,7 +21,8 @@ package protocol DrivenSession: LingeringSession {
     /// The socket takes no more, and never will.
     func sendingFailed(_ error: StreamError)
 
-    func send(_ message: Message)
+    /// Sends a sign of life that the other end answers, where what is spoken has one.
+    func sendPing()
 
     /// The other end broke the protocol, or has been silent or slow for too long.
     func broke(_ fault: ProtocolFault)
@@ -52,7 +53,7 @@ extension DrivenSession {
         if isWorking { driver.liveness.active(now: .now) }
         switch driver.liveness.expire(now: .now) {
         case .nothing: break
-        case .sendPing: send(.ping(0))
+        case .sendPing: sendPing()
         case .giveUp(let fault): broke(fault)
         }
         armTimer()

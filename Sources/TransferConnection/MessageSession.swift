@@ -3,7 +3,7 @@ import TransferModel
 package import TransferProtocol
 
 /// A session to which only messages come, which it works on at once.
-package protocol MessageSession: DrivenSession {
+package protocol MessageSession: FrameSession {
     /// Bytes that are received at once; more than any message has.
     static var receiveSize: Int { get }
 
@@ -40,7 +40,7 @@ extension MessageSession {
         var consumed = 0
         do throws(ProtocolFault) {
             while !isEnding {
-                switch try driver.parser.next(bytes.extracting(consumed..<bytes.byteCount)) {
+                switch try parser.next(bytes.extracting(consumed..<bytes.byteCount)) {
                 case .needsMore: return consumed
                 case .message(let message, let count):
                     consumed += count

@@ -27,11 +27,8 @@ package protocol PipedSession: DrivenSession {
     /// Decides about that.
     func decide() async
 
-    /// - Returns: whether the next frame may be looked at: the session is not ending, and nothing is undecided.
-    func take(_ message: Message, _ steps: Steps) throws(ProtocolFault) -> Bool
-
-    /// - Parameter piece: its range counts from the first unparsed byte.
-    func take(_ piece: DataPiece, _ steps: Steps) throws(ProtocolFault)
+    /// Takes the next step from what is unparsed. There may be none of it: what came before can be several steps.
+    func step(_ steps: Steps) throws(ProtocolFault) -> FoundStep
 
     /// All that was received is parsed, as far as that goes now.
     func parsed()
@@ -127,39 +124,26 @@ extension PipedSession {
     }
 
     private func parse(_ steps: Steps) {
-        var found = FoundFrame.frame
+        var found = FoundStep.step
         do throws(ProtocolFault) {
-            while found == .frame, !steps.isComplete { found = try step(steps) }
+            while found == .step, !steps.isComplete { found = try step(steps) }
         } catch {
             broke(error)
         }
-        let isAll = found == .needsMore || steps.unparsed.isEmpty
+        let isAll = found == .needsMore || found == .lastStep && steps.unparsed.isEmpty
         pipe.parsed(isAll && !isUndecided ? .everything : .untilFull)
         parsed()
     }
 
-    private func step(_ steps: Steps) throws(ProtocolFault) -> FoundFrame {
-        let bytes = steps.unparsed
-        guard !bytes.isEmpty else { return .needsMore }
-        switch try driver.parser.next(bytes.bytes) {
-        case .needsMore: return .needsMore
-        case .message(let message, let consumed):
-            steps.consumed(consumed)
-            return try take(message, steps) ? .frame : .lastFrame
-        case .data(let piece, let consumed):
-            try take(piece, steps)
-            steps.consumed(consumed)
-            return .frame
-        }
-    }
 }
 
 /// What one step of parsing came to.
-private enum FoundFrame {
+package enum FoundStep: Sendable {
+    /// More bytes are needed for the next one.
     case needsMore
-    case frame
+    case step
     /// No other one may be looked at now.
-    case lastFrame
+    case lastStep
 }
 
 // MARK: Working

@@ -3,7 +3,7 @@ package import TransferIO
 /// One receive buffer on its way to the pool, with what was found in it, in order.
 package protocol ReceivedSteps: AnyObject, Sendable {
     /// The buffer, and how far it was parsed.
-    var input: ReceiveBuffer { get }
+    var input: ReceiveBuffer { get set }
 
     /// Received bytes that were not parsed yet.
     var unparsed: UnsafeRawBufferPointer { get }
@@ -23,4 +23,12 @@ package protocol ReceivedSteps: AnyObject, Sendable {
 
     /// Goes on in the buffer of one that has all its steps. The two read and write different bytes of it.
     init(after steps: Self)
+}
+
+extension ReceivedSteps {
+    package var unparsed: UnsafeRawBufferPointer { input.unparsed }
+
+    package func received(_ count: Int) { input.received(count) }
+
+    package func consumed(_ count: Int) { input.consumed(count) }
 }

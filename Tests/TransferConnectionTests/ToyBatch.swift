@@ -20,12 +20,6 @@ final class ToyBatch: ReceivedSteps, @unchecked Sendable {
         input = steps.input
     }
 
-    var unparsed: UnsafeRawBufferPointer { input.unparsed }
-
-    func received(_ count: Int) { input.received(count) }
-
-    func consumed(_ count: Int) { input.consumed(count) }
-
     var isEmpty: Bool { found.isEmpty }
     var isComplete: Bool { found.count >= Self.mostSteps }
 

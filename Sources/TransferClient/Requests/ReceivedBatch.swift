@@ -31,12 +31,6 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         input = batch.input
     }
 
-    var unparsed: UnsafeRawBufferPointer { input.unparsed }
-
-    func received(_ count: Int) { input.received(count) }
-
-    func consumed(_ count: Int) { input.consumed(count) }
-
     var isEmpty: Bool { pieces.isEmpty }
 
     var isComplete: Bool { pieces.count >= Self.mostPieces }

@@ -16,6 +16,7 @@ actor RequestSession {
     private let context: RequestContext
     private let source: any RequestSource
     let driver: ConnectionDriver
+    var parser = FrameParser()
     private var machine = ClientConnection()
     private var outbound = Outbound<Never>()
     private let mayAsk = Signal()
@@ -177,7 +178,7 @@ extension RequestSession {
 
 // MARK: Receiving
 
-extension RequestSession: PipedSession {
+extension RequestSession: PipedFrameSession {
     var isEnding: Bool { ending != nil }
 
     var buffers: BufferPool { context.buffers }

@@ -53,6 +53,7 @@ actor ClientSession {
     private let isFirst: Bool
     let producer: LaneProducer
     let driver: ConnectionDriver
+    var parser = FrameParser()
     var machine: ClientConnection
     var queue = SendQueue()
     var governor: CompressionGovernor

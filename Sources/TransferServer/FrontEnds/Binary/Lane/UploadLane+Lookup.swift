@@ -21,8 +21,9 @@ extension UploadLane {
             var result = UploadResult(outcome, of: id, askedFor: nil, by: intake.caller)
             result.kind = acknowledgement.kind
             Message.result(result).encode(into: &frames)
-            events.append(
-                .settled(outcome, acknowledgement.id, path: acknowledgement.path.string, began: began, peer: peer))
+            uploads.events.append(
+                .settled(
+                    outcome, acknowledgement.id, path: acknowledgement.path.string, began: began, peer: uploads.peer))
         }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
         early.send(frames, settled: lookup.ids)

@@ -25,7 +25,7 @@ extension UploadLane {
     /// Begins to answer with the blocks that are there, and `accept`; or answers with a result.
     func resume(_ begin: Begin) {
         switch intake.have(UploadIntent(begin, of: intake.caller)) {
-        case .ended(let upload, let outcome): settle(upload, outcome)
+        case .ended(let upload, let outcome): uploads.settle(upload, outcome)
         case .query(let query): question = OpenQuestion(query, begin.id)
         }
     }
@@ -46,14 +46,14 @@ extension UploadLane {
             early.send(frames)
             question = open
         } catch {
-            settle(open.query.upload, .refused(error, size: 0))
+            uploads.settle(open.query.upload, .refused(error, size: 0))
         }
     }
 
     private func end(_ question: OpenQuestion) {
         let query = question.query
         if query.count > 0, query.isFirst {
-            events.append(.resumed(query.upload.intent, blocks: query.count, peer: peer))
+            uploads.events.append(.resumed(query.upload.intent, blocks: query.count, peer: uploads.peer))
         }
         var frame: [UInt8] = []
         Message.accept(question.id).encode(into: &frame)

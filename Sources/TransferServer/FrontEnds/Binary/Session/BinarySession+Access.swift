@@ -61,7 +61,7 @@ extension BinarySession {
         transport.accounts.leave(accountHolder)
         accountHolder = holder
         account = transport.accounts.enter(holder)
-        (lane.account, lane.intake.accountHolder) = (account, holder)
+        (lane.uploads.account, lane.intake.accountHolder) = (account, holder)
     }
 
     /// Not at once, so that nobody can try much.

@@ -10,7 +10,7 @@ import TransferSystem
 
 /// The session of the binary front end, on the loop of its connection. Reads and parses on the loop; what is to be stored goes to the pool in
 /// batches, a bounded number at a time, and while the pool is behind, this connection alone is not read.
-actor BinarySession: Session {
+actor BinarySession {
     /// Why the session reads no more.
     enum Ending: Equatable {
         /// The client said goodbye or closed between uploads.
@@ -46,6 +46,7 @@ actor BinarySession: Session {
     /// Fired when the client has taken some of what waits for it.
     let roomForAnswers = Signal()
     var waiting = WaitingRequests()
+    var parser = FrameParser()
     var conversation = FrameConversation()
     /// As they were when it began; clients are told of them.
     let settings: ServerSettings
@@ -73,7 +74,7 @@ actor BinarySession: Session {
         requestLane = RequestLane(resources, peer: origin.name)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
-        (lane.account, lane.intake.accountHolder) = (account, accountHolder)
+        (lane.uploads.account, lane.intake.accountHolder) = (account, accountHolder)
         if let end = driver.socket?.peerEnd {
             lane.intake.sender = Sender(connection: number) { end.hasCome }
         }
@@ -121,28 +122,12 @@ actor BinarySession: Session {
         // Nobody is in the lane now.
         if !lane.hasUnfinished { end(.shutdown) }
     }
-
-    func close() {
-        driver.close()
-        countUnsent()
-    }
 }
 
 // MARK: Reading
 
-extension BinarySession: PipedSession {
-    /// Bytes of results that may wait for a client that doesn't read them; then it isn't read either.
-    private static let outboundLimit = 256 << 10
-
-    /// The same, while as much waits for all clients together as may.
-    private static let crowdedLimit = 1
-
+extension BinarySession: PipedFrameSession {
     var isEnding: Bool { ending != nil }
-
-    var buffers: BufferPool { transport.buffers }
-    var bufferAccount: BufferAccount? { account.buffers }
-
-    var takesAnswers: Bool { outbound.count < (transport.isCrowded ? Self.crowdedLimit : Self.outboundLimit) }
 
     /// What comes with a greeting is kept outside the buffers until somebody has decided about it.
     var mostReceived: Int { isDecided ? .max : Limits.controlBody }
@@ -163,7 +148,7 @@ extension BinarySession: PipedSession {
     func lost(_ reason: String) { end(.lost(reason)) }
 
     func ended() {
-        let isBetweenUploads = !conversation.isReceiving && driver.isBetweenFrames && pipe.isParsed
+        let isBetweenUploads = !conversation.isReceiving && parser.isBetweenFrames && pipe.isParsed
         end(isBetweenUploads ? .done : .lost("the client closed the connection"))
     }
 

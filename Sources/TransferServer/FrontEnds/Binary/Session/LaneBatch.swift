@@ -34,12 +34,6 @@ package final class LaneBatch: ReceivedSteps, @unchecked Sendable {
         input = batch.input
     }
 
-    package var unparsed: UnsafeRawBufferPointer { input.unparsed }
-
-    package func received(_ count: Int) { input.received(count) }
-
-    package func consumed(_ count: Int) { input.consumed(count) }
-
     package var isEmpty: Bool { operations.isEmpty }
 
     package var isComplete: Bool { operations.count >= Self.mostOperations }

@@ -1,0 +1,196 @@
+import TransferAccess
+import TransferIO
+package import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferStore
+import TransferSystem
+
+/// The uploads of one connection, whatever is spoken on it: hands them to the intake one after the other, asks again what
+/// the client may do, and tells the log and the status what became of them. How results travel is the front end's.
+///
+/// Used by one thread at a time.
+package final class ConnectionUploads {
+    /// What has become of the upload whose content is coming.
+    enum Current {
+        case none
+        case receiving(OpenUpload)
+        /// It has its result already; the rest of it is ignored.
+        case rejected
+    }
+
+    /// Who pays, for what is done later.
+    private final class Payer: Sendable {
+        let account = Locked<PoolAccount?>(nil)
+    }
+
+    /// The client's way into the intake; who that is, is set before the first upload.
+    package let intake: IntakeSession
+
+    /// Who pays for the work; set before the first upload.
+    var account: PoolAccount? {
+        get { payer.account.withLock { $0 } }
+        set { payer.account.withLock { $0 = newValue } }
+    }
+
+    /// Called with each upload that has its result.
+    var whenSettled: (OpenUpload, UploadOutcome) -> Void = { _, _ in }
+
+    /// What is to be logged at the end of the turn.
+    var events: [LogEvent] = []
+
+    let peer: String
+    private(set) var current = Current.none
+    private let resources: LaneResources
+    private let payer = Payer()
+    private var failures = FailureTally()
+    private var meter: LaneMeter
+    /// When it was last asked what the client may do.
+    private var accessAsked: Int64 = 0
+
+    /// Nanoseconds after which it is asked again whether a stream may go on. What begins is always asked about.
+    private static let accessHolds: Int64 = 100_000_000
+
+    /// - Parameters:
+    ///   - connection: its number; they grow.
+    ///   - progress: is told what becomes of the uploads.
+    init(_ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress) {
+        (self.resources, self.peer) = (resources, peer)
+        meter = LaneMeter(progress)
+        let way = IntakeSession.Connection(number: connection) { [later = resources.later, payer] work in
+            later(payer.account.withLock { $0 }, work)
+        }
+        intake = IntakeSession(resources.intake, way, caller: Caller(peer: peer))
+    }
+
+    /// What was done in one turn goes to the log and the status.
+    func endTurn() {
+        if case .receiving(let upload) = current { meter.publish(upload) } else { meter.publish(nil) }
+        resources.log.write(events)
+        events.removeAll(keepingCapacity: true)
+    }
+
+    /// The connection ended: what is not complete will not be.
+    func leave() {
+        defer { intake.leave() }
+        if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
+        guard case .receiving(let upload) = current else { return }
+        upload.suspend()
+        current = .none
+        resources.log.write([.lost(upload, peer: peer)])
+    }
+}
+
+// MARK: Access
+
+extension ConnectionUploads {
+    /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.
+    var mayBeEndless: Bool {
+        guard case .receiving(let upload) = current, upload.intent.size == nil else { return false }
+        return monotonicNanoseconds() - accessAsked >= Self.accessHolds
+    }
+
+    /// Asks what the client may do now; to be called before anything begins, so that an access that was taken back ends with
+    /// the next upload. What has begun may be finished, but not go on for ever.
+    ///
+    /// - Returns: why the client may do nothing any more.
+    func recheck() -> Refusal? {
+        accessAsked = monotonicNanoseconds()
+        let refusal = resources.gate?.recheck(&intake.caller)
+        intake.refusal = refusal
+        if let refusal, case .receiving(let upload) = current, upload.intent.size == nil {
+            reject(upload, StoreError(refusal.code, refusal.message))
+        }
+        return refusal
+    }
+}
+
+// MARK: One upload
+
+extension ConnectionUploads {
+    /// Begins an upload, a part of one, or its end.
+    ///
+    /// - Parameter mayEnd: whether its sender waits for an answer before the content, which need not come then.
+    /// - Returns: whether its content is wanted; if not, it is settled.
+    func begin(_ intent: UploadIntent, mayEnd: Bool) -> Bool {
+        let begun = intake.begin(intent, mayEnd: mayEnd)
+        if let outcome = begun.outcome {
+            current = .rejected
+            settle(begun.upload, outcome)
+            return false
+        }
+        current = .receiving(begun.upload)
+        return true
+    }
+
+    /// Says in the log that the upload has begun, where that is worth a line.
+    func noteBeginning() {
+        guard case .receiving(let upload) = current, upload.opensLongUpload else { return }
+        events.append(.begun(upload, peer: peer, isQuiet: failures.isLong))
+    }
+
+    /// Gives content, or what is known of it, to the upload that is under way; a failure is its result.
+    func take(_ body: (OpenUpload) throws(StoreError) -> Void) {
+        guard case .receiving(let upload) = current else { return }
+        do throws(StoreError) {
+            let before = upload.size
+            try body(upload)
+            meter.took(upload.size - min(before, upload.size))
+        } catch {
+            reject(upload, error)
+        }
+    }
+
+    /// All content of the upload that is under way has come.
+    func end(_ end: DeclaredEnd) {
+        take { (upload) throws(StoreError) in
+            if let outcome = try intake.seal(upload, end) { settle(upload, outcome) }
+        }
+        current = .none
+        if intake.hasMuchSealed { publish() }
+    }
+
+    /// The sender doesn't want the upload any more.
+    func abort() {
+        if case .receiving(let upload) = current { settle(upload, intake.discard(upload)) }
+        current = .none
+    }
+
+    /// Gives up the upload that is under way.
+    func reject(_ upload: OpenUpload, _ error: StoreError) {
+        current = .rejected
+        settle(upload, intake.refuse(upload, error))
+    }
+
+    func settle(_ upload: OpenUpload, _ result: UploadOutcome) {
+        whenSettled(upload, result)
+        guard result.code != .staged else { return }
+        if result.code.isSuccess { meter.stored() }
+        let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
+        events.append(
+            .settled(
+                result, upload.intent.id, path: result.path?.string ?? upload.intent.path, began: upload.began,
+                peer: peer, isRepeated: isRepeated))
+    }
+}
+
+// MARK: The end
+
+extension ConnectionUploads {
+    /// Publishes what is complete, so that all of it shares its syncs.
+    func publish() {
+        let report = intake.publish()
+        for upload in report.ended { settle(upload.upload, upload.outcome) }
+        for path in report.healed { events.append(.healed(path, peer: peer)) }
+    }
+
+    /// Settles all that is published.
+    ///
+    /// - Returns: the seal of the receipts, where the client wants them.
+    func acknowledge() -> BatchSeal? {
+        let ended = intake.acknowledge()
+        for upload in ended.uploads { settle(upload.upload, upload.outcome) }
+        return ended.seal
+    }
+}
