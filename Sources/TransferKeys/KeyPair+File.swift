@@ -16,13 +16,13 @@ extension KeyPair {
     /// How to speak of the file of a key pair.
     package struct Wording: Sendable {
         /// What it is, such as `The server's identity`.
-        let name: String
+        package let name: String
         /// Completes "can be read or written by others, who could then".
-        let harm: String
+        package let harm: String
         /// A sentence: what to do when others may have read it.
-        let remedy: String
+        package let remedy: String
         /// A sentence: what to do when it is damaged.
-        let repair: String
+        package let repair: String
 
         package init(name: String, harm: String, remedy: String, repair: String) {
             self.name = name
@@ -89,7 +89,7 @@ extension KeyPair.Fault {
     /// - Parameters:
     ///   - problem: completes a sentence that begins with the file.
     ///   - advice: the next sentence; may be empty.
-    fileprivate init(_ wording: KeyPair.Wording, _ path: String, _ problem: String, _ advice: String = "") {
+    package init(_ wording: KeyPair.Wording, _ path: String, _ problem: String, _ advice: String = "") {
         let sentence = "\(wording.name) '\(path.escapedForDisplay)' \(problem)."
         self.init(message: advice.isEmpty ? sentence : "\(sentence) \(advice)")
     }
