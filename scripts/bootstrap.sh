@@ -5,7 +5,7 @@
 # them: where one cannot be had, a line says so.
 #
 #   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
-#   scripts/bootstrap.sh --tests   installs also the shells, man(1) and mkfs.xfs(8), which some tests run; nothing needs them
+#   scripts/bootstrap.sh --tests   installs also the shells, man(1), mkfs.xfs(8) and age(1), which some tests run
 #   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -83,6 +83,7 @@ lacks_qrencode() { ! links <<<"$qrencode_source"; }
 lacks_zsh() { ! command -v zsh >/dev/null; }
 lacks_fish() { ! command -v fish >/dev/null; }
 lacks_man() { ! command -v man >/dev/null; }
+lacks_age() { ! command -v age >/dev/null || ! command -v age-keygen >/dev/null; }
 lacks_xfs() { ! command -v mkfs.xfs >/dev/null && [[ ! -x /usr/sbin/mkfs.xfs ]]; }
 
 # Sets `unneeded` to the names of what is not there and not needed.
@@ -101,6 +102,7 @@ describe_unneeded() {
         qrencode) echo "libqrencode (qrencode.h and libqrencode.so.4), for pairing links as QR codes" ;;
         zsh | fish) echo "$1, for the tests of its completions" ;;
         man) echo "man(1), for the tests of the manual pages" ;;
+        age) echo "age(1) and age-keygen(1), without which the tests of sealed files fail" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
 }
@@ -110,7 +112,7 @@ unneeded_package() {
         isal) echo libisal-dev ;;
         ipsec_mb) echo libipsec-mb-dev ;;
         qrencode) echo libqrencode-dev ;;
-        zsh | fish) echo "$1" ;;
+        zsh | fish | age) echo "$1" ;;
         man) echo man-db ;;
         xfs) echo xfsprogs ;;
     esac
@@ -234,7 +236,7 @@ check_only=false
 test_programs=()
 case ${1:-} in
     "") ;;
-    --tests) test_programs=(zsh fish man xfs) ;;
+    --tests) test_programs=(zsh fish man age xfs) ;;
     --check) check_only=true ;;
     -h | --help)
         usage
