@@ -61,6 +61,7 @@ let package = Package(
             "TransferCodec",
             uses: ["TransferModel", "TransferSystem", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
+        library("TransferSealing", uses: ["TransferModel", "TransferKeys", "TransferSystem", "COpenSSL"]),
         library(
             "TransferReceipts",
             uses: ["TransferModel", "TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL"]),
@@ -115,7 +116,7 @@ let package = Package(
             name: "TransferFuzzing",
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
-                "TransferAccess",
+                "TransferSealing", "TransferAccess",
                 "TransferStore", "TransferIO", "TransferConnection", "TransferIntake", "TransferServer",
                 "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",
             ],
@@ -147,6 +148,7 @@ let package = Package(
         tests("TransferProtocol", uses: ["TransferModel"]),
         tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CXXHash"]),
         tests("TransferKeys", uses: ["TransferModel"]),
+        tests("TransferSealing", uses: ["TransferModel", "TransferKeys"]),
         tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),

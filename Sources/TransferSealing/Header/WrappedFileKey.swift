@@ -1,0 +1,67 @@
+internal import TransferKeys
+
+/// The file key as a stanza of type X25519 has it: encrypted with a key that only the recipient, and who made it, can agree on
+/// (age, "X25519 recipient stanza").
+struct WrappedFileKey {
+    static let type = "X25519"
+
+    private static let info = "age-encryption.org/v1/X25519"
+    private static let size = FileKey.size + ChunkCipher.tagSize
+
+    /// The public half of a key that was made for this stanza alone.
+    private let share: Bytes32
+    private let body: [UInt8]
+
+    /// - Parameter ephemeral: new for each recipient and each file; only tests give one.
+    init(
+        _ fileKey: FileKey, for recipient: SealingRecipient, ephemeral: SealingKey
+    ) throws(SealingError) {
+        share = ephemeral.recipient.raw
+        let agreed = try ephemeral.agree(with: recipient.raw)
+        let cipher = try ChunkCipher(.sealing, key: Self.key(agreed, share, recipient))
+        let sealed = try SecretBytes(count: Self.size) { (body) throws(SealingError) in
+            try fileKey.secret.withUnsafeBytes { (secret) throws(SealingError) in
+                try cipher.seal(secret, .zero, into: body)
+            }
+        }
+        body = sealed.withUnsafeBytes { Array($0) }
+    }
+
+    /// - Returns: nothing for a stanza of another type, which is to be passed over.
+    /// - Throws: `malformed` for one of this type that is not as it must be: no header may have such a one.
+    init?(_ stanza: HeaderStanza) throws(SealingError) {
+        guard stanza.arguments.first == Self.type else { return nil }
+        guard stanza.arguments.count == 2,
+            let share = UnpaddedBase64.decode(stanza.arguments[1].utf8).flatMap({ Bytes32($0) })
+        else { throw .malformed("A recipient in the header has no key of 32 bytes.") }
+        // Longer ones could be made to open with many keys at once (age: "partitioning oracle attacks").
+        guard stanza.body.count == Self.size else {
+            throw .malformed("A file key in the header is not one of 16 bytes.")
+        }
+        (self.share, body) = (share, stanza.body)
+    }
+
+    var stanza: HeaderStanza {
+        HeaderStanza(arguments: [Self.type, UnpaddedBase64.encode(share.bytes)], body: body)
+    }
+
+    /// - Returns: nothing when it is wrapped for others.
+    /// - Throws: `weakKey`.
+    func unwrapped(_ key: SealingKey) throws(SealingError) -> FileKey? {
+        let agreed = try key.agree(with: share)
+        let cipher = try ChunkCipher(.opening, key: Self.key(agreed, share, key.recipient))
+        var isOpen = false
+        let secret = try SecretBytes(count: FileKey.size) { (secret) throws(SealingError) in
+            isOpen = try body.span.bytes.withUnsafeBytes { (body) throws(SealingError) in
+                try cipher.open(body, .zero, into: secret)
+            }
+        }
+        return isOpen ? FileKey(secret: secret) : nil
+    }
+
+    private static func key(
+        _ agreed: SecretBytes, _ share: Bytes32, _ recipient: SealingRecipient
+    ) throws(SealingError) -> SecretBytes {
+        try HashedKeys.derive(from: agreed, salt: share.bytes + recipient.raw.bytes, info: info)
+    }
+}

@@ -1,0 +1,83 @@
+package import TransferKeys
+internal import TransferModel
+internal import TransferSystem
+
+extension SealingKey {
+    /// The name of the file in the user's own folder.
+    package static let fileName = "sealing.key"
+
+    /// A file that is larger has more in it than a key and some lines about it.
+    private static let longestFile = 4096
+
+    private static let wording = KeyPair.Wording(
+        name: "Your sealing key", harm: "read what is sealed for you",
+        remedy: "If nobody has, run 'chmod 600' on it; otherwise move it away, and a new key is made.",
+        repair: "Put the file back from a backup: what was sealed for it can be opened with nothing else.")
+
+    /// Reads a key, or makes one durably where there is none. A file that has no key, or that others can read, is never
+    /// replaced: what was sealed for it could not be opened any more.
+    ///
+    /// The file is one that age(1) takes with `-i`: comments, and one line with the secret. Only its owner can read it.
+    ///
+    /// - Parameter path: of a file, the last component no link, in a folder that is there.
+    /// - Returns: the key, and whether it was made now.
+    package static func open(_ path: String) throws(KeyPair.Fault) -> (key: SealingKey, isNew: Bool) {
+        if let key = try find(path) { return (key, false) }
+        let key = try made(path) { () throws(SealingError) in try SealingKey() }
+        // Another process may have made one meanwhile: then that is the one.
+        if try key.write(to: path) { return (key, true) }
+        guard let key = try find(path) else {
+            throw KeyPair.Fault(wording, path, "is being made and removed by others at the same time")
+        }
+        return (key, false)
+    }
+
+    /// - Returns: nothing when there is no such file.
+    package static func find(_ path: String) throws(KeyPair.Fault) -> SealingKey? {
+        let file: OwnFile?
+        do throws(SystemError) {
+            file = try OwnFile(reading: path, atMost: longestFile)
+        } catch {
+            throw KeyPair.Fault(wording, path, "cannot be read: \(error.reason)")
+        }
+        guard let file else { return nil }
+        guard file.isPrivate else {
+            throw KeyPair.Fault(
+                wording, path, "can be read or written by others, who could then \(wording.harm)", wording.remedy)
+        }
+        guard !file.isLonger, let line = secretLine(file.content) else {
+            throw KeyPair.Fault(wording, path, "does not have one secret key of age in it", wording.repair)
+        }
+        return try made(path) { () throws(SealingError) in try SealingKey(text: line) }
+    }
+
+    /// - Returns: whether it was written; false where there is such a file.
+    private func write(to path: String) throws(KeyPair.Fault) -> Bool {
+        let secret = try Self.made(path) { () throws(SealingError) in try text }
+        let lines =
+            "# What is sealed for you is opened with this. Never give it away.\n"
+            + "# public key: \(recipient.text)\n\(secret)\n"
+        do throws(SystemError) {
+            return try OwnFile.write(Array(lines.utf8), to: path, replaces: false)
+        } catch {
+            throw KeyPair.Fault(Self.wording, path, "cannot be made: \(error.reason)")
+        }
+    }
+
+    /// The one line that is no comment.
+    private static func secretLine(_ content: [UInt8]) -> String? {
+        let lines = content.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            .filter { $0.first != UInt8(ascii: "#") }
+        return lines.count == 1 ? lines.first.flatMap { String(validating: $0, as: UTF8.self) } : nil
+    }
+
+    private static func made<Made>(
+        _ path: String, _ body: () throws(SealingError) -> Made
+    ) throws(KeyPair.Fault) -> Made {
+        do throws(SealingError) {
+            return try body()
+        } catch {
+            throw KeyPair.Fault(wording, path, "cannot be used", error.message)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+internal import TransferKeys
+internal import TransferModel
+
+extension SealedNote {
+    /// Notes are as long as a multiple of this many bytes: a path of up to 372 makes no difference in length.
+    package static let block = 512
+
+    /// Bytes of a note that is not sealed, at most: those of the longest path (`Limits.path`), and the others, in whole blocks.
+    static let longestContent = (fixedSize + Limits.path + block - 1) / block * block
+
+    /// Version, kind, size, tag, sender, length of the path, signature.
+    private static let fixedSize = 1 + 1 + 8 + Bytes32.count + Bytes32.count + 2 + PublicKey.signatureSize
+
+    /// Bytes of a sealed note at most: what is worth receiving.
+    package static let longest =
+        SealedHeader.longest + SealedLayout.nonceSize + longestContent + ChunkCipher.tagSize
+
+    /// An age file, with secrets of its own; each call gives another one.
+    package func sealed(for recipients: [SealingRecipient]) throws(SealingError) -> [UInt8] {
+        var content = fields + signature
+        let over = content.count % Self.block
+        content += [UInt8](repeating: 0, count: over == 0 ? 0 : Self.block - over)
+        var output: [UInt8] = []
+        let sealer = try Sealer(streamFor: recipients)
+        try sealer.seal(content.span.bytes, into: &output)
+        try sealer.finish(into: &output)
+        return output
+    }
+
+    /// Opens what `sealed` gives, and verifies it.
+    ///
+    /// - Parameter keys: of the recipient; all are tried.
+    /// - Throws: what `Opener` does, and `wrongSigner`. Whether the sender is who the server says, and the tag that of the
+    ///   content, is for the caller to compare.
+    package init(opening bytes: [UInt8], with keys: [SealingKey]) throws(SealingError) {
+        guard bytes.count <= Self.longest else { throw .tooLarge("The note is longer than \(Self.longest) bytes.") }
+        var content: [UInt8] = []
+        let opener = Opener(keys, atMost: UInt64(Self.longestContent))
+        try opener.open(bytes.span.bytes, into: &content)
+        try opener.finish(into: &content)
+        try self.init(content)
+    }
+
+    private init(_ content: [UInt8]) throws(SealingError) {
+        guard content.count.isMultiple(of: Self.block) else { throw .malformed("The note is not padded.") }
+        var reader = RecordReader(content)
+        guard try reader.number(UInt8.self) == Self.version else { throw .unsupported("A note of a later version") }
+        guard let kind = ContentKind(rawValue: try reader.number()) else {
+            throw .malformed("The note is about a kind of content that is not known.")
+        }
+        let size = try reader.number(UInt64.self)
+        let tag = SealedTag(try reader.bytes32())
+        let sender = PublicKey(try reader.bytes32())
+        let path = try Self.path(try reader.bytes(Int(try reader.number(UInt16.self))))
+        let signature = Array(try reader.bytes(PublicKey.signatureSize))
+        let padding = reader.remainder()
+        guard padding.count < Self.block, padding.allSatisfy({ $0 == 0 }) else {
+            throw .malformed("The note has more in it than it should.")
+        }
+        try self.init(path, kind, size: size, of: tag, by: sender, signature)
+    }
+
+    private static func path(_ bytes: ArraySlice<UInt8>) throws(SealingError) -> RelativePath {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed("The path is not UTF-8.") }
+        do throws(RelativePath.Fault) {
+            return try RelativePath(text)
+        } catch {
+            throw .malformed(error.message)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// Opens the chunks behind header and nonce, whichever way they are cut. What comes out was authenticated, chunk by chunk.
+///
+/// It belongs to one task at a time.
+final class PayloadOpener {
+    private let cipher: ChunkCipher
+    private var chunk: UInt64 = 0
+    /// Content that may yet come out.
+    private var allowance: UInt64
+
+    /// A chunk that awaits what follows it: only then is it known whether it is the last.
+    private let pending = WipedBuffer(capacity: SealedLayout.sealedChunkSize)
+    private let opened = WipedBuffer(capacity: SealedLayout.chunkSize)
+
+    /// - Parameter limit: bytes of content.
+    init(key: SecretBytes, atMost limit: UInt64) throws(SealingError) {
+        cipher = try ChunkCipher(.opening, key: key)
+        allowance = limit
+    }
+
+    /// Takes all of `input` and appends what is certain of it.
+    func open(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) throws(SealingError) {
+        var rest = input[...]
+        while !rest.isEmpty {
+            if pending.isFull {
+                try open(chunk: pending.content, isLast: false, into: &output)
+                pending.clear()
+            }
+            if pending.isEmpty, rest.count > SealedLayout.sealedChunkSize {
+                let whole = UnsafeRawBufferPointer(rebasing: rest.prefix(SealedLayout.sealedChunkSize))
+                try open(chunk: whole, isLast: false, into: &output)
+                rest = rest.dropFirst(SealedLayout.sealedChunkSize)
+            } else {
+                rest = rest.dropFirst(pending.append(UnsafeRawBufferPointer(rebasing: rest)))
+            }
+        }
+    }
+
+    /// Opens the last chunk, behind which nothing came.
+    func finish(into output: inout [UInt8]) throws(SealingError) {
+        let last = pending.content
+        guard last.count >= ChunkCipher.tagSize else { throw .truncated }
+        try open(chunk: last, isLast: true, into: &output)
+        // Only the last chunk of no content at all is empty (age, "Payload").
+        guard last.count > ChunkCipher.tagSize || chunk == 1 else { throw .damaged }
+    }
+
+    private func open(
+        chunk input: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]
+    ) throws(SealingError) {
+        let nonce = ChunkNonce(chunk: chunk, isLast: isLast)
+        guard try cipher.open(input, nonce, into: opened.room) else { throw try fault(of: input, isLast: isLast) }
+        let size = input.count - ChunkCipher.tagSize
+        guard size <= allowance else {
+            throw .tooLarge("More is sealed in it than there should be.")
+        }
+        allowance -= UInt64(size)
+        output += opened.room.prefix(size)
+        chunk &+= 1
+    }
+
+    /// A chunk that is whole, but the last where it should not be, or not the last where it should, says what has happened.
+    private func fault(of input: UnsafeRawBufferPointer, isLast: Bool) throws(SealingError) -> SealingError {
+        let other = ChunkNonce(chunk: chunk, isLast: !isLast)
+        guard try cipher.open(input, other, into: opened.room) else { return .damaged }
+        opened.wipe()
+        return isLast ? .truncated : .trailingData
+    }
+}

@@ -1,0 +1,93 @@
+internal import TransferModel
+
+/// Where what is of a sealed file: how long it is for so much content, and the other way round.
+///
+/// ```
+/// | header | nonce, 16 | chunk 0: 64 KiB, tag 16 | … | last chunk: up to 64 KiB, tag 16 |
+/// ```
+package struct SealedLayout: Equatable, Sendable {
+    /// Bytes of content in each chunk but the last (age, "Payload").
+    package static let chunkSize = 64 << 10
+
+    /// Bytes of a whole chunk with its tag.
+    package static let sealedChunkSize = chunkSize + ChunkCipher.tagSize
+
+    static let nonceSize = 16
+
+    /// Bytes of content that have room in an upload behind the longest header.
+    static let mostContent =
+        Limits.uploadSize / UInt64(sealedChunkSize) * UInt64(chunkSize) - UInt64(SealedHeader.longest)
+
+    /// Bytes of content.
+    package let contentSize: UInt64
+
+    /// Bytes of the whole sealed file; at most `Limits.uploadSize`, as of every upload.
+    package let sealedSize: UInt64
+
+    /// Bytes before the first chunk: header and nonce.
+    package let leadSize: UInt64
+
+    /// At least one, which is empty where there is no content.
+    package let chunks: UInt64
+
+    /// - Parameters:
+    ///   - contentSize: bytes.
+    ///   - headerSize: bytes, at most `SealedHeader.longest`.
+    /// - Throws: `tooLarge` when the sealed file would be longer than any upload.
+    package init(contentSize: UInt64, headerSize: Int) throws(SealingError) {
+        let leadSize = UInt64(max(0, headerSize)) + UInt64(Self.nonceSize)
+        let chunks = max(1, Self.quotient(contentSize, Self.chunkSize))
+        let (tags, isTooLong) = chunks.multipliedReportingOverflow(by: UInt64(ChunkCipher.tagSize))
+        let (chunked, isLonger) = contentSize.addingReportingOverflow(tags)
+        let (sealedSize, isLongest) = chunked.addingReportingOverflow(leadSize)
+        guard !isTooLong, !isLonger, !isLongest, sealedSize <= Limits.uploadSize else {
+            throw .tooLarge("With its seal it would be longer than any upload.")
+        }
+        (self.contentSize, self.sealedSize, self.leadSize, self.chunks) = (contentSize, sealedSize, leadSize, chunks)
+    }
+
+    /// - Throws: `truncated` for a size that no sealed file has, `tooLarge` for one that no upload has.
+    package init(sealedSize: UInt64, headerSize: Int) throws(SealingError) {
+        let leadSize = UInt64(max(0, headerSize)) + UInt64(Self.nonceSize)
+        guard sealedSize <= Limits.uploadSize else { throw .tooLarge("It is longer than any upload.") }
+        guard sealedSize > leadSize else { throw .truncated }
+        let chunked = sealedSize - leadSize
+        let chunks = Self.quotient(chunked, Self.sealedChunkSize)
+        let tags = chunks * UInt64(ChunkCipher.tagSize)
+        // The last chunk has a tag, and content unless it is the only one.
+        let last = chunked - (chunks - 1) * UInt64(Self.sealedChunkSize)
+        guard last > ChunkCipher.tagSize || chunks == 1 && last == ChunkCipher.tagSize else { throw .truncated }
+        (self.contentSize, self.sealedSize, self.leadSize, self.chunks) = (chunked - tags, sealedSize, leadSize, chunks)
+    }
+
+    /// Where sealing goes on.
+    package struct Position: Equatable, Sendable {
+        /// Counted from 0.
+        package let chunk: UInt64
+        /// The byte of the content that its chunk begins with: the first one to read.
+        package let contentOffset: UInt64
+        /// Bytes of what is sealed from there on that are there already: of the chunk, or of header and nonce before it.
+        package let skipped: Int
+        /// Whether header and nonce are still to come, as far as they are not skipped.
+        package let hasLead: Bool
+    }
+
+    /// - Parameter offset: bytes of the sealed file that are there already.
+    /// - Throws: `tooLarge` for an offset behind its end.
+    package func position(ofSealed offset: UInt64) throws(SealingError) -> Position {
+        guard offset <= sealedSize else { throw .tooLarge("There are more bytes than the sealed file has.") }
+        guard offset >= leadSize else {
+            return Position(chunk: 0, contentOffset: 0, skipped: Int(offset), hasLead: true)
+        }
+        let chunk = min((offset - leadSize) / UInt64(Self.sealedChunkSize), chunks - 1)
+        let start = leadSize + chunk * UInt64(Self.sealedChunkSize)
+        return Position(
+            chunk: chunk, contentOffset: chunk * UInt64(Self.chunkSize), skipped: Int(offset - start), hasLead: false)
+    }
+
+    /// Rounded up; without the overflow that adding first would have.
+    private static func quotient(_ size: UInt64, _ part: Int) -> UInt64 {
+        let (whole, rest) = size.quotientAndRemainder(dividingBy: UInt64(part))
+        return rest == 0 ? whole : whole + 1
+    }
+}

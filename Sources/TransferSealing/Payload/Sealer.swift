@@ -1,0 +1,128 @@
+/// Seals content that comes piece by piece, into the bytes of an age file, from the start or from anywhere in it.
+///
+/// It holds 128 KiB and belongs to one task at a time. After an error every call throws it again.
+package final class Sealer {
+    /// The byte of the content that `seal` takes first.
+    package let contentOffset: UInt64
+
+    private let cipher: ChunkCipher
+    /// Content that may yet come.
+    private var remaining: UInt64
+    /// Whether all of it has to.
+    private let isExact: Bool
+    private var chunk: UInt64
+    /// Header and nonce, as far as they were not given.
+    private var lead: ArraySlice<UInt8>
+    /// Bytes of the next sealed chunk that are there already.
+    private var skipped: Int
+    private var failure: SealingError?
+
+    /// Content that awaits what follows it: only then is it known whether it is the last.
+    private let pending = WipedBuffer(capacity: SealedLayout.chunkSize)
+    private let sealed = WipedBuffer(capacity: SealedLayout.sealedChunkSize)
+
+    /// Goes on with a sealed file, or begins it.
+    ///
+    /// - Parameters:
+    ///   - source: as it is now.
+    ///   - recipients: those of the state.
+    ///   - offset: bytes of the sealed file that are there already. What comes out begins right behind them, and `seal` takes
+    ///     content from `contentOffset` on, up to 64 KiB before that place.
+    /// - Throws: `otherSource` when the state was made for another one, `tooLarge` for an offset behind the end.
+    package convenience init(
+        _ state: SealingState, sealing source: SealingSource, for recipients: [SealingRecipient],
+        from offset: UInt64 = 0
+    ) throws(SealingError) {
+        guard HashedKeys.isEqual(state.binding, try source.binding(recipients)) else { throw .otherSource }
+        try self.init(state, from: offset)
+    }
+
+    /// Seals what is read only once, such as standard input, with secrets that are used for nothing else. An interrupted one
+    /// begins again, with a sealer of its own.
+    package convenience init(streamFor recipients: [SealingRecipient]) throws(SealingError) {
+        let none = SealingSource(size: 0, context: [])
+        let state = try SealingState(sealing: none, for: recipients)
+        try self.init(state, from: 0, allowance: SealedLayout.mostContent)
+    }
+
+    /// - Parameter allowance: bytes of content at most, where nobody knows how many will come.
+    init(_ state: SealingState, from offset: UInt64, allowance: UInt64? = nil) throws(SealingError) {
+        let position = try state.layout.position(ofSealed: offset)
+        cipher = try ChunkCipher(.sealing, key: state.fileKey.payloadKey(state.nonce))
+        contentOffset = position.contentOffset
+        remaining = allowance ?? state.layout.contentSize - position.contentOffset
+        isExact = allowance == nil
+        chunk = position.chunk
+        lead = position.hasLead ? (state.header.bytes + state.nonce).dropFirst(position.skipped) : []
+        skipped = position.hasLead ? 0 : position.skipped
+    }
+
+    /// Takes all of `input`, the next piece of the content, and appends what can be sealed of it.
+    ///
+    /// - Throws: `otherSource` when there is more than the source has.
+    package func seal(_ input: RawSpan, into output: inout [UInt8]) throws(SealingError) {
+        try whileItGoesWell { () throws(SealingError) in
+            guard input.byteCount <= remaining else {
+                throw isExact ? .otherSource : .tooLarge("With its seal it would be longer than any upload.")
+            }
+            remaining -= UInt64(input.byteCount)
+            output += lead
+            lead = []
+            try input.withUnsafeBytes { (input) throws(SealingError) in try take(input[...], into: &output) }
+        }
+    }
+
+    private func take(
+        _ input: Slice<UnsafeRawBufferPointer>, into output: inout [UInt8]
+    ) throws(SealingError) {
+        var rest = input
+        while !rest.isEmpty {
+            if pending.isFull { try sealPending(isLast: false, into: &output) }
+            if pending.isEmpty, rest.count > SealedLayout.chunkSize {
+                let whole = UnsafeRawBufferPointer(rebasing: rest.prefix(SealedLayout.chunkSize))
+                try seal(chunk: whole, isLast: false, into: &output)
+                rest = rest.dropFirst(SealedLayout.chunkSize)
+            } else {
+                rest = rest.dropFirst(pending.append(UnsafeRawBufferPointer(rebasing: rest)))
+            }
+        }
+    }
+
+    /// Appends the last chunk. Nothing can be sealed any more then.
+    ///
+    /// - Throws: `otherSource` when there was less than the source has.
+    package func finish(into output: inout [UInt8]) throws(SealingError) {
+        try whileItGoesWell { () throws(SealingError) in
+            guard remaining == 0 || !isExact else { throw .otherSource }
+            output += lead
+            lead = []
+            try sealPending(isLast: true, into: &output)
+        }
+        failure = .ended
+    }
+
+    private func whileItGoesWell(_ body: () throws(SealingError) -> Void) throws(SealingError) {
+        if let failure { throw failure }
+        do throws(SealingError) {
+            try body()
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func sealPending(isLast: Bool, into output: inout [UInt8]) throws(SealingError) {
+        try seal(chunk: pending.content, isLast: isLast, into: &output)
+        pending.clear()
+    }
+
+    private func seal(
+        chunk content: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]
+    ) throws(SealingError) {
+        try cipher.seal(content, ChunkNonce(chunk: chunk, isLast: isLast), into: sealed.room)
+        output += sealed.room.prefix(content.count + ChunkCipher.tagSize).dropFirst(skipped)
+        skipped = 0
+        // No file has as many chunks as a number: contents end long before.
+        chunk &+= 1
+    }
+}

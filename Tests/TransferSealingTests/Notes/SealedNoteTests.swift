@@ -1,0 +1,99 @@
+import Testing
+import TransferKeys
+import TransferModel
+
+@testable import TransferSealing
+
+@Suite struct SealedNoteTests {
+    private let sender: KeyPair
+    private let tag: SealedTag
+
+    init() throws {
+        sender = try Sample.identity()
+        tag = try SealingState(sealing: Sample.source([]), for: [Sample.key().recipient]).tag
+    }
+
+    private func note(_ path: String) throws -> SealedNote {
+        SealedNote(try RelativePath(path), .picture, size: 12_345, of: tag, by: sender)
+    }
+
+    private func sealed(_ note: SealedNote) throws -> [UInt8] { try note.sealed(for: [Sample.key().recipient]) }
+
+    private static func opened(_ bytes: [UInt8]) throws(SealingError) -> SealedNote {
+        try SealedNote(opening: bytes, with: [SealingKey(SecretBytes([UInt8](repeating: 0x42, count: 32)))])
+    }
+
+    @Test(arguments: ["a", "photos/2026/Überraschung.png", String(repeating: "a/", count: 100) + "b"])
+    func comesBack(_ path: String) throws {
+        let note = try note(path)
+        let again = try Self.opened(sealed(note))
+        #expect(again == note && again.path.string == path && again.sender == sender.key)
+        #expect(again.kind == .picture && again.size == 12_345 && again.tag == tag)
+    }
+
+    /// The length of a note tells nothing of the path.
+    @Test func lengthTellsNothing() throws {
+        let sizes = try [1, 2, 100, 255].map { try sealed(note(String(repeating: "n", count: $0))).count }
+        #expect(Set(sizes).count == 1)
+        let deep = String(repeating: String(repeating: "d", count: 99) + "/", count: 3)
+        #expect(try sealed(note(deep + String(repeating: "n", count: 72))).count == sizes[0])
+        #expect(try sealed(note(deep + String(repeating: "n", count: 73))).count == sizes[0] + SealedNote.block)
+    }
+
+    @Test func longestPathHasRoom() throws {
+        let path =
+            String(repeating: String(repeating: "d", count: 255) + "/", count: 15) + String(repeating: "n", count: 255)
+        #expect(path.utf8.count == Limits.path)
+        let bytes = try sealed(note(path))
+        #expect(bytes.count <= SealedNote.longest)
+        #expect(try Self.opened(bytes).path.string == path)
+    }
+
+    @Test func isForItsRecipientsAlone() throws {
+        let bytes = try sealed(note("a"))
+        #expect(throws: SealingError.notForYou) { try SealedNote(opening: bytes, with: [Sample.key(1)]) }
+        #expect(throws: SealingError.self) {
+            try Self.opened(bytes + [UInt8](repeating: 0, count: SealedNote.longest))
+        }
+    }
+
+    /// Anybody can seal for a known key. What they cannot is sign.
+    @Test func everyByteOfItIsSigned() throws {
+        let note = try note("name")
+        let content = note.fields + note.signature
+        let padding = [UInt8](repeating: 0, count: SealedNote.block - content.count)
+        #expect(try Self.opened(Sample.sealed(content + padding)) == note)
+        for index in content.indices {
+            var changed = content
+            changed[index] ^= 1
+            #expect(throws: SealingError.self, "byte \(index)") { try Self.opened(Sample.sealed(changed + padding)) }
+        }
+    }
+
+    @Test func hasOneForm() throws {
+        let note = try note("name")
+        let content = note.fields + note.signature
+        let padding = [UInt8](repeating: 0, count: SealedNote.block - content.count)
+        for wrong in [
+            [], content, content + padding.dropLast() + [1], content + padding + [0],
+            content + padding + [UInt8](repeating: 0, count: SealedNote.block), [2] + (content + padding).dropFirst(),
+            [UInt8](repeating: 0, count: SealedNote.longestContent + 1),
+        ] {
+            #expect(throws: SealingError.self) { try Self.opened(Sample.sealed(wrong)) }
+        }
+    }
+
+    /// A path is checked where it is read, whoever has signed it.
+    @Test(arguments: ["../a", "/etc/a", "a/../b", "", "a\0", ".transfer/x"]) func pathsLeadNowhereElse(_ path: String)
+        throws
+    {
+        var fields: [UInt8] = [1, 0]
+        fields.append(bigEndian: UInt64(5))
+        fields += tag.digest.bytes + sender.key.raw.bytes
+        fields.append(bigEndian: UInt16(path.utf8.count))
+        fields += Array(path.utf8)
+        let content = fields + sender.sign(Array("transfer sealed note v1\n".utf8) + fields)
+        let padded = content + [UInt8](repeating: 0, count: SealedNote.block - content.count)
+        #expect(throws: SealingError.self) { try Self.opened(Sample.sealed(padded)) }
+    }
+}

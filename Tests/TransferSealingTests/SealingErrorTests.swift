@@ -1,0 +1,16 @@
+import Testing
+
+@testable import TransferSealing
+
+@Suite struct SealingErrorTests {
+    @Test(arguments: [
+        SealingError.notSealed, .unsupported("It"), .malformed("It is."), .tooLarge("It is."), .notForYou, .damaged,
+        .truncated,
+        .trailingData, .weakKey, .wrongSigner, .otherSource, .ended, .failed("It"),
+    ]) func saysOneSentence(_ error: SealingError) {
+        #expect(
+            error.message.hasPrefix("It") || error.message.hasPrefix("S") || error.message.hasPrefix("A")
+                || error.message.hasPrefix("W"))
+        #expect(error.message.hasSuffix(".") && "\(error)" == error.message)
+    }
+}
