@@ -8,6 +8,7 @@ Writes to Fuzz/seeds, in place of what an earlier run wrote there. Each target's
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import itertools
@@ -123,6 +124,47 @@ SERVERS = [
     "# comment\nnas.local:5288 FINGERPRINT\n\n[::1]:5288\tFINGERPRINT",
     "a:1 FINGERPRINT\r\nb:2 FINGERPRINT\r\n", "# a\r\nb:2 FINGERPRINT\n", " a FINGERPRINT \n",
     "a FINGERPRINT\na FINGERPRINT\n", "a FINGERPRINT b\n", "a SHA256:x\n", "unix:/tmp/é FINGERPRINT\n",
+]
+
+# Of `sealing`: the example key of the age format, and the same as no program writes it.
+SEALING_KEYS = [
+    "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX",
+    "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj",
+    "AGE1ZVKYG2LQZRAA2LNJVQEJ32NKUU0UES2S82HZRYE869XEEXVN73EQUNUJWJ", "A12UEL5L", "age1",
+]
+
+# What was sealed once for the key of `SealingTarget`: what to do with it, and the bytes in base64. Four files, the second empty,
+# the third for two, the last for somebody else; a state, a certificate, and what is in a note.
+SEALED = [
+    (0,
+     "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSA5cWRGK1BlcmNmdElzNVdrVFpaNjU1ZVIybHhhTFNFbVpKR2o4V3FSV0dn"
+     "Cmw3TWVuamM3QzF6SXdLT0dJWmVPRDQyQ1FRTU8ySzZZMXYzSkpsMEc1YUkKLS0tIG1Qb2xYRWRSaGl0U3EyVkFPeXNEVFN4Vjdp"
+     "Q3lod1FidzJlZGRpUWRPWUEKO/QOhod9k6eUBbT3jrcj1CrrZhHKO7xR6yk+FOlQPi4OH9CUDKD1"),
+    (0,
+     "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSBORGY2Mm03dW0vV0kxa1lqb3JKOXBuN1NzdkVUM2w3WitjbEhlQWMyYjFB"
+     "ClBBS3dzZTY1Y0VOSnJHaFdzYWh6OG9VSGxIM1BtSlFRZ1Boa0p0bWtoRXcKLS0tIFJwdFBFaG9uTUxYOXY1T0hEcFdWMSsydWpl"
+     "QUpZKzdVRGlvdGswcDVwb3cKRpFlJ7tuOG0RXK/0nIlHgUBz/PTDvYEg7Gf6P8xzOrw="),
+    (0,
+     "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSB4S2dmb1FqQ2pBRVV4UStvME9sb0FBbmdYSGVCZUxhMCtoTEV5VnlIWTBv"
+     "CkM1QmppUU5vaGtRdCtzcTBTSytBSkpmaU11TlRUcy9oSFErdnJCMXFsQncKLT4gWDI1NTE5IGdPK2FQOHFJckFTUU0zMGhBR21M"
+     "Lyt5NW5PY0VpcCtnTFBPRmZnanJLVEkKQjZ5U2NKY0ZuYU1oS1pWM05ia1NzNHRrc0pldGlJQ2trZGd6T0IwTUJUawotLS0gYk9k"
+     "bXZTUC9DQVMrZzVleTUvTUU3NTFBUFMzSDFRV2lpR3JPMkNqTWNpYwq4bs1LrjlNkhuHrawJ1BUFdFQQw3y6zlRr7nfaSBOGpLk="),
+    (0,
+     "YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSA0UHRIUm9rNHNPU0tkQldZTlpVR2pXcG1JNUp3Y2IvUVBVOVFyeFRxbnhz"
+     "CmJxb3o2MnJDclU1amptTXhDYVJJUjJucXJTMjRQQ25iOFhITVpXbkVLTzAKLS0tIGJySytyVUNleEIzeVQ1NVBVWWxpOUZqUVVo"
+     "a3FxVWRKVlBzN2xOS3JiaVUK6Jltcezb2t1ZfPwziXQOVDiixavoEpWHIyoaa+IOzMiD"),
+    (2,
+     "AXvkSsquWnxUlCS1L6FO1/wf7bSyG61OL/zf3gGa6uKkAAAAAAAAAANVagj2Cm2MxcOGbHZSmOPZUxmeZWBOKRkEDizf/qbsqAAA"
+     "AKhhZ2UtZW5jcnlwdGlvbi5vcmcvdjEKLT4gWDI1NTE5ICs4dFJ6SUY1dmJ5QTc0MTRwY1AzZHlNNk1lYXRVQjE0TEd0ZWZ3dk9G"
+     "MDQKK1ZpWlY1ZXZIVk91RytJQi82UW1abDZTVnd0L0FWM3JVSE9HWVUxMnR3cwotLS0gYW81SGNxNlRsNnJBVzEwOGxTaGFBVHR0"
+     "K0Q0dUk0Skp1WnFxMVhWdVAvawoXkh8YjJ+VFlbtzoVqIrBkjiyphlmaTPHmnI6ngpJVIw=="),
+    (3,
+     "ARMsRCvgEPvVfnJgMyiqducfzMFQOq4hkyfRTZyZk/RyIVL40Zt5HSRFMkLhXy6rbLfP+ntqXtMAl5YOBpiB2xIAAAAAa0nSAPgw"
+     "tRTCa5sBEsE90o4QbqaMmcAMNoWmI+f1XzFikJGV2K/3Pu7X8ITfCSP3v/n1UC3bBNMy9SEkgfk1TMMHUgw="),
+    (4,
+     "AQIAAAAAAAAAA8KbZ0nATCq27uk5AYJy0wRBRjWEpgZPtiZweUjMCDpJIVL40Zt5HSRFMkLhXy6rbLfP+ntqXtMAl5YOBpiB2xIA"
+     "DHBob3Rvcy9hLnBuZ1ZWg5sTStMUQkh1jUwmmUhwvPy8k8GPNs3aczGWlCIWd+SyzTzcf80bN6Cxwt3+KoMmRn/vSMDJxpkbdJVM"
+     "lwQ="),
 ]
 
 # Seeds of `tls` without a conversation: what to do, how much each side says, changes (see `Interference`).
@@ -381,6 +423,15 @@ def make_batches() -> None:
         keep("batches", b"\x03" + front)
 
 
+def make_sealed() -> None:
+    """Sealed files and what belongs to them, keys, and changes of a file."""
+    for task, content in SEALED:
+        keep("sealing", bytes([task]) + base64.b64decode(content))
+    keep("sealing", b"\x01" + b"".join(text.encode() + b"\0" for text in SEALING_KEYS))
+    for changes in ([], [30, 1], [207, 128], [255, 2, 255, 1], [180, 0]):
+        keep("sealing", bytes([5, *changes]))
+
+
 def record_tls(transfer: Path, directory: Path) -> None:
     """What both sides of an encrypted conversation say, and the list of servers afterwards."""
     listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
@@ -424,6 +475,7 @@ def main() -> None:
     for number, paths in enumerate(PATHS):
         keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
     make_batches()
+    make_sealed()
     for number, script in enumerate(SCRIPTS):
         keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:

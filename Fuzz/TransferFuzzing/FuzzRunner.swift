@@ -35,6 +35,7 @@ package final class FuzzRunner {
         case .links: try LinkTarget.run(input)
         case .knownServers: try KnownServersTarget.run(input, in: ownDirectory())
         case .batches: try BatchTarget.run(input)
+        case .sealing: try SealingTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }
     }

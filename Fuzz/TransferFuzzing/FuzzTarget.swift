@@ -28,6 +28,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case knownServers = "known-servers"
     /// Patterns over paths, ignore files, manifests, and the headers of pictures.
     case batches
+    /// Sealed files, their keys, notes and states.
+    case sealing
     /// TLS, with a peer or somebody between who says anything.
     case tls
 }
