@@ -47,7 +47,7 @@ test: ## run all tests
 	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
-	TRANSFER_ATTACK=light TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
+	TRANSFER_ATTACK=light TRANSFER_WIRE_AT_ONCE=3 TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
 # ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DIR where
 # (.build/torture); KEEP=1 leaves the directory of a failure.
