@@ -1,5 +1,6 @@
 import Testing
 import TransferAccess
+import TransferModel
 
 @testable import TransferCLI
 

@@ -1,7 +1,7 @@
 private import Glibc
 internal import TransferAccess
 private import TransferIO
-private import TransferModel
+internal import TransferModel
 private import TransferServer
 private import TransferSystem
 

@@ -1,4 +1,4 @@
-private import TransferModel
+internal import TransferModel
 private import TransferServer
 
 /// The answer of a server as text.

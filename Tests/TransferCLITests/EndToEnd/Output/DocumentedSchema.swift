@@ -1,3 +1,4 @@
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferCLI

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Testing
+import TransferModel
 import TransferTestSupport
 
 @testable import TransferCLI

@@ -1,17 +1,26 @@
-private import TransferModel
-
 /// Reads one JSON value (RFC 8259) that somebody else wrote.
+///
+/// What it holds at once is bounded by the text: some dozens of bytes for each of its bytes, for a list of single digits.
 package struct JSONReader {
     /// Arrays and objects within each other; RFC 8259 lets a reader choose.
     package static let deepest = 32
 
     private let bytes: [UInt8]
+    private let deepest: Int
+    private let allowsNUL: Bool
     private var offset = 0
     private var depth = 0
 
     /// Reads all of a text.
-    package static func read(_ bytes: [UInt8]) throws(JSONFault) -> JSONNode {
-        var reader = JSONReader(bytes: bytes)
+    ///
+    /// - Parameters:
+    ///   - deepest: arrays and objects within each other, at most. The reader calls itself that often.
+    ///   - allowsNUL: whether a string may have the character U+0000 in it, which ends it for programs in C.
+    /// - Throws: `JSONFault` for what is no JSON, not UTF-8, nested more deeply, or has a member twice.
+    package static func read(
+        _ bytes: [UInt8], deepest: Int = JSONReader.deepest, allowsNUL: Bool = true
+    ) throws(JSONFault) -> JSONNode {
+        var reader = JSONReader(bytes: bytes, deepest: deepest, allowsNUL: allowsNUL)
         reader.skipBlanks()
         let node = try reader.value()
         reader.skipBlanks()
@@ -19,8 +28,8 @@ package struct JSONReader {
         return node
     }
 
-    private init(bytes: [UInt8]) {
-        self.bytes = bytes
+    private init(bytes: [UInt8], deepest: Int, allowsNUL: Bool) {
+        (self.bytes, self.deepest, self.allowsNUL) = (bytes, deepest, allowsNUL)
     }
 
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
@@ -66,7 +75,7 @@ package struct JSONReader {
     private mutating func nested(
         _ body: (inout JSONReader) throws(JSONFault) -> JSONNode
     ) throws(JSONFault) -> JSONNode {
-        guard depth < Self.deepest else { throw JSONFault("it is nested too deeply") }
+        guard depth < deepest else { throw JSONFault("it is nested too deeply") }
         depth += 1
         defer { depth -= 1 }
         offset += 1
@@ -76,11 +85,11 @@ package struct JSONReader {
 
     private mutating func object() throws(JSONFault) -> JSONNode {
         var members: [(key: String, value: JSONNode)] = []
-        var keys: Set<String> = []
+        var keys: Set<PathKey> = []
         while !take(UInt8(ascii: "}")) {
             if !members.isEmpty { try separator(",") }
             let key = try string()
-            guard keys.insert(key).inserted else { throw JSONFault("a member is there twice") }
+            guard keys.insert(PathKey(key)).inserted else { throw JSONFault("a member is there twice") }
             skipBlanks()
             try separator(":")
             members.append((key, try value()))
@@ -131,17 +140,28 @@ extension JSONReader {
     private mutating func string() throws(JSONFault) -> String {
         guard take(UInt8(ascii: "\"")) else { throw unexpected }
         var text: [UInt8] = []
-        while let byte = next, byte >= 0x20 {
+        while true {
+            takePlain(into: &text)
+            guard let byte = next, byte >= 0x20 else { throw unexpected }
             offset += 1
-            switch byte {
-            case UInt8(ascii: "\""):
-                guard let text = String(validating: text, as: UTF8.self) else { throw JSONFault("it is not UTF-8") }
-                return text
-            case UInt8(ascii: "\\"): try escape(into: &text)
-            default: text.append(byte)
-            }
+            guard byte != UInt8(ascii: "\"") else { break }
+            try escape(into: &text)
         }
-        throw unexpected
+        guard let text = String(validating: text, as: UTF8.self) else { throw JSONFault("it is not UTF-8") }
+        return text
+    }
+
+    /// What stands for itself, up to a quote, a backslash or a control character. Taken at once: content comes in strings of
+    /// 64 KiB.
+    private mutating func takePlain(into text: inout [UInt8]) {
+        let end = bytes.withUnsafeBufferPointer { bytes in
+            var end = offset
+            // Neither a quote nor a backslash.
+            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5C { end += 1 }
+            return end
+        }
+        text += bytes[offset..<end]
+        offset = end
     }
 
     private mutating func escape(into text: inout [UInt8]) throws(JSONFault) {
@@ -164,6 +184,7 @@ extension JSONReader {
     /// Four digits, or twice four for what UTF-16 has no single unit for.
     private mutating func scalar() throws(JSONFault) -> Unicode.Scalar {
         let first = try unit()
+        guard first > 0 || allowsNUL else { throw JSONFault("it has a NUL character in it") }
         if let scalar = Unicode.Scalar(first) { return scalar }
         try expect("\\u")
         let second = try unit()

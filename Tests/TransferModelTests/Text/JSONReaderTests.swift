@@ -2,8 +2,6 @@ import Testing
 import TransferModel
 import TransferTestSupport
 
-@testable import TransferCLI
-
 @Suite struct JSONReaderTests {
     @Test(
         arguments: [
@@ -36,6 +34,28 @@ import TransferTestSupport
         _ = try JSONReader.read(Array(deepest.utf8))
         #expect(throws: JSONFault("it is nested too deeply")) { try JSONReader.read(Array("[\(deepest)]".utf8)) }
         #expect(throws: JSONFault.self) { try JSONReader.read([UInt8](repeating: 0x5B, count: 1 << 20)) }
+    }
+
+    @Test func depthThatIsAskedFor() throws {
+        #expect(try JSONReader.read(Array("[[]]".utf8), deepest: 2) == .array([.array([])]))
+        #expect(throws: JSONFault("it is nested too deeply")) { try JSONReader.read(Array("[[]]".utf8), deepest: 1) }
+    }
+
+    @Test func charactersThatEndStringsInC() throws {
+        let text = Array(#"["a\u0000b"]"#.utf8)
+        #expect(try JSONReader.read(text) == .array([.string("a\0b")]))
+        #expect(throws: JSONFault("it has a NUL character in it")) { try JSONReader.read(text, allowsNUL: false) }
+    }
+
+    /// `é` as one character and as two, and a Kelvin sign, which is a `K` for `String`.
+    @Test func membersAreToldApartByTheirBytes() throws {
+        let node = try JSONReader.read(Array("{\"\u{e9}\":1,\"e\u{301}\":2,\"\u{212A}\":3}".utf8))
+        #expect(node["\u{e9}"] == .number("1"))
+        #expect(node["e\u{301}"] == .number("2"))
+        #expect(node["K"] == nil)
+        #expect(throws: JSONFault("a member is there twice")) {
+            try JSONReader.read(Array(#"{"a":1,"\u0061":2}"#.utf8))
+        }
     }
 
     /// What is written is read as what it was.

@@ -1,5 +1,5 @@
 /// A JSON value as it was read (RFC 8259).
-package indirect enum JSONNode: Equatable {
+package indirect enum JSONNode: Equatable, Sendable {
     case null
     case bool(Bool)
     /// As it is written.
@@ -23,15 +23,15 @@ package indirect enum JSONNode: Equatable {
     /// The value of a member; nothing when there is none, or this is no object.
     package subscript(key: String) -> JSONNode? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
+        return members.first { $0.key.hasSameBytes(as: key) }?.value
     }
 }
 
 /// Why a text is no JSON; a phrase.
-package struct JSONFault: Error, Equatable {
+package struct JSONFault: Error, Equatable, Sendable {
     package let message: String
 
-    init(_ message: String) {
+    package init(_ message: String) {
         self.message = message
     }
 }
