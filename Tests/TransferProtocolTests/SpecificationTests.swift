@@ -1,5 +1,6 @@
 import Testing
 import TransferModel
+import TransferTestSupport
 
 @testable import TransferProtocol
 

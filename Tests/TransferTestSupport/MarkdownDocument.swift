@@ -1,11 +1,11 @@
 import Glibc
 
 /// A Markdown file as far as the tests look into it: its tables and its hex examples.
-struct MarkdownDocument {
+package struct MarkdownDocument {
     /// Bytes that the document shows, and the line that says what they are.
-    struct Example {
-        let caption: String
-        let bytes: [UInt8]
+    package struct Example {
+        package let caption: String
+        package let bytes: [UInt8]
     }
 
     private let lines: [String]
@@ -13,7 +13,7 @@ struct MarkdownDocument {
     /// Reads a file of the repository that this source file is in.
     ///
     /// - Parameter path: from the top of the repository.
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         guard let directory = Self.directory(of: path), let text = Self.read(directory + "/" + path) else {
             throw NotFound(path: path)
         }
@@ -23,7 +23,7 @@ struct MarkdownDocument {
     /// The top of the repository that this source file is in.
     ///
     /// - Parameter path: of a file, from there.
-    static func directory(of path: String, from source: String = #filePath) -> String? {
+    package static func directory(of path: String, from source: String = #filePath) -> String? {
         var directory = source[...]
         while let slash = directory.lastIndex(of: "/") {
             directory = directory[..<slash]
@@ -37,21 +37,21 @@ struct MarkdownDocument {
     }
 
     /// The rows of the first table below a heading, without its head, as plain text.
-    func table(below heading: String) -> [[String]] {
+    package func table(below heading: String) -> [[String]] {
         tables(below: heading).first.map { Array($0.dropFirst()) } ?? []
     }
 
     /// All tables below a heading, up to the next heading, each with its head.
-    func tables(below heading: String) -> [[[String]]] {
+    package func tables(below heading: String) -> [[[String]]] {
         guard let start = lines.firstIndex(of: heading) else { return [] }
         return Self.tables(lines[(start + 1)...].prefix { !$0.hasPrefix("#") })
     }
 
     /// All tables of the document, each with its head.
-    var tables: [[[String]]] { Self.tables(lines[...]) }
+    package var tables: [[[String]]] { Self.tables(lines[...]) }
 
     /// What stands between backquotes, in lines that have them in pairs.
-    var codeSpans: [String] {
+    package var codeSpans: [String] {
         lines.flatMap { line in
             let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
             return pieces.enumerated().filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
@@ -59,7 +59,7 @@ struct MarkdownDocument {
     }
 
     /// The fenced blocks marked as hex.
-    var examples: [Example] {
+    package var examples: [Example] {
         var examples: [Example] = []
         var caption = ""
         var rest = lines[...]
@@ -92,7 +92,7 @@ struct MarkdownDocument {
         line.prefix { $0 != "#" }.split(separator: " ").map { UInt8($0, radix: 16) ?? 0 }
     }
 
-    static func read(_ path: some StringProtocol) -> String? {
+    package static func read(_ path: some StringProtocol) -> String? {
         guard let file = fopen(String(path), "r") else { return nil }
         defer { fclose(file) }
         var bytes: [UInt8] = []
