@@ -4,16 +4,18 @@ internal import COpenSSL
 package enum Base64 {
     package static func encode(_ bytes: [UInt8]) -> String {
         // Four digits for three bytes, and a NUL (EVP_EncodeBlock(3)).
-        // Trap: keys and digests alone are encoded, of some dozens of bytes.
+        // Trap: keys and digests are encoded, of some dozens of bytes, and pieces of content that were cut for it.
         let digits = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { buffer, count in
             count = Int(EVP_EncodeBlock(buffer.baseAddress, bytes, Int32(bytes.count)))
         }
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// - Parameter text: padding may be missing.
-    /// - Returns: nothing for what `encode` would not write.
-    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    /// - Parameters:
+    ///   - text: padding may be missing.
+    ///   - longest: digits that are worth decoding; by default 1,024, far more than any key has.
+    /// - Returns: nothing for what `encode` would not write, for no digits, and for more.
+    package static func decode(_ text: some StringProtocol, longest: Int = 1024) -> [UInt8]? {
         let digits = Array(text.utf8) + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.utf8.count % 4) % 4)
         let padding = digits.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard !digits.isEmpty, digits.count <= longest, padding <= 2 else { return nil }
@@ -27,7 +29,4 @@ package enum Base64 {
         // OpenSSL forgives spaces and bits that are left over.
         return isValid && encode(bytes).utf8.elementsEqual(digits) ? bytes : nil
     }
-
-    /// Digits that are worth decoding: far more than any key has.
-    private static let longest = 1024
 }

@@ -21,6 +21,10 @@ package struct JSONValue: Equatable, Sendable {
 
     package static func object(_ object: JSONLine) -> JSONValue { JSONValue(text: object.text) }
 
+    /// A string of characters that stand for themselves, such as Base64, of which there can be much; whoever gives it answers
+    /// for that.
+    package static func plain(_ digits: String) -> JSONValue { JSONValue(text: "\"" + digits + "\"") }
+
     package static func string(_ value: String) -> JSONValue {
         var text = "\""
         for scalar in value.unicodeScalars {

@@ -14,6 +14,10 @@ import TransferModel
         #expect(Array(JSONValue.string(value).text.unicodeScalars) == Array(json.unicodeScalars))
     }
 
+    @Test func whatNeedsNoEscapes() {
+        #expect(JSONValue.plain("aGVs+/8=").text == JSONValue.string("aGVs+/8=").text)
+    }
+
     @Test func everyScalarIsOneLineOfValidText() {
         for value in 0...UInt32(0x30FF) {
             guard let scalar = Unicode.Scalar(value) else { continue }
