@@ -62,6 +62,7 @@ let package = Package(
             uses: ["TransferModel", "TransferSystem", "CZlib", "CISAL", "CXXHash", "COpenSSL"]),
         library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
         library("TransferSealing", uses: ["TransferModel", "TransferKeys", "TransferSystem", "COpenSSL"]),
+        library("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),
         library(
             "TransferReceipts",
             uses: ["TransferModel", "TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL"]),
@@ -149,6 +150,7 @@ let package = Package(
         tests("TransferCodec", uses: ["TransferModel", "CZlib", "CISAL", "CXXHash"]),
         tests("TransferKeys", uses: ["TransferModel"]),
         tests("TransferSealing", uses: ["TransferModel", "TransferKeys"]),
+        tests("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),
         tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),

@@ -1,0 +1,32 @@
+internal import TransferModel
+
+/// What a peer of a classic framing can make this side hold or skip, each checked before anything is allocated for it.
+package enum ClassicLimits {
+    /// Bytes of a JSON head of `jsonline`. Those of known programs have some hundreds.
+    package static let head = 64 << 10
+
+    /// Bytes of the JSON of one message, inflated where it was compressed: a chunk of `chunk` bytes as Base64 and as much again.
+    package static let json = 128 << 10
+
+    /// Arrays and objects within each other in JSON. Messages have one.
+    package static let jsonDepth = 16
+
+    /// Bytes of content in one chunk: 65,536 digits of Base64.
+    package static let chunk = 48 << 10
+
+    /// Bytes of the name of a client, as for senders in receipts.
+    package static let client = Limits.sender
+
+    /// Bytes of a heartbeat's body, which are skipped. Those of known programs have fewer than twenty.
+    package static let heartbeat: UInt64 = 64 << 10
+
+    /// Bytes between two messages of `tagged37`, which are skipped: three days of its heartbeats, 15 bytes every 5 seconds,
+    /// are 0.8 MB.
+    package static let noise = 1 << 20
+
+    /// The largest id of an upload: JSON's numbers are exact up to there in every language (RFC 8259, section 6).
+    package static let id: UInt64 = 1 << 53
+
+    /// Bytes of a sentence that is sent. With it, a path and a name, all of them escaped, a message fits its 16-bit length.
+    package static let sentence = 2048
+}

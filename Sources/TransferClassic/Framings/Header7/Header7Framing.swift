@@ -1,0 +1,35 @@
+package import TransferModel
+
+/// Messages behind version 1 of the header of seven bytes. A message is only taken whole: 65,542 bytes at most.
+package struct Header7Framing: MessageFraming {
+    package let isBetweenMessages = true
+
+    package init() {}
+
+    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (found: FoundMessage, consumed: Int) {
+        guard let header = try Header7Header(bytes) else { return (.needsMore, 0) }
+        let end = Header7Header.size + Int(header.length)
+        guard bytes.byteCount >= end else { return (.needsMore, 0) }
+        let body = bytes.extracting(Header7Header.size..<end)
+        let json = try header.isCompressed ? WholeStream.inflate(body) : body.array(0..<body.byteCount)
+        return (.message(header.function, json), end)
+    }
+
+    package static func encode(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]? {
+        encode(function, Array(object.text.utf8), isCompressed: false)
+    }
+
+    /// The same with the body as one zlib stream.
+    package static func encodeCompressed(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]? {
+        guard let body = WholeStream.deflate(Array(object.text.utf8), limit: Int(UInt16.max)) else { return nil }
+        return encode(function, body, isCompressed: true)
+    }
+
+    private static func encode(_ function: MessageFunction, _ body: [UInt8], isCompressed: Bool) -> [UInt8]? {
+        guard let length = UInt16(exactly: body.count) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Header7Header.size + body.count)
+        Header7Header(function, isCompressed: isCompressed, length: length).encode(into: &bytes)
+        return bytes + body
+    }
+}

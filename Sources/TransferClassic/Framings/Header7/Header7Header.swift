@@ -1,0 +1,51 @@
+internal import TransferModel
+
+/// The 7 bytes in front of each message of `header7`, big-endian: version, function code, compression, length of the body.
+struct Header7Header: Equatable {
+    /// The only version there is of it: what follows is version 2, the frames of `docs/PROTOCOL.md`.
+    static let version: UInt16 = 1
+
+    /// Bytes of it.
+    static let size = 7
+
+    let function: MessageFunction
+    let isCompressed: Bool
+    /// Bytes of the body, as they travel.
+    let length: UInt16
+
+    init(_ function: MessageFunction, isCompressed: Bool, length: UInt16) {
+        (self.function, self.isCompressed, self.length) = (function, isCompressed, length)
+    }
+
+    /// Reads the header at the front of the bytes.
+    ///
+    /// - Returns: nothing as long as it is not whole.
+    /// - Throws: `unsupportedVersion`, `unsupportedFunction`, and `malformedFrame` for a compression that isn't known.
+    init?(_ bytes: RawSpan) throws(ClassicFault) {
+        guard bytes.byteCount >= Self.size else { return nil }
+        let version = bytes.bigEndian(at: 0, as: UInt16.self)
+        guard version == Self.version else {
+            throw ClassicFault(.unsupportedVersion, "The version is \(version); this is version \(Self.version).")
+        }
+        let number = bytes.bigEndian(at: 2, as: UInt16.self)
+        guard let function = MessageFunction(rawValue: number) else { throw .unknown(function: UInt32(number)) }
+        let compression = bytes.bigEndian(at: 4, as: UInt8.self)
+        guard compression <= 1 else {
+            throw ClassicFault(.malformedFrame, "The compression is \(compression); it is 0 or 1.")
+        }
+        self.init(function, isCompressed: compression == 1, length: bytes.bigEndian(at: 5, as: UInt16.self))
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: Self.version)
+        bytes.append(bigEndian: function.rawValue)
+        bytes.append(isCompressed ? 1 : 0)
+        bytes.append(bigEndian: length)
+    }
+}
+
+extension ClassicFault {
+    static func unknown(function number: UInt32) -> ClassicFault {
+        ClassicFault(.unsupportedFunction, "The function \(number) is not known here.")
+    }
+}

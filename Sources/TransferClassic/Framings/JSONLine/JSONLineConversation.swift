@@ -1,0 +1,87 @@
+internal import TransferModel
+
+/// The `jsonline` framing: a head in JSON, a line end (CR LF), a body of as many bytes as the head says.
+///
+/// The framing has no answers. What is refused is told as a text of the server's, which its programs show to people.
+///
+/// ```
+///   head ──upload: begin──► body(run) ──all of it: end──► head
+///   head ──heartbeat: present──► skipped(run) ──all of it──► head
+/// ```
+package struct JSONLineConversation: ClassicConversation {
+    private enum State {
+        case head(LineEndSearch)
+        case body(ContentRun)
+        case skipped(ContentRun)
+    }
+
+    private var state = State.head(LineEndSearch())
+    private var number: UInt64 = 0
+
+    package let hasDigests = false
+
+    package var isBetweenMessages: Bool {
+        if case .head = state { true } else { false }
+    }
+
+    package init() {}
+
+    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> ClassicProgress {
+        switch state {
+        case .head(let search): try head(bytes, search)
+        case .body(let run): body(bytes, run)
+        case .skipped(let run): skipped(bytes, run)
+        }
+    }
+
+    private mutating func head(_ bytes: RawSpan, _ search: LineEndSearch) throws(ClassicFault) -> ClassicProgress {
+        var search = search
+        guard let end = try search.end(in: bytes) else {
+            state = .head(search)
+            return ClassicProgress(.needsMore)
+        }
+        let head = try JSONLineHead(bytes.array(0..<end))
+        return ClassicProgress(begin(head), consumed: end + 2)
+    }
+
+    private mutating func begin(_ head: JSONLineHead) -> ClassicStep {
+        switch head.content {
+        case .heartbeat:
+            state = head.size > 0 ? .skipped(ContentRun(head.size)) : .head(LineEndSearch())
+            return head.sender.map { ClassicStep.present(name: $0) } ?? .nothing
+        case .upload(let kind):
+            state = .body(ContentRun(head.size))
+            number += 1
+            return .begin(
+                ClassicUpload(
+                    number: number, kind: kind, size: head.size, recipient: head.recipient, sender: head.sender))
+        }
+    }
+
+    private mutating func body(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
+        guard !run.isOver else {
+            state = .head(LineEndSearch())
+            return ClassicProgress(.end(ClassicEnd(size: run.size)))
+        }
+        var run = run
+        let piece = run.take(of: bytes)
+        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
+        state = .body(run)
+        return ClassicProgress(.content(piece), consumed: piece.count)
+    }
+
+    private mutating func skipped(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
+        var run = run
+        let piece = run.take(of: bytes)
+        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
+        state = run.isOver ? .head(LineEndSearch()) : .skipped(run)
+        return ClassicProgress(.nothing, consumed: piece.count)
+    }
+
+    package func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8] {
+        guard !result.isStored else { return [] }
+        return JSONLineMessage.sentence(result.message ?? "Nothing was stored: \(result.code.name).")
+    }
+
+    package func answer(to fault: ClassicFault) -> [UInt8] { JSONLineMessage.sentence(fault.message) }
+}

@@ -1,0 +1,35 @@
+package import TransferModel
+
+/// What a server of the `sized` framing says of an upload: a total of 12, the upload's type, and whether it is stored,
+/// 4 bytes each and little-endian.
+package struct SizedAnswer: Equatable, Sendable {
+    /// Nothing when the answer repeats a type that there isn't, as a server does that refuses it.
+    package let kind: ContentKind?
+
+    package let isStored: Bool
+
+    /// Bytes of an answer.
+    package static let size = 12
+
+    /// Reads the answer at the front of the bytes.
+    ///
+    /// - Returns: nothing as long as it is not whole.
+    /// - Throws: `ClassicFault` for another total, and for a result that is neither 0 nor 1.
+    package static func decode(_ bytes: RawSpan) throws(ClassicFault) -> SizedAnswer? {
+        guard bytes.byteCount >= size else { return nil }
+        let total = bytes.littleEndian(at: 0, as: UInt32.self)
+        guard total == size else { throw ClassicFault(.malformedFrame, "An answer has a total of \(total), not 12.") }
+        let result = bytes.littleEndian(at: 8, as: UInt32.self)
+        guard result <= 1 else { throw ClassicFault(.malformedFrame, "An answer has the result \(result).") }
+        let kind = SizedType(rawValue: bytes.littleEndian(at: 4, as: Int32.self))?.kind
+        return SizedAnswer(kind: kind, isStored: result == 1)
+    }
+
+    static func bytes(type: UInt32, isStored: Bool) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: UInt32(size))
+        bytes.append(littleEndian: type)
+        bytes.append(littleEndian: UInt32(isStored ? 1 : 0))
+        return bytes
+    }
+}

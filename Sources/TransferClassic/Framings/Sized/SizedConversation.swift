@@ -1,0 +1,80 @@
+internal import TransferModel
+
+/// The `sized` framing: a total and a type, 4 bytes each and little-endian, then content of up to 2 GiB; an answer of three
+/// such numbers.
+///
+/// ```
+///   head ──8 bytes: begin──► content(run) ──all of it: end──► head
+/// ```
+package struct SizedConversation: ClassicConversation {
+    private enum State {
+        case head
+        case content(ContentRun)
+    }
+
+    /// Bytes in front of the content.
+    static let headSize = 8
+
+    private let total: SizedTotal
+    private let isAnswered: Bool
+    private var state = State.head
+    private var number: UInt64 = 0
+
+    package let hasDigests = false
+
+    package var isBetweenMessages: Bool {
+        if case .head = state { true } else { false }
+    }
+
+    /// - Parameters: as those of `ClassicFraming.sized`.
+    package init(total: SizedTotal = .whole, isAnswered: Bool = true) {
+        (self.total, self.isAnswered) = (total, isAnswered)
+    }
+
+    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> ClassicProgress {
+        switch state {
+        case .head: try head(bytes)
+        case .content(let run): content(bytes, run)
+        }
+    }
+
+    private mutating func head(_ bytes: RawSpan) throws(ClassicFault) -> ClassicProgress {
+        guard bytes.byteCount >= Self.headSize else { return ClassicProgress(.needsMore) }
+        let stated = bytes.littleEndian(at: 0, as: Int32.self)
+        let type = bytes.littleEndian(at: 4, as: Int32.self)
+        let reference = UInt64(UInt32(bitPattern: type))
+        guard stated >= total.overhead else {
+            throw ClassicFault(
+                .malformedFrame, "The total is \(stated); it is \(total.overhead) or more.", reference: reference)
+        }
+        guard let kind = SizedType(rawValue: type)?.kind else {
+            throw ClassicFault(.malformedFrame, "The type is \(type); it is 1 to 4.", reference: reference)
+        }
+        let run = ContentRun(UInt64(stated - total.overhead))
+        state = .content(run)
+        number += 1
+        return ClassicProgress(
+            .begin(ClassicUpload(number: number, kind: kind, size: run.size)), consumed: Self.headSize)
+    }
+
+    private mutating func content(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
+        guard !run.isOver else {
+            state = .head
+            return ClassicProgress(.end(ClassicEnd(size: run.size)))
+        }
+        var run = run
+        let piece = run.take(of: bytes)
+        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
+        state = .content(run)
+        return ClassicProgress(.content(piece), consumed: piece.count)
+    }
+
+    package func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8] {
+        let type = upload.kind.flatMap(SizedType.init)?.rawValue ?? 0
+        return isAnswered ? SizedAnswer.bytes(type: UInt32(bitPattern: type), isStored: result.isStored) : []
+    }
+
+    package func answer(to fault: ClassicFault) -> [UInt8] {
+        isAnswered ? SizedAnswer.bytes(type: UInt32(truncatingIfNeeded: fault.reference), isStored: false) : []
+    }
+}

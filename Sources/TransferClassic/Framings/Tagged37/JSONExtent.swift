@@ -1,0 +1,81 @@
+internal import TransferModel
+
+/// Finds where a JSON object ends that is shown again and again, a little longer each time, and looks at each byte once.
+/// Whether it is JSON in between, whoever reads it finds out.
+struct JSONExtent {
+    /// Bytes that were looked at.
+    private(set) var bytes = 0
+
+    /// The same as code units of UTF-16.
+    private(set) var units = 0
+
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+
+    /// What the header says: neither count may get beyond it, and one of them has to be it at the end.
+    private let length: Int
+
+    init(length: Int) {
+        self.length = length
+    }
+
+    /// - Parameter shown: from the first byte of the JSON on.
+    /// - Returns: whether the object has ended, behind `bytes` of what is shown.
+    /// - Throws: `malformedFrame` when it is no object, is nested too deeply, or has another length; `frameTooLarge`.
+    mutating func ends(in shown: RawSpan) throws(ClassicFault) -> Bool {
+        try shown.withUnsafeBytes { (shown) throws(ClassicFault) in
+            while bytes < shown.count {
+                guard try take(shown[bytes]) else { continue }
+                guard bytes == length || units == length else { throw Self.otherLength }
+                return true
+            }
+            return false
+        }
+    }
+
+    /// - Returns: whether it was the last byte of the object.
+    private mutating func take(_ byte: UInt8) throws(ClassicFault) -> Bool {
+        bytes += 1
+        // Each character has one byte that is no continuation; those of four bytes are two code units (RFC 3629).
+        if byte & 0xC0 != 0x80 { units += byte >= 0xF0 ? 2 : 1 }
+        guard bytes <= ClassicLimits.json else {
+            throw ClassicFault(.frameTooLarge, "A message has more than \(ClassicLimits.json) bytes.")
+        }
+        guard units <= length else { throw Self.otherLength }
+        guard !isInString else {
+            takeInString(byte)
+            return false
+        }
+        return try takeOutside(byte)
+    }
+
+    private mutating func takeInString(_ byte: UInt8) {
+        if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isInString = false
+        }
+    }
+
+    private mutating func takeOutside(_ byte: UInt8) throws(ClassicFault) -> Bool {
+        switch byte {
+        case UInt8(ascii: "{"): depth += 1
+        case 0x20, 0x09, 0x0A, 0x0D: break
+        case _ where depth == 0: throw ClassicFault(.malformedFrame, "No JSON object stands behind a header.")
+        case UInt8(ascii: "["): depth += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+        case UInt8(ascii: "\""): isInString = true
+        default: break
+        }
+        guard depth <= ClassicLimits.jsonDepth else {
+            throw ClassicFault(.malformedFrame, "JSON is nested more than \(ClassicLimits.jsonDepth) deep.")
+        }
+        return depth == 0 && (byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]"))
+    }
+
+    private static let otherLength = ClassicFault(
+        .malformedFrame, "The length of a message is neither its bytes nor its characters, and the 37 of its header.")
+}

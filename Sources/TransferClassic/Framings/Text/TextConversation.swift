@@ -1,0 +1,77 @@
+internal import TransferModel
+
+/// The `text` framing: each message is a C string in a buffer of 1,024 bytes, all of which travel; `exit` ends the
+/// conversation. Nothing is a fault, and nothing is answered.
+///
+/// A buffer without a NUL is a text of 1,024 bytes. An empty message is an empty text: the program sends what was typed.
+///
+/// ```
+///   buffer ──1,024 bytes: begin──► text(run) ──all of it: end──► rest(run) ──behind the NUL──► buffer
+/// ```
+package struct TextConversation: ClassicConversation {
+    private enum State {
+        case buffer
+        case text(ContentRun)
+        case rest(ContentRun)
+    }
+
+    /// Bytes of a message, as its programs have them in their source.
+    static let bufferSize = 1024
+
+    private static let farewell = Array("exit".utf8)
+
+    private var state = State.buffer
+    private var number: UInt64 = 0
+
+    package let hasDigests = false
+
+    package var isBetweenMessages: Bool {
+        if case .buffer = state { true } else { false }
+    }
+
+    package init() {}
+
+    package mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> ClassicProgress {
+        switch state {
+        case .buffer: buffer(bytes)
+        case .text(let run): text(bytes, run)
+        case .rest(let run): rest(bytes, run)
+        }
+    }
+
+    private mutating func buffer(_ bytes: RawSpan) -> ClassicProgress {
+        guard bytes.byteCount >= Self.bufferSize else { return ClassicProgress(.needsMore) }
+        let (length, isFarewell) = bytes.extracting(first: Self.bufferSize).withUnsafeBytes { buffer in
+            let text = buffer.prefix { $0 != 0 }
+            return (text.count, text.elementsEqual(Self.farewell))
+        }
+        guard !isFarewell else { return ClassicProgress(.close, consumed: Self.bufferSize) }
+        state = .text(ContentRun(UInt64(length)))
+        number += 1
+        return ClassicProgress(.begin(ClassicUpload(number: number, kind: .text, size: UInt64(length))))
+    }
+
+    private mutating func text(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
+        guard !run.isOver else {
+            state = .rest(ContentRun(UInt64(Self.bufferSize) - run.size))
+            return ClassicProgress(.end(ClassicEnd(size: run.size)))
+        }
+        var run = run
+        let piece = run.take(of: bytes)
+        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
+        state = .text(run)
+        return ClassicProgress(.content(piece), consumed: piece.count)
+    }
+
+    private mutating func rest(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
+        var run = run
+        let piece = run.take(of: bytes)
+        guard !piece.isEmpty || run.isOver else { return ClassicProgress(.needsMore) }
+        state = run.isOver ? .buffer : .rest(run)
+        return ClassicProgress(.nothing, consumed: piece.count)
+    }
+
+    package func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8] { [] }
+
+    package func answer(to fault: ClassicFault) -> [UInt8] { [] }
+}

@@ -1,0 +1,26 @@
+package import TransferModel
+
+/// How messages travel: what differs between `header7` and `tagged37`.
+package protocol MessageFraming: Sendable {
+    init()
+
+    /// Looks for the message at the front of the bytes; the rules are those of `ClassicConversation.next`.
+    mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (found: FoundMessage, consumed: Int)
+
+    /// Whether the stream may end here without cutting a message, given that no bytes are left over.
+    var isBetweenMessages: Bool { get }
+
+    /// The bytes of a message.
+    ///
+    /// - Returns: nothing for one that is too long for the framing.
+    static func encode(_ function: MessageFunction, _ object: JSONLine) -> [UInt8]?
+}
+
+/// What a framing found at the front of the bytes.
+package enum FoundMessage: Equatable, Sendable {
+    case needsMore
+    /// Bytes that are no message, or only the beginning of one.
+    case nothing
+    /// A whole message, with its JSON as it is when it is not compressed.
+    case message(MessageFunction, [UInt8])
+}

@@ -1,0 +1,16 @@
+/// What a message of `header7` and `tagged37` is: the function code of the one and the type of the other. Codes that version 2
+/// has too mean the same there (`docs/PROTOCOL.md`, *Function codes*).
+package enum MessageFunction: UInt16, Sendable, CaseIterable {
+    case ping = 3
+    case pong = 4
+    case goodbye = 5
+    case begin = 16
+    case chunk = 18
+    case end = 20
+    case abort = 21
+    case result = 23
+    case text = 64
+
+    /// Whether it may come without any members.
+    var canBeEmpty: Bool { [.ping, .pong, .goodbye].contains(self) }
+}
