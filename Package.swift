@@ -117,7 +117,7 @@ let package = Package(
             name: "TransferFuzzing",
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
-                "TransferSealing", "TransferAccess",
+                "TransferSealing", "TransferAccess", "TransferClassic",
                 "TransferStore", "TransferIO", "TransferConnection", "TransferIntake", "TransferServer",
                 "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",
             ],

@@ -37,6 +37,9 @@ DATA, RESULT = 18, 23
 RECEIPT_FIELD = 8
 WORDS = "the quick brown fox jumps over the lazy dog and comes back to where it was before".split()
 
+# In the order in which Fuzz/TransferFuzzing/DialectTarget.swift numbers them.
+DIALECTS = ["header7", "sized", "tagged37", "jsonline", "text"]
+
 # Files of settings, good and bad.
 CONFIGURATIONS = [
     "a = 1\n[a.b]\n[c.d]\n[c]\nd = 2\n",
@@ -432,6 +435,21 @@ def make_sealed() -> None:
         keep("sealing", bytes([5, *changes]))
 
 
+def make_dialects() -> None:
+    """The examples of the document, each alone and all of a framing in a row."""
+    caption = re.compile(r"From the client, `(\w+)")
+    streams: dict[str, list[bytes]] = {name: [] for name in DIALECTS}
+    text = (HERE.parent / "docs/DIALECTS.md").read_text()
+    for before, block in re.findall(r"([^\n]+)\n\n```hex\n(.*?)```", text, re.DOTALL):
+        found = caption.match(before)
+        if found:
+            digits = "".join(line.split("#")[0] for line in block.splitlines())
+            streams[found[1]].append(bytes.fromhex(digits))
+    for number, name in enumerate(DIALECTS):
+        for stream in [*streams[name], b"".join(streams[name])]:
+            keep("dialects", bytes([number, 0, number]) + stream)
+
+
 def record_tls(transfer: Path, directory: Path) -> None:
     """What both sides of an encrypted conversation say, and the list of servers afterwards."""
     listen, relay, known = directory / "ts", directory / "tp", directory / "config/transfer/known_servers"
@@ -476,6 +494,7 @@ def main() -> None:
         keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
     make_batches()
     make_sealed()
+    make_dialects()
     for number, script in enumerate(SCRIPTS):
         keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:

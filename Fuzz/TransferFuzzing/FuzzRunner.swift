@@ -36,6 +36,7 @@ package final class FuzzRunner {
         case .knownServers: try KnownServersTarget.run(input, in: ownDirectory())
         case .batches: try BatchTarget.run(input)
         case .sealing: try SealingTarget.run(input)
+        case .dialects: try DialectTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }
     }

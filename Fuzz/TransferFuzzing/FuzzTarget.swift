@@ -30,6 +30,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case batches
     /// Sealed files, their keys, notes and states.
     case sealing
+    /// The wires of older programs, however their bytes are cut.
+    case dialects
     /// TLS, with a peer or somebody between who says anything.
     case tls
 }

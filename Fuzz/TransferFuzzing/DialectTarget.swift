@@ -1,0 +1,89 @@
+import TransferClassic
+import TransferModel
+import TransferTestSupport
+
+/// Input: which framing (1 byte), a seed for the cuts (2 bytes), the stream.
+enum DialectTarget {
+    /// Longer streams are not read byte by byte: it says no more than shorter ones do, and takes long.
+    private static let longestByteByByte = 2048
+
+    /// Those of `ClassicFraming.all`, in its order, and the options of one.
+    private static let framings = ClassicFraming.all + [.sized(total: .content, isAnswered: false)]
+
+    static func run(_ bytes: [UInt8]) throws(Finding) {
+        var input = FuzzInput(bytes)
+        let framing = framings[Int(input.byte()) % framings.count]
+        let seed = input.integer(UInt16.self)
+        let stream = input.rest()
+        let whole = try DialectReading(stream, framing, arrivingUpTo: CollectionOfOne(stream.count))
+        try require(
+            DialectReading(stream, framing, arrivingUpTo: cuts(stream.count, seed: seed)) == whole,
+            "The cuts change the steps.")
+        if stream.count <= longestByteByByte {
+            try require(
+                DialectReading(stream, framing, arrivingUpTo: 0...stream.count) == whole,
+                "Single bytes change the steps.")
+        }
+        try checkOrder(whole)
+        try checkAnswers(whole, framing)
+    }
+
+    private static func cuts(_ count: Int, seed: UInt16) -> [Int] {
+        var generator = SplitMix64(seed: UInt64(seed))
+        let longest = Int(seed % 64) + 1
+        var ends = [0]
+        while let last = ends.last, last < count {
+            ends.append(min(count, last + .random(in: 0...longest, using: &generator)))
+        }
+        return ends
+    }
+
+    private static func checkOrder(_ reading: DialectReading) throws(Finding) {
+        var isOpen = false
+        for step in reading.steps {
+            switch step {
+            case .begin:
+                try require(!isOpen, "An upload begins in another.")
+                isOpen = true
+            case .decoded: try require(isOpen, "Content of no upload.")
+            case .end, .abort:
+                try require(isOpen, "An upload ends that has not begun.")
+                isOpen = false
+            default: break
+            }
+        }
+        try require(!isOpen || !reading.isBetweenMessages, "The conversation is wrong about where it stands.")
+    }
+
+    /// Whatever a client has said, what it is answered can be read, and fits.
+    private static func checkAnswers(_ reading: DialectReading, _ framing: ClassicFraming) throws(Finding) {
+        let conversation = framing.conversation()
+        for case .begin(let upload) in reading.steps {
+            let name = upload.name.flatMap { ClassicName.told($0) }?.string
+            let result = ClassicResult(name == nil ? .invalidPath : .committed, path: name, message: upload.sender)
+            try check(conversation.answer(to: upload, result), framing)
+        }
+        if let fault = reading.fault { try check(conversation.answer(to: fault), framing) }
+    }
+
+    private static func check(_ answer: [UInt8], _ framing: ClassicFraming) throws(Finding) {
+        do throws(ClassicFault) {
+            switch framing {
+            case .header7:
+                var answers = Header7Answers()
+                let consumed = try answers.next(answer.span.bytes).consumed
+                try expect(consumed: consumed, of: answer)
+            case .sized(_, isAnswered: true):
+                let isWhole = try SizedAnswer.decode(answer.span.bytes) != nil
+                try expect(consumed: isWhole ? SizedAnswer.size : 0, of: answer)
+            case .sized, .tagged37, .jsonline, .text: break
+            }
+        } catch {
+            throw Finding("An answer cannot be read: \(error.message)")
+        }
+    }
+
+    private static func expect(consumed: Int, of answer: [UInt8]) throws(ClassicFault) {
+        guard consumed == answer.count else { throw ClassicFault(.malformedFrame, "It has another length.") }
+    }
+}
