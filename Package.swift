@@ -31,8 +31,8 @@ let isFuzzing = Context.environment["TRANSFER_FUZZ"] == "1"
 let isSimulating = Context.environment["TRANSFER_SIMULATION"] == "1"
 
 let commandLine: [Target.Dependency] = [
-    "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferCodec",
-    "TransferKeys",
+    "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferClassic",
+    "TransferCodec", "TransferKeys",
     "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
 ]
 
@@ -86,7 +86,8 @@ let package = Package(
         library(
             "TransferServer",
             uses: [
-                "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec",
+                "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferCatalog", "CLinux",
@@ -168,7 +169,8 @@ let package = Package(
         tests(
             "TransferServer",
             uses: [
-                "TransferIntake", "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys",
+                "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec",
+                "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts", "TransferIO",
                 "TransferStore", "TransferCatalog", "TransferStoreTestSupport", "CLinux",

@@ -69,6 +69,7 @@ package final class Authenticator: Sendable {
             case .token(let id): lists.tokens[id].flatMap { $0.kind == .token ? Grant($0) : nil }
             // Once it is in the list, that says what it may do.
             case .owner(let key): lists.keys[key].map(Grant.init) ?? (owner == key ? grant : nil)
+            case .listener: grant
             case .everyone: isOpen ? grant : nil
             }
         guard let present else { throw .revoked }

@@ -11,6 +11,8 @@ package struct Grant: Hashable, Sendable {
         case token(String)
         /// The key of the user who runs the server, from this machine.
         case owner(PublicKey)
+        /// A listener, by its name, for clients that cannot show anything: whoever reaches it may do what it may.
+        case listener(String)
         /// Nothing: the server admits everyone.
         case everyone
     }

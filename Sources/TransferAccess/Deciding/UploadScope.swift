@@ -33,6 +33,7 @@ package final class UploadScope: @unchecked Sendable {
         switch source {
         case .key(let key), .owner(let key): text = Array("transfer uploads of key ".utf8) + key.raw.bytes
         case .token(let id): text = Array("transfer uploads of token \(id)".utf8)
+        case .listener(let name): text = Array("transfer uploads of listener \(name)".utf8)
         case .everyone:
             (inward, outward) = (nil, nil)
             return

@@ -5,7 +5,7 @@ extension AccessOptions {
     /// wrong: leaving it out could give more access than was meant.
     ///
     /// - Throws: a phrase that says which one is wrong.
-    init(_ options: [(name: String, value: String?)]) throws(AccessFault) {
+    package init(_ options: [(name: String, value: String?)]) throws(AccessFault) {
         var seen: Set<String> = []
         for (name, value) in options {
             guard seen.insert(name).inserted else { throw AccessFault("'\(name)' comes twice") }

@@ -14,6 +14,9 @@ package enum ClassicLimits {
     /// Bytes of content in one chunk: 65,536 digits of Base64.
     package static let chunk = 48 << 10
 
+    /// Bytes that are kept of the name of an upload: what is longer than a name can be is cut to one that is still too long.
+    package static let name = Limits.pathComponent + 1
+
     /// Bytes of the name of a client, as for senders in receipts.
     package static let client = Limits.sender
 

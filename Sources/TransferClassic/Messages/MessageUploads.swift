@@ -60,7 +60,8 @@ struct MessageUploads {
             return kind
         }
         let size = try object.number("size", in: 0...Limits.uploadSize)
-        return ClassicUpload(number: id, name: name.map { Array($0.utf8) }, kind: kind, size: size)
+        return ClassicUpload(
+            number: id, name: name.map { Array($0.utf8.prefix(ClassicLimits.name)) }, kind: kind, size: size)
     }
 
     private func chunk(_ object: ClassicObject) throws(ClassicFault) -> ClassicStep {

@@ -13,6 +13,7 @@ enum CallerID {
         switch source {
         case .key(let key), .owner(let key): text = Array("transfer client key ".utf8) + key.raw.bytes
         case .token(let id): text = Array("transfer client token \(id)".utf8)
+        case .listener(let name): text = Array("transfer client listener \(name)".utf8)
         case .everyone: return nil
         }
         return text.withUnsafeBytes { bytes in

@@ -88,7 +88,7 @@ package actor Server {
         if core.store.isInDoubt { core.observability.log.write([.inDoubt]) }
         // Who is started again in place of another has nothing new to say.
         if !core.configuration.isRestart {
-            core.observability.log.write(identity + announcements + bound.map { .listening($0.description) })
+            core.observability.log.write(identity + announcements + listening)
         }
         scheduleExpiry()
         await core.transport.pool.run { [core] in core.logCatalog() }
@@ -158,16 +158,33 @@ extension Server {
         }
         let sockets = try bound.get()
         do throws(SystemError) {
-            let terms = Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
             for socket in sockets {
-                listeners.append(Listener(socket: try ListeningSocket(socket, loop: loop), terms: terms))
+                let listening = try ListeningSocket(socket.socket, loop: loop)
+                listeners.append(Listener(socket: listening, terms: terms(socket.classic), classic: socket.classic))
             }
         } catch {
-            for socket in sockets { socket.close() }
+            for socket in sockets { socket.socket.close() }
             throw ServerError("Cannot accept connections: \(error).")
         }
-        return listeners.map(\.socket.endpoint)
+        return listeners.filter { $0.classic == nil }.map(\.socket.endpoint)
     }
+
+    private func terms(_ classic: ClassicListener?) -> Listener.Terms {
+        if let classic { return Listener.Terms(frontEnds: FrontEnds(ClassicFrontEnd(listener: classic))) { nil } }
+        return Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
+    }
+
+    /// What the log says of where it listens.
+    private var listening: [LogEvent] {
+        listeners.map { listener in
+            let address = listener.socket.address
+            return listener.classic.map { .listening(listener.socket.endpoint, $0, isLocal: address.isLocal) }
+                ?? .listening(listener.socket.endpoint.description)
+        }
+    }
+
+    /// Where it listens for clients of the classic framings, in the order of the configuration.
+    package var classicEndpoints: [Endpoint] { listeners.filter { $0.classic != nil }.map(\.socket.endpoint) }
 
     private func closeListeners() {
         for listener in listeners { listener.socket.close() }

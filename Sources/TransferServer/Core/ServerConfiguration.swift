@@ -13,8 +13,14 @@ package struct ServerConfiguration: Sendable {
     /// Where to listen; at least one.
     package var endpoints: [Endpoint]
 
+    /// Where clients of the classic framings come in.
+    package var classic: [ClassicListener] = []
+
+    /// Whether these may listen where others can reach them.
+    package var isClassicBeyondThisMachine = false
+
     /// Sockets that somebody else has bound, to accept on in place of those.
-    package var sockets: [BoundSocket] = []
+    package var sockets: [ServerSocket] = []
 
     /// What a supervised server is told; nothing where nobody starts it again.
     package var supervision: Supervision?

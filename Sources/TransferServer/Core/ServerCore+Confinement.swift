@@ -13,7 +13,8 @@ extension ServerCore {
             let confinement = Confinement()
             try confinement.allowFiles(below: store.directory)
             // Whoever has bound a socket removes its file.
-            for case .unix(let path) in configuration.sockets.isEmpty ? configuration.endpoints : [] {
+            let endpoints = configuration.endpoints + configuration.classic.map(\.endpoint)
+            for case .unix(let path) in configuration.sockets.isEmpty ? endpoints : [] {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
             for file in rereadFiles {

@@ -12,4 +12,7 @@ struct Listener {
 
     let socket: ListeningSocket
     let terms: Terms
+
+    /// What is spoken here; nothing for the usual front ends.
+    let classic: ClassicListener?
 }

@@ -1,4 +1,5 @@
 import TransferAccess
+import TransferClassic
 import TransferIO
 import TransferIntake
 import TransferKeys
@@ -73,6 +74,19 @@ enum LogValue: Sendable {
 extension LogEvent {
     static func listening(_ address: String) -> LogEvent {
         LogEvent(.info, "listening", "listening on \(address)", [("address", .string(address))])
+    }
+
+    static func listening(_ endpoint: Endpoint, _ classic: ClassicListener, isLocal: Bool) -> LogEvent {
+        let (framing, folder) = (classic.framing.name, classic.options.folder?.string)
+        let place = folder.map { ", into the folder \($0.escapedForDisplay)" } ?? ""
+        let warning = "; IT KNOWS NO ENCRYPTION AND NO KEYS: EVERYBODY WHO REACHES IT MAY PUSH"
+        return LogEvent(
+            isLocal ? .info : .warning, "listeningClassic",
+            "listening on \(endpoint) for clients that speak \(framing)\(place)\(isLocal ? "" : warning)",
+            [
+                ("address", .string(endpoint.description)), ("framing", .string(framing)),
+                ("folder", folder.map { .string($0) } ?? .null), ("local", .bool(isLocal)),
+            ])
     }
 
     static func identity(_ key: ServerKey, isNew: Bool) -> LogEvent {

@@ -1,5 +1,5 @@
 import Glibc
-package import TransferIO
+import TransferIO
 import TransferModel
 import TransferProtocol
 package import TransferSystem
@@ -24,7 +24,7 @@ package struct Supervisor: ~Copyable {
     /// A worker that has lived so long has not died of how it was started.
     private static let longLife = Interval.seconds(10)
 
-    private let sockets: [BoundSocket]
+    private let sockets: [ServerSocket]
     private let reports: CrashReports
     private let agent: String
     private let relay: NotificationRelay?
@@ -46,7 +46,7 @@ package struct Supervisor: ~Copyable {
     ///   - relay: to the service manager, where there is one.
     /// - Throws: when signals cannot be waited for.
     package init(
-        sockets: [BoundSocket], directory: String, agent: String, relay: NotificationRelay?
+        sockets: [ServerSocket], directory: String, agent: String, relay: NotificationRelay?
     ) throws(SystemError) {
         self.sockets = sockets
         self.agent = agent
@@ -85,11 +85,13 @@ package struct Supervisor: ~Copyable {
         let file = try CrashHandler.makeFile()
         var orders = WorkerOrders(supervisor: getpid(), report: file.number)
         orders.notifications = relay?.workerEnd
-        orders.listeners = sockets.map(\.number)
+        orders.listeners = sockets.map { WorkerOrders.Listener($0.socket.number, classic: $0.classic?.mark) }
         (orders.restarts, orders.lastSignal) = (restarts, lastSignal)
         setenv(WorkerOrders.variable, orders.text, 1)
         defer { unsetenv(WorkerOrders.variable) }
-        let descriptors = [orders.report] + (orders.notifications.map { [$0] } ?? []) + orders.listeners
+        let descriptors =
+            [orders.report] + (orders.notifications.map { [$0] } ?? [])
+            + orders.listeners.map(\.number)
         worker = try ChildProcess(passing: descriptors, blocked: [SIGTERM, SIGINT, SIGHUP])
         report = consume file
         begun = .now
@@ -127,7 +129,7 @@ package struct Supervisor: ~Copyable {
     }
 
     private func closeSockets() {
-        for socket in sockets { socket.close() }
+        for socket in sockets { socket.socket.close() }
     }
 
     private mutating func reap() -> End? {

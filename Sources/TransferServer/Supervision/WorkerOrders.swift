@@ -13,11 +13,23 @@ package struct WorkerOrders: Equatable, Sendable {
     /// To send messages for the service manager to.
     package var notifications: Int32?
     /// Bound and listening.
-    package var listeners: [Int32] = []
+    package var listeners: [Listener] = []
     /// Workers that a signal ended before this one.
     package var restarts = 0
     /// What ended the last one.
     package var lastSignal: Int32?
+
+    /// A socket that is handed over.
+    package struct Listener: Equatable, Sendable {
+        package let number: Int32
+
+        /// The mark of the classic listener that it is for; nothing for the usual front ends.
+        package let classic: Int32?
+
+        package init(_ number: Int32, classic: Int32? = nil) {
+            (self.number, self.classic) = (number, classic)
+        }
+    }
 
     package init(supervisor: pid_t, report: Int32) {
         self.supervisor = supervisor
@@ -26,21 +38,26 @@ package struct WorkerOrders: Equatable, Sendable {
 
     package var text: String {
         let fields = [Int(supervisor), Int(report), Int(notifications ?? -1), restarts, Int(lastSignal ?? 0)]
-        return (fields + listeners.map { Int($0) }).map { "\($0)" }.joined(separator: " ")
+        return (fields + listeners.flatMap { [Int($0.number), Int($0.classic ?? -1)] }).map { "\($0)" }.joined(
+            separator: " ")
     }
 
     /// - Returns: nothing for what `text` does not give.
     package init?(_ text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         let numbers = words.compactMap { Int32($0) }
-        guard numbers.count == words.count, numbers.count >= 5, numbers[1] >= 0, numbers[3] >= 0,
-            numbers[5...].allSatisfy({ $0 >= 0 })
+        guard numbers.count == words.count, numbers.count >= 5, numbers.count % 2 == 1, numbers[1] >= 0,
+            numbers[3] >= 0
         else { return nil }
         (supervisor, report) = (numbers[0], numbers[1])
         notifications = numbers[2] >= 0 ? numbers[2] : nil
         restarts = Int(numbers[3])
         lastSignal = numbers[4] > 0 ? numbers[4] : nil
-        listeners = Array(numbers[5...])
+        for place in stride(from: 5, to: numbers.count, by: 2) {
+            guard numbers[place] >= 0, numbers[place + 1] >= -1 else { return nil }
+            listeners.append(
+                Listener(numbers[place], classic: numbers[place + 1] < 0 ? nil : numbers[place + 1]))
+        }
     }
 
     /// Those of this process, which then no longer hands them on.

@@ -7,14 +7,15 @@ import Testing
         var orders = WorkerOrders(supervisor: 17, report: 5)
         #expect(WorkerOrders(orders.text) == orders)
         orders.notifications = 7
-        orders.listeners = [3, 4]
+        orders.listeners = [.init(3), .init(4, classic: 0), .init(5, classic: .max)]
         (orders.restarts, orders.lastSignal) = (2, 11)
         #expect(WorkerOrders(orders.text) == orders)
     }
 
     @Test(arguments: [
-        "", " ", "17", "17 5 -1 0", "17 5 -1 0 x", "17 -1 -1 0 0", "17 5 -1 -1 0", "17 5 -1 0 0 -3", "17 5 -1 0 0  3",
-        "99999999999 5 -1 0 0",
+        "", " ", "17", "17 5 -1 0", "17 5 -1 0 x", "17 -1 -1 0 0", "17 5 -1 -1 0", "17 5 -1 0 0 -3 -1",
+        "17 5 -1 0 0  3 -1",
+        "99999999999 5 -1 0 0", "17 5 -1 0 0 3", "17 5 -1 0 0 3 -2",
     ])
     func othersAreNone(_ text: String) {
         #expect(WorkerOrders(text) == nil)

@@ -37,6 +37,8 @@ final class TestServer: Sendable {
 
     let server: Server
     let endpoint: Endpoint
+    /// Where clients of classic framings come in, in the order of the configuration.
+    let classicEndpoints: [Endpoint]
     let directory: TemporaryDirectory
     private let ending = Locked<Task<Void, Never>?>(nil)
 
@@ -55,6 +57,7 @@ final class TestServer: Sendable {
             throw RawClient.Failure(description: "the server listens nowhere")
         }
         self.endpoint = endpoint
+        classicEndpoints = await server.classicEndpoints
     }
 
     /// Waits for the last of a server that has stopped: its tasks may hold it a little longer than its connections.

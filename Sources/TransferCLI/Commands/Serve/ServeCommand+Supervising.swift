@@ -12,7 +12,7 @@ extension ServeCommand {
         do throws(ServerError) {
             let notifier = try Self.notifier()
             var configuration = configuration
-            configuration.sockets = try SocketActivation.take()
+            configuration.sockets = try SocketActivation.take().map { ServerSocket($0) }
             let sockets = try configuration.bind()
             return try run(sockets, notifier)
         } catch {
@@ -21,7 +21,7 @@ extension ServeCommand {
         }
     }
 
-    private func run(_ sockets: [BoundSocket], _ notifier: ServiceNotifier?) throws(ServerError) -> Int32 {
+    private func run(_ sockets: [ServerSocket], _ notifier: ServiceNotifier?) throws(ServerError) -> Int32 {
         let end: Supervisor.End
         do throws(SystemError) {
             let relay = try notifier.map { (notifier) throws(SystemError) in try NotificationRelay(notifier) }
@@ -29,7 +29,7 @@ extension ServeCommand {
                 sockets: sockets, directory: configuration.directory, agent: configuration.agent, relay: relay)
             end = try supervisor.run()
         } catch {
-            for socket in sockets { socket.close() }
+            for socket in sockets { socket.socket.close() }
             throw ServerError("Cannot start the process that serves: \(error). --no-supervise does without it.")
         }
         switch end {

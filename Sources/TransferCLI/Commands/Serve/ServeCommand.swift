@@ -35,6 +35,8 @@ struct ServeCommand {
             directory: arguments[ServeFlags.directory], endpoints: endpoints)
         configuration.security = try Self.security(arguments, endpoints)
         try Self.check(arguments, below: configuration.directory)
+        configuration.classic = try ClassicFlags.listeners(arguments)
+        configuration.isClassicBeyondThisMachine = arguments[ServeFlags.allowsInsecure]
         access = try ServeAccess(arguments)
         for effect in ServeFlags.effects { try effect(arguments, on: &configuration) }
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -82,7 +84,9 @@ struct ServeCommand {
             }
             return .plaintext(beyondThisMachine: isAllowed)
         }
-        guard !isAllowed else { throw arguments.error("--allow-insecure is for --plaintext") }
+        guard !isAllowed || arguments.isSet(ClassicFlags.listeners.flag) else {
+            throw arguments.error("--allow-insecure is for --plaintext and --classic")
+        }
         switch (certificate, key) {
         case (let certificate?, let key?): return .certificate(certificate, key: key)
         case (nil, nil): return .identity
@@ -101,6 +105,7 @@ struct ServeCommand {
         do throws(ServerError) {
             let notifier = try Self.notifier()
             configuration.sockets = try sockets(log)
+            if Supervision.orders != nil { configuration.classic = configuration.sockets.compactMap(\.classic) }
             if let orders = Supervision.orders { configuration.supervision = .init(restarts: orders.restarts) }
             access.configure(&configuration)
             let server = try Server(configuration, log: log)
@@ -113,15 +118,24 @@ struct ServeCommand {
     }
 
     /// Those that a supervisor or a service manager has bound.
-    private func sockets(_ log: Log) throws(ServerError) -> [BoundSocket] {
-        guard let orders = Supervision.orders else { return try SocketActivation.take() }
+    private func sockets(_ log: Log) throws(ServerError) -> [ServerSocket] {
+        guard let orders = Supervision.orders else { return try SocketActivation.take().map { ServerSocket($0) } }
         if let signal = orders.lastSignal {
             log.restarted(
                 after: signal, restarts: orders.restarts, reports: CrashReports(of: configuration.directory).path)
         }
         do throws(SystemError) {
-            var sockets: [BoundSocket] = []
-            for number in orders.listeners { sockets.append(try BoundSocket(inherited: number)) }
+            var sockets: [ServerSocket] = []
+            for listener in orders.listeners {
+                let socket = try BoundSocket(inherited: listener.number)
+                guard let mark = listener.classic else {
+                    sockets.append(ServerSocket(socket))
+                    continue
+                }
+                // The configuration may say something else by now; that takes a restart.
+                guard let classic = configuration.classic.first(where: { $0.mark == mark }) else { continue }
+                sockets.append(ServerSocket(socket, classic: classic))
+            }
             return sockets
         } catch {
             throw ServerError("The sockets of the supervisor cannot be used: \(error).")

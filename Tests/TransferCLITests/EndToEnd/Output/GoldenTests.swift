@@ -37,7 +37,10 @@ import TransferTestSupport
         ["push", "--compress-level", "10", "x"], ["push", "--lanes", "0", "x"], ["push", "-"],
         ["push", "--name", "a", "x", "y"], ["push", "--to", "h:x", "x"], ["push", "--to", "home:/f", "x"],
         ["push", "--plaintext", "--trust-new", "x"], ["serve", "now"], ["serve", "--quota", "much"],
-        ["serve", "--quota", "9999999T"], ["serve", "--listen", "a:b:c"], ["serve", "--cert", "c.pem"],
+        ["serve", "--quota", "9999999T"], ["serve", "--listen", "a:b:c"], ["serve", "--classic", "sized"],
+        ["serve", "--classic", "chat=127.0.0.1:1"], ["serve", "--classic", "header7=127.0.0.1"],
+        ["serve", "--classic", "sized=127.0.0.1:1,folder=../up"], ["serve", "--classic", "jsonline=127.0.0.1:1"],
+        ["serve", "--cert", "c.pem"],
         ["serve", "--config", "/nonexistent.toml"], ["trust", "add", "h"], ["remote", "add", "a.b", "h"],
         ["completions", "csh"], ["man", "--names", "push"], ["config", "show", "help"],
     ]

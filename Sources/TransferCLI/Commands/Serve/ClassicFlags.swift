@@ -1,0 +1,123 @@
+internal import TransferAccess
+private import TransferClassic
+private import TransferIO
+private import TransferModel
+internal import TransferServer
+
+/// The flags of `transfer serve` for clients from before its own protocol.
+enum ClassicFlags {
+    static let listeners = Flag(
+        name: "classic", placeholder: "NAME=ADDRESS", help: "Also receive from clients that speak a classic framing.",
+        details:
+            "NAME is \(names). Behind the address may follow, each after a comma: folder=, quota=, max-upload= as in "
+            + "'transfer access add', and for sized total=content where clients don't count the 8 bytes of the head, and "
+            + "answer=no for those that read no answer. May be given several times. These framings know no encryption and "
+            + "no keys: elsewhere than on this machine they need --allow-insecure. See docs/DIALECTS.md."
+    ).texts
+
+    static let folder = Flag(
+        name: "classic-folder", placeholder: "FOLDER",
+        help: "The folder of clients of --classic that name none, within the directory."
+    ).text
+
+    /// Chats need somebody who keeps what comes for those who are away; there is nobody so far.
+    fileprivate static let served = ClassicFraming.all.filter { $0 != .jsonline }
+
+    private static let names = served.map(\.name).joined(separator: ", ")
+
+    /// What the flags say.
+    ///
+    /// - Throws: `UsageError` for what is no listener.
+    static func listeners(_ arguments: ParsedArguments) throws(UsageError) -> [ClassicListener] {
+        var made: [ClassicListener] = []
+        for text in arguments[listeners] {
+            let listener = try ListenerText(text).listener(folder: arguments[folder], arguments)
+            guard !made.contains(where: { $0.mark == listener.mark }) else {
+                throw arguments.error("'\(text.escapedForDisplay)' for --classic comes twice")
+            }
+            made.append(listener)
+        }
+        return made
+    }
+}
+
+/// A listener as people write it, taken apart: `NAME=ADDRESS[,OPTION=VALUE]...`.
+private struct ListenerText {
+    private static let accessOptions = ["folder", "quota", "max-upload"]
+
+    private let text: String
+    private let name: String
+    private let address: String
+    /// Of the framing, and of the access.
+    private var options: (framing: [(name: String, value: String)], access: [(name: String, value: String?)]) = ([], [])
+    /// What has no value.
+    private var incomplete: String?
+
+    init(_ text: String) {
+        self.text = text
+        let front = Self.split(text) ?? (text, "")
+        name = front.0
+        let parts = front.1.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+        address = parts.first ?? ""
+        for part in parts.dropFirst() {
+            guard let (option, value) = Self.split(part) else {
+                incomplete = part
+                break
+            }
+            if Self.accessOptions.contains(option) {
+                options.access.append((option, value))
+            } else {
+                options.framing.append((option, value))
+            }
+        }
+    }
+
+    private static func split(_ text: String) -> (String, String)? {
+        guard let place = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        return (String(Substring(text.utf8[..<place])), String(Substring(text.utf8[place...].dropFirst())))
+    }
+
+    /// - Parameter folder: for one that names none.
+    func listener(folder: String?, _ arguments: ParsedArguments) throws(UsageError) -> ClassicListener {
+        if let incomplete {
+            throw fault("'\(incomplete.escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
+        }
+        guard !address.isEmpty else { throw fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5288", arguments) }
+        let framing = try framing(arguments)
+        guard let endpoint = endpoint(framing) else {
+            throw fault("'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)
+        }
+        var access = options.access
+        if let folder, !access.contains(where: { $0.name == "folder" }) { access.append(("folder", folder)) }
+        do throws(AccessFault) {
+            return ClassicListener(framing, on: endpoint, try AccessOptions(access))
+        } catch {
+            throw fault(error.message, arguments)
+        }
+    }
+
+    private func framing(_ arguments: ParsedArguments) throws(UsageError) -> ClassicFraming {
+        do throws(ClassicFraming.Fault) {
+            let framing = try ClassicFraming(name: name, options: options.framing)
+            if ClassicFlags.served.contains(where: { $0.name == framing.name }) { return framing }
+        } catch {
+            throw fault(error.message, arguments)
+        }
+        throw fault("a server does not speak \(name) so far", arguments)
+    }
+
+    /// - Returns: nothing also where no port is given and the framing's programs have none of their own.
+    private func endpoint(_ framing: ClassicFraming) -> Endpoint? {
+        if let port = framing.defaultPort { return Endpoint(address, defaultPort: port) }
+        guard let endpoint = Endpoint(address, defaultPort: 0), endpoint == Endpoint(address, defaultPort: 1) else {
+            return nil
+        }
+        return endpoint
+    }
+
+    private func fault(_ reason: String, _ arguments: ParsedArguments) -> UsageError {
+        arguments.error("--classic '\(text.escapedForDisplay)': \(reason)")
+    }
+}

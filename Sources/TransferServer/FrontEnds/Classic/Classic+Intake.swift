@@ -1,0 +1,45 @@
+import TransferClassic
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+extension UploadIntent {
+    /// What a classic client declares. Two uploads of one name are two: no id tells a retry from other content, so both are
+    /// kept.
+    ///
+    /// - Parameters:
+    ///   - beginning: of the content, by which a name is made where none travels.
+    ///   - isWhole: whether that is all of it.
+    init(_ upload: ClassicUpload, id: UploadID, beginning: [UInt8], isWhole: Bool) {
+        let format = beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
+        let kind = upload.kind ?? format.kind
+        let made = ClassicName.made(
+            kind: kind, time: Timestamp(seconds: utcNanoseconds() / 1_000_000_000, nanoseconds: 0),
+            sender: upload.sender,
+            mark: UInt32(UInt16.random(in: .min ... .max)), format: format)
+        let told = upload.name.flatMap { ClassicName.told($0) }
+        self.init(id: id, path: told?.string ?? made, size: upload.size, kind: kind, conflict: .keepBoth)
+    }
+}
+
+extension ClassicUpload {
+    /// Why its name cannot be that of a file; nothing where none came with it.
+    var nameFault: StoreError? {
+        guard let name, ClassicName.told(name) == nil else { return nil }
+        let shown = String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self).escapedForDisplay
+        return StoreError(.invalidPath, "'\(shown)' cannot be the name of a file: it has to be one name in UTF-8.")
+    }
+}
+
+extension ClassicResult {
+    /// - Parameter path: that the client asked for.
+    init(_ outcome: UploadOutcome, askedFor path: String, by caller: Caller) {
+        var stored = path
+        if case .acknowledged(let acknowledgement) = outcome {
+            stored = caller.shown(acknowledgement.path)?.string ?? path
+        }
+        let message = caller.shown(outcome.message)
+        self.init(outcome.code, path: stored, message: message.isEmpty ? nil : message)
+    }
+}

@@ -1,0 +1,89 @@
+import TransferClassic
+import TransferConnection
+import TransferIO
+import TransferStore
+
+/// One receive buffer on its way to the pool, with what a classic client has said in it, in order.
+///
+/// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
+final class ClassicBatch: ReceivedSteps, @unchecked Sendable {
+    /// A step of an upload.
+    enum Operation {
+        case begin(BegunUpload)
+        /// Content, as it lies in the buffer.
+        case content(Range<Int>)
+        /// Content that did not travel as it is.
+        case decoded([UInt8])
+        case end(ClassicEnd)
+        case abort
+    }
+
+    /// Steps in one batch at most, so that a buffer full of empty uploads does not become many times as much memory.
+    static let mostOperations = 1024
+
+    /// Bytes of decoded content after which a batch takes no more. A few compressed bytes can become a chunk of 48 KiB; without
+    /// a bound a buffer full of them would become hundreds of times as much memory.
+    static let mostDecoded = 128 << 10
+
+    var input: ReceiveBuffer
+    private(set) var operations: [Operation] = []
+    private var decoded = 0
+
+    init(_ buffer: BlockBuffer, carry: [UInt8]) {
+        input = ReceiveBuffer(buffer, carry: carry)
+    }
+
+    init(after batch: ClassicBatch) {
+        input = batch.input
+    }
+
+    var isEmpty: Bool { operations.isEmpty }
+
+    var isComplete: Bool { operations.count >= Self.mostOperations || decoded >= Self.mostDecoded }
+
+    /// Whether it has more than content of what has begun before.
+    var hasBeginnings: Bool {
+        operations.contains { if case .begin = $0 { true } else { false } }
+    }
+
+    func append(_ operation: Operation) {
+        if case .decoded(let bytes) = operation { decoded += bytes.count }
+        operations.append(operation)
+    }
+
+    /// Adds content whose range counts from the first unparsed byte. What comes right behind other content becomes one piece
+    /// with it: each is a call to the disk.
+    func append(content range: Range<Int>) {
+        let placed = input.placed(range)
+        if case .content(let last)? = operations.last, last.upperBound == placed.lowerBound {
+            operations[operations.count - 1] = .content(last.lowerBound..<placed.upperBound)
+        } else {
+            operations.append(.content(placed))
+        }
+    }
+
+    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { input.bytes(range) }
+}
+
+/// An upload that a classic client has begun.
+struct BegunUpload: Sendable {
+    let upload: ClassicUpload
+
+    /// Among the uploads of the connection.
+    let place: Int
+
+    /// Why it is not taken, as far as that is known before its content.
+    let refusal: StoreError?
+}
+
+/// What came of batches.
+struct ClassicOutcome: Sendable {
+    /// Uploads that have their result now, by their places among those of the connection.
+    var results: [(place: Int, result: ClassicResult)] = []
+    /// Whether there are uploads whose results wait for the next batch.
+    var isWaiting = false
+    /// Whether there is more to do of what the lane has already.
+    var isBusy = false
+
+    var left: BatchPipe<ClassicBatch>.Left { isBusy ? .work : isWaiting ? .results : .nothing }
+}

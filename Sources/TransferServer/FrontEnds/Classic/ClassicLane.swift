@@ -1,0 +1,157 @@
+import Synchronization
+import TransferClassic
+import TransferCodec
+import TransferIO
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// The pool's side of a connection on which a classic framing is spoken: makes uploads of what its client has said.
+///
+/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are
+/// ever in it.
+final class ClassicLane: @unchecked Sendable {
+    private enum State {
+        case idle
+        /// So much of the content has come that its name cannot be made yet.
+        case opening(BegunUpload, [UInt8])
+        /// With what the content comes to so far, where its sender may say what that should be.
+        case open(BlockHasher?)
+    }
+
+    let uploads: ConnectionUploads
+
+    /// Whether the session has more for this lane already; set on its loop.
+    let hasMore = Atomic(false)
+    private let resources: LaneResources
+    private let hasDigests: Bool
+    private var state = State.idle
+    /// Of the uploads without a result, by the server's ids.
+    private var places: [UploadID: Int] = [:]
+    /// Batches that are not worked through, and which step of the first one is next.
+    private var pending: [ClassicBatch] = []
+    private var nextStep = 0
+    private var outcome = ClassicOutcome()
+
+    /// - Parameter hasDigests: whether clients can say what the content's SHA-256 is.
+    init(
+        _ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress, hasDigests: Bool
+    ) {
+        (self.resources, self.hasDigests) = (resources, hasDigests)
+        uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
+        uploads.whenSettled = { [unowned self] upload, outcome in note(upload, outcome) }
+    }
+
+    /// Works on batches until all is done or others have to have their turn; `isBusy` says that there is more.
+    func process(_ batches: [ClassicBatch]) -> ClassicOutcome {
+        pending += batches
+        if pending.contains(where: \.hasBeginnings) || uploads.mayBeEndless { _ = uploads.recheck() }
+        work()
+        outcome.isBusy = !pending.isEmpty
+        if pending.isEmpty { uploads.publish() }
+        if !uploads.intake.completion.mayWait(moreFollows: outcome.isBusy || hasMore.load(ordering: .acquiring)) {
+            _ = uploads.acknowledge()
+        }
+        uploads.endTurn()
+        outcome.isWaiting = uploads.intake.completion.isWaiting
+        defer { outcome = ClassicOutcome() }
+        return outcome
+    }
+
+    /// The connection ended: what is not complete will not be.
+    ///
+    /// - Returns: what had its end.
+    func cancel() -> ClassicOutcome {
+        _ = uploads.acknowledge()
+        uploads.leave()
+        defer { outcome = ClassicOutcome() }
+        return outcome
+    }
+
+    private func work() {
+        let turn = Turn(on: resources.pool)
+        while let batch = pending.first, !turn.isOver {
+            if nextStep < batch.operations.count {
+                perform(batch.operations[nextStep], batch)
+                nextStep += 1
+            }
+            guard nextStep >= batch.operations.count else { continue }
+            pending.removeFirst()
+            nextStep = 0
+        }
+    }
+
+    private func perform(_ operation: ClassicBatch.Operation, _ batch: ClassicBatch) {
+        switch operation {
+        case .begin(let upload): state = .opening(upload, [])
+        case .content(let range): take(batch.bytes(range))
+        case .decoded(let bytes): bytes.withUnsafeBytes { take($0) }
+        case .end(let end): self.end(end)
+        case .abort: abort()
+        }
+    }
+}
+
+// MARK: One upload
+
+extension ClassicLane {
+    private func take(_ bytes: UnsafeRawBufferPointer) {
+        switch state {
+        case .idle: break
+        case .opening(let begun, let head):
+            let head = head + bytes
+            // The name may have to say what the content is.
+            guard begun.upload.name != nil || head.count >= ContentFormat.sampleSize else {
+                state = .opening(begun, head)
+                return
+            }
+            open(begun, head, isWhole: false)
+        case .open(let hasher): append(bytes, hasher)
+        }
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, _ hasher: BlockHasher?) {
+        hasher?.update(bytes)
+        uploads.take { (upload) throws(StoreError) in try upload.append(bytes) }
+    }
+
+    private func open(_ begun: BegunUpload, _ head: [UInt8], isWhole: Bool) {
+        let hasher = hasDigests ? BlockHasher(.sha256) : nil
+        state = .open(hasher)
+        let id = UploadID.random()
+        places[id] = begun.place
+        let intent = UploadIntent(begun.upload, id: id, beginning: head, isWhole: isWhole)
+        guard uploads.begin(intent, mayEnd: false) else { return }
+        if let refusal = begun.refusal { return uploads.take { (_) throws(StoreError) in throw refusal } }
+        uploads.noteBeginning()
+        head.withUnsafeBytes { append($0, hasher) }
+    }
+
+    private func end(_ end: ClassicEnd) {
+        if case .opening(let begun, let head) = state { open(begun, head, isWhole: true) }
+        guard case .open(let hasher) = state else { return }
+        state = .idle
+        if let declared = end.digest, let hasher, Digest(.sha256, hasher.finish()) != declared {
+            uploads.take { (_) throws(StoreError) in throw .wrongDigest }
+        }
+        uploads.end(DeclaredEnd(size: end.size))
+    }
+
+    private func abort() {
+        if case .opening(let begun, let head) = state { open(begun, head, isWhole: true) }
+        state = .idle
+        uploads.abort()
+    }
+
+    private func note(_ upload: OpenUpload, _ result: UploadOutcome) {
+        guard let place = places.removeValue(forKey: upload.intent.id) else { return }
+        let caller = uploads.intake.caller
+        outcome.results.append((place, ClassicResult(result, askedFor: upload.intent.path, by: caller)))
+    }
+}
+
+extension StoreError {
+    fileprivate static let wrongDigest = StoreError(
+        .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
+}

@@ -1,0 +1,30 @@
+package import TransferAccess
+package import TransferClassic
+package import TransferIO
+
+/// Where clients of one classic framing come in, and what they may do there: they can show nothing, so all who reach it are
+/// one client with its own folder, quota and files.
+package struct ClassicListener: Sendable {
+    package let framing: ClassicFraming
+
+    package let endpoint: Endpoint
+
+    package let options: AccessOptions
+
+    package init(_ framing: ClassicFraming, on endpoint: Endpoint, _ options: AccessOptions) {
+        (self.framing, self.endpoint, self.options) = (framing, endpoint, options)
+    }
+
+    /// What its clients are called in logs and receipts, and whom their files belong to, also under a later server.
+    package var name: String { "\(framing.name) \(endpoint)" }
+
+    /// What a supervisor calls it: 31 bits of its name (FNV-1a).
+    package var mark: Int32 {
+        let hash = name.utf8.reduce(into: UInt32(0x811C_9DC5)) { hash, byte in
+            hash = (hash ^ UInt32(byte)) &* 0x0100_0193
+        }
+        return Int32(truncatingIfNeeded: hash & 0x7FFF_FFFF)
+    }
+
+    var grant: Grant { Grant(.listener(name), name: name, options: options) }
+}

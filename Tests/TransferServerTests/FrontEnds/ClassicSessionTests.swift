@@ -1,0 +1,177 @@
+import Testing
+import TransferAccess
+import TransferClassic
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+/// Clients of the classic framings, in front of a whole server.
+@Suite(.timeLimit(.minutes(5))) struct ClassicSessionTests {
+    /// Serves one framing beside the usual front end.
+    private func serving(
+        _ framing: ClassicFraming, _ options: [(name: String, value: String?)] = [],
+        change: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (TestServer, Endpoint) throws -> Void
+    ) async throws {
+        let access = try AccessOptions(options)
+        try await TransferServerTests.serving({ configuration in
+            configuration.classic = [ClassicListener(framing, on: TestServer.anyPort, access)]
+            change(&configuration)
+        }) { server in
+            try body(server, server.classicEndpoint())
+            try server.checkServes()
+        }
+    }
+
+    private static let sized = ClassicFraming.sized(total: .whole, isAnswered: true)
+
+    /// An upload of the sized framing, with the total that counts its own head.
+    private static func sized(_ type: UInt8, _ content: [UInt8]) -> [UInt8] {
+        little(content.count + 8) + [type, 0, 0, 0] + content
+    }
+
+    private static func little(_ number: Int) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+
+    private static func answer(_ type: UInt8, _ result: UInt8) -> [UInt8] {
+        [12, 0, 0, 0, type, 0, 0, 0, result, 0, 0, 0]
+    }
+
+    private static let png: [UInt8] =
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + [UInt8](repeating: 7, count: 5000)
+
+    /// When the answer has come, the file is there, under a name that says what it is.
+    @Test func anAnswerMeansAFile() async throws {
+        try await serving(Self.sized) { server, endpoint in
+            let client = try RawClient(endpoint)
+            client.send(Self.sized(3, Self.png))
+            #expect(try client.bytes(12) == Self.answer(3, 1))
+            #expect(server.tree.count == 1)
+            let name = server.tree.first ?? ""
+            #expect(name.hasPrefix("picture-20") && name.hasSuffix(".png"))
+            #expect(server.content(name) == Self.png)
+        }
+    }
+
+    /// In any pieces, glued, before the first answer; each is answered in order, and no two have one name.
+    @Test(arguments: [1, 7, 64, 5003, 1 << 20]) func inAnyPieces(_ size: Int) async throws {
+        try await serving(Self.sized, [("folder", "old")]) { server, endpoint in
+            let contents: [(type: UInt8, content: [UInt8])] = [
+                (1, Array("text".utf8)), (2, []), (3, Self.png), (4, Array("geo:1,2".utf8)), (3, Self.png),
+            ]
+            let client = try RawClient(endpoint)
+            let stream = contents.flatMap { Self.sized($0.type, $0.content) }
+            for start in stride(from: 0, to: stream.count, by: size) {
+                client.send(Array(stream[start..<min(stream.count, start + size)]))
+            }
+            #expect(try client.bytes(60) == contents.flatMap { Self.answer($0.type, 1) })
+            let files = server.tree.filter { $0 != "old/" && $0 != "old" }
+            #expect(files.count == 5 && files.allSatisfy { $0.hasPrefix("old/") })
+            #expect(files.filter { server.content($0) == Self.png }.count == 2)
+        }
+    }
+
+    /// What is not allowed is answered in the framing's way, behind the answers to what came before, and ends the connection.
+    @Test(
+        arguments: [[7, 0, 0, 0, 1, 0, 0, 0], [255, 255, 255, 255, 1, 0, 0, 0], [20, 0, 0, 0, 9, 0, 0, 0]] as [[UInt8]])
+    func afterAFaultNothing(_ head: [UInt8]) async throws {
+        try await serving(Self.sized) { server, endpoint in
+            let client = try RawClient(endpoint)
+            client.send(Self.sized(1, [1, 2, 3]) + head + Self.sized(1, [4, 5, 6]))
+            #expect(try client.bytes(100) == Self.answer(1, 1) + Self.answer(head[4], 0))
+            #expect(server.tree.count == 1)
+        }
+    }
+
+    /// A connection that ends inside an upload leaves nothing, also of its room.
+    @Test func halfAnUploadIsNothing() async throws {
+        try await serving(Self.sized) { server, endpoint in
+            let client = try RawClient(endpoint)
+            client.send(Array(Self.sized(3, Self.png).dropLast()))
+            client.endSending()
+            #expect(try client.bytes(1).isEmpty)
+            #expect(server.tree.isEmpty && server.parts.isEmpty)
+        }
+    }
+
+    /// Silence inside an upload is answered by 0, and between uploads by nothing.
+    @Test func silenceInsideAnUpload() async throws {
+        try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(200) }) { server, endpoint in
+            let idle = try RawClient(endpoint)
+            let client = try RawClient(endpoint)
+            client.send(Array(Self.sized(3, Self.png).dropLast()))
+            #expect(try client.bytes(100).count == 12)
+            #expect(server.tree.isEmpty && server.parts.isEmpty)
+            idle.send(Self.sized(1, [1]))
+            #expect(try idle.bytes(12) == Self.answer(1, 1))
+        }
+    }
+
+    @Test func whatIsTooLargeIsRefused() async throws {
+        try await serving(Self.sized, [("max-upload", "1000")]) { server, endpoint in
+            let client = try RawClient(endpoint)
+            client.send(Self.sized(3, Self.png) + Self.sized(1, [1]))
+            #expect(try client.bytes(24) == Self.answer(3, 0) + Self.answer(1, 1))
+            #expect(server.tree.count == 1 && server.parts.isEmpty)
+        }
+    }
+
+    @Test func aQuotaIsForAllClientsOfAListener() async throws {
+        try await serving(Self.sized, [("quota", "6000")]) { server, endpoint in
+            for result in [1, 0] as [UInt8] {
+                let client = try RawClient(endpoint)
+                client.send(Self.sized(3, Self.png))
+                #expect(try client.bytes(12) == Self.answer(3, result))
+            }
+            #expect(server.tree.count == 1)
+        }
+    }
+
+    /// Texts in buffers, rubbish behind the end, and the word that ends the conversation.
+    @Test func textsInBuffers() async throws {
+        try await serving(.text) { server, endpoint in
+            func buffer(_ text: String) -> [UInt8] {
+                let front = Array(text.utf8) + [0]
+                return front + [UInt8](repeating: 0xEE, count: 1024 - front.count)
+            }
+            let client = try RawClient(endpoint)
+            client.send(buffer("one") + buffer("two") + buffer("exit") + buffer("three"))
+            #expect(try client.bytes(1).isEmpty)
+            #expect(Set(server.tree.compactMap { server.content($0) }) == [Array("one".utf8), Array("two".utf8)])
+            #expect(server.tree.allSatisfy { $0.hasPrefix("text-") && $0.hasSuffix(".txt") })
+        }
+    }
+
+    /// A server that stops lets the upload finish that has begun, and takes no other.
+    @Test func aStoppingServerTakesNoOthers() async throws {
+        try await TransferServerTests.serving({ configuration in
+            configuration.classic = [ClassicListener(Self.sized, on: TestServer.anyPort, AccessOptions())]
+        }) { server in
+            let client = try RawClient(server.classicEndpoint())
+            client.send(Array(Self.sized(3, Self.png).prefix(100)))
+            try server.waitUntil("the upload has begun") { !server.connections.filter(\.isEstablished).isEmpty }
+            server.beginShutDown()
+            server.waitUntilClosed()
+            client.send(Array(Self.sized(3, Self.png).dropFirst(100)))
+            #expect(try client.bytes(12) == Self.answer(3, 1))
+            client.send(Self.sized(1, [1]))
+            #expect(try client.bytes(12) != Self.answer(1, 1))
+            #expect(server.tree.count == 1)
+        }
+    }
+}
+
+extension TestServer {
+    /// Where the only classic listener is.
+    fileprivate func classicEndpoint() throws -> Endpoint {
+        guard let endpoint = classicEndpoints.first else { throw RawClient.Failure(description: "no classic listener") }
+        return endpoint
+    }
+
+    /// What can be seen of the connections.
+    fileprivate var connections: [ConnectionProgress.State] { server.core.observability.connections.all.map(\.present) }
+}
