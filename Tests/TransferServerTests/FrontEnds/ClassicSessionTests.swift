@@ -111,6 +111,17 @@ import TransferTestSupport
         }
     }
 
+    /// Nothing that could be taken for an answer to the next upload is said to one that is only idle.
+    @Test func anIdleClientIsClosedWithoutAWord() async throws {
+        try await serving(Self.sized, change: { $0.timeouts.idle = .milliseconds(200) }) { _, endpoint in
+            let client = try RawClient(endpoint)
+            #expect(try client.bytes(1).isEmpty)
+            let used = try RawClient(endpoint)
+            used.send(Self.sized(1, [1]))
+            #expect(try used.bytes(100) == Self.answer(1, 1))
+        }
+    }
+
     @Test func whatIsTooLargeIsRefused() async throws {
         try await serving(Self.sized, [("max-upload", "1000")]) { server, endpoint in
             let client = try RawClient(endpoint)

@@ -16,7 +16,7 @@ actor ClassicSession {
     enum Ending: Equatable {
         /// The client said goodbye or closed between uploads.
         case done
-        /// The connection broke, or ended inside an upload.
+        /// The connection broke, ended inside an upload, or was not used for too long.
         case lost(String)
         /// The server cannot serve it.
         case refused(Refusal)
@@ -154,7 +154,13 @@ extension ClassicSession: ServedSession {
     /// The framings have no sign of life that a server could send at any time.
     func sendPing() {}
 
-    func broke(_ fault: ProtocolFault) { end(.fault(fault)) }
+    /// Silence between uploads is no fault, and most framings would take an answer to it for one to the next upload.
+    func broke(_ fault: ProtocolFault) {
+        end(fault.code == .timedOut && !isOwing ? .lost(fault.message) : .fault(fault))
+    }
+
+    /// Whether the client is in the middle of an upload, or waits for an answer to one.
+    private var isOwing: Bool { isReceiving || answers.count > 0 }
 
     func lost(_ reason: String) { end(.lost(reason)) }
 
@@ -271,7 +277,7 @@ extension ClassicSession {
             send(conversation.answer(to: ClassicFault(refusal.code, refusal.message)))
         case .shutdown:
             observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            send(conversation.answer(to: ClassicFault(.shuttingDown, "The server is stopping.")))
+            if isOwing { send(conversation.answer(to: ClassicFault(.shuttingDown, "The server is stopping."))) }
         case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
         }
