@@ -19,6 +19,8 @@ package actor Server {
     private let permits: Permits
     /// Tells programs of the same user what the server does.
     var statusSocket: ControlSocket?
+    /// Lets clients find the server.
+    var discovery: DiscoveryService?
     /// What to say of it when the server starts to listen.
     private let identity: [LogEvent]
     private var listeners: [Listener] = []
@@ -63,6 +65,7 @@ package actor Server {
         core.transport.pool.close()
         core.transport.accessPool.close()
         statusSocket?.close()
+        discovery?.stop()
     }
 
     /// Listens on every endpoint and accepts from now on.
@@ -74,6 +77,7 @@ package actor Server {
         let bound: [Endpoint]
         do throws(ServerError) {
             bound = try await listen()
+            try await bindDiscovery(listeners.map(\.socket.address))
         } catch {
             closeListeners()
             throw error
@@ -93,6 +97,7 @@ package actor Server {
         scheduleExpiry()
         await core.transport.pool.run { [core] in core.logCatalog() }
         tellStatus()
+        beDiscovered()
         // Who was faster waits in the kernel's queue.
         for number in listeners.indices { Task(executorPreference: loop) { await self.acceptLoop(number) } }
         return bound
@@ -105,6 +110,7 @@ package actor Server {
         isStopping = true
         core.intake.isStopping.store(true, ordering: .relaxed)
         closeListeners()
+        discovery?.stop()
         core.observability.log.write([.stopping(connections: connections.count)])
         // One connection may wait for an upload that ends on another.
         core.transport.whenAssemblyEnds.withLock { [loop] in
@@ -117,9 +123,10 @@ package actor Server {
         }
         while !connections.isEmpty { await ended.wait() }
         loop.cancel(timer)
-        await core.transport.pool.run { [core] in
+        await core.transport.pool.run { [core, discovery] in
             core.intake.forgetUnfinished()
             core.intake.known.close()
+            discovery?.close()
         }
         statusSocket?.close()
         core.store.unlock()

@@ -37,6 +37,9 @@ package struct ServerConfiguration: Sendable {
     /// Whether it takes the place of one that a signal has ended.
     var isRestart: Bool { (supervision?.restarts ?? 0) > 0 }
 
+    /// How clients find it on their network; nothing for a server that nobody is to find.
+    package var discovery: DiscoveryOptions?
+
     /// The address under which clients reach it, where its operator has said so; only told to whoever asks for the status.
     package var advertised: String?
 

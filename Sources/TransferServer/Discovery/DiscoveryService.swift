@@ -1,0 +1,142 @@
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// Lets a server be found: binds the sockets, and says to each datagram what `DiscoveryResponder` decides. Datagrams have a
+/// thread of their own, so whoever floods it is in nobody's way but that of others who look for the server.
+final class DiscoveryService: Sendable {
+    private let datagrams: DatagramService
+    private let reach: DiscoveryReach
+    private let identity: DiscoveryResponder.Identity
+    private let networkOf: @Sendable (SocketAddress) -> PeerNetwork?
+
+    /// Binds the sockets; nothing is answered yet. Blocks.
+    ///
+    /// - Parameters:
+    ///   - listening: where the server takes connections.
+    ///   - networkOf: whom an address is held against.
+    /// - Throws: `ServerError`.
+    init(
+        _ options: DiscoveryOptions, listening: [SocketAddress],
+        networkOf: @escaping @Sendable (SocketAddress) -> PeerNetwork?
+    ) throws(ServerError) {
+        reach = DiscoveryReach(listening: listening)
+        var generator = SystemRandomNumberGenerator()
+        identity = .init(name: options.name, instance: generator.next())
+        self.networkOf = networkOf
+        let places = try options.endpoints.isEmpty ? reach.usualPlaces : Self.resolve(options.endpoints)
+        guard !reach.usualPlaces.isEmpty, !places.isEmpty else {
+            throw ServerError(
+                "Nobody could find this server: it listens on Unix sockets only. Give --listen HOST:PORT, or drop --discover."
+            )
+        }
+        var sockets: [DatagramSocket] = []
+        for place in places { sockets.append(try Self.bind(place)) }
+        do throws(SystemError) {
+            datagrams = try DatagramService(sockets)
+        } catch {
+            throw ServerError("Cannot wait for those who look for the server: \(error).")
+        }
+    }
+
+    /// Where it waits, with the ports that the system chose where 0 was asked for.
+    var addresses: [SocketAddress] { datagrams.sockets.map(\.address) }
+
+    /// What it is called.
+    var name: DiscoveryName { identity.name }
+
+    /// Answers from now on.
+    ///
+    /// - Parameter keyDigest: of the key that the server shows; nothing without TLS. Called on the thread of the service.
+    func run(keyDigest: @escaping @Sendable () -> [UInt8]?) throws(SystemError) {
+        let responders = datagrams.sockets.map { socket in
+            DiscoveryResponder(identity, ownPort: socket.address.port ?? 0, at: .now)
+        }
+        let state = Locked(State(responders: responders, neighbours: LinkNeighbours { Self.interfaces }))
+        try datagrams.run(name: "transfer-find") { [self] socket, arrival, bytes in
+            guard let number = datagrams.sockets.firstIndex(where: { $0 === socket }) else { return }
+            state.withLock { answer(socket, number, arrival, bytes, keyDigest, &$0) }
+        }
+    }
+
+    /// Answers nobody any more, and gives the ports back. Blocks until that is so.
+    func close() {
+        datagrams.close()
+    }
+
+    /// The same, some time soon.
+    func stop() {
+        datagrams.stop()
+    }
+
+    /// What the thread of the service has; the lock is never waited for.
+    private struct State {
+        /// One for each socket.
+        var responders: [DiscoveryResponder]
+        var neighbours: LinkNeighbours
+    }
+
+    private func answer(
+        _ socket: DatagramSocket, _ number: Int, _ arrival: DatagramArrival, _ bytes: ArraySlice<UInt8>,
+        _ keyDigest: () -> [UInt8]?, _ state: inout State
+    ) {
+        let now = MonotonicTime.now
+        guard let port = arrival.source.port, let source = IPAddress(arrival.source) else { return }
+        let place = reach.place(for: arrival) { state.neighbours.interfaces(at: now) }
+        let isFromLink = arrival.isForMany && state.neighbours.include(source, on: arrival.interface, at: now)
+        var described = DiscoveryResponder.Arrival(
+            port: port, network: networkOf(arrival.source), ports: place?.ports ?? [])
+        (described.isForMany, described.isFromLink) = (arrival.isForMany, isFromLink)
+        (described.hops, described.trafficClass) = (arrival.hops, arrival.trafficClass)
+        switch state.responders[number].reply(to: bytes, described, keyDigest: keyDigest, at: now) {
+        case .nothing: break
+        case .answer(let content, let hops): send(content[...], hops, socket, arrival, from: place?.address)
+        case .echo(let hops): send(bytes, hops, socket, arrival, from: place?.address)
+        }
+    }
+
+    /// Whom it cannot be sent to does without.
+    private func send(
+        _ bytes: ArraySlice<UInt8>, _ hops: UInt8, _ socket: DatagramSocket, _ arrival: DatagramArrival,
+        from address: IPAddress?
+    ) {
+        let from = address.flatMap { $0.isUnspecified ? nil : $0 }
+        try? socket.send(
+            bytes, to: arrival.source, from: from, interface: from?.isLinkLocal == true ? arrival.interface : 0,
+            hops: hops,
+            trafficClass: DiscoveryResponder.mark)
+    }
+
+    /// None where the process may not look, so that nobody counts as a neighbour.
+    private static var interfaces: [NetworkInterface] { (try? NetworkInterface.all()) ?? [] }
+}
+
+// MARK: Binding
+
+extension DiscoveryService {
+    private static func resolve(_ endpoints: [Endpoint]) throws(ServerError) -> [SocketAddress] {
+        var places: [SocketAddress] = []
+        for endpoint in endpoints {
+            do throws(ResolutionError) {
+                places += try endpoint.resolve()
+            } catch {
+                throw ServerError("Cannot wait on \(endpoint) for those who look for the server: \(error.reason).")
+            }
+        }
+        return places
+    }
+
+    private static func bind(_ place: SocketAddress) throws(ServerError) -> DatagramSocket {
+        do throws(SystemError) {
+            return try DatagramSocket(place)
+        } catch {
+            let advice =
+                error.isAddressInUse
+                ? " Another program has the UDP port. Choose another one with --discover-listen, or drop --discover."
+                : ""
+            throw ServerError(
+                "Cannot wait on \(place) (UDP) for those who look for the server: \(error.reason).\(advice)")
+        }
+    }
+}
