@@ -25,7 +25,7 @@ struct Transfer {
                 Invocation(Array(CommandLine.arguments.dropFirst()), sources: Environment.sources))
         } catch {
             StandardStream.error.write(error.report)
-            return .usage
+            return error.code
         }
     }
 

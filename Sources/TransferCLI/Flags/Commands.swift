@@ -23,7 +23,8 @@ enum Commands {
     /// In the order in which they are listed.
     static let types: [any ProgramCommand.Type] = [
         ServeCommand.self, PushCommand.self, PullCommand.self, ListCommand.self, StatCommand.self, CatCommand.self,
-        RemoveCommand.self, KeyCommand.self, TrustListCommand.self, TrustAddCommand.self, TrustRemoveCommand.self,
+        RemoveCommand.self, DiscoverCommand.self, KeyCommand.self, TrustListCommand.self, TrustAddCommand.self,
+        TrustRemoveCommand.self,
         AccessListCommand.self, AccessAddCommand.self, AccessRemoveCommand.self, AccessPairCommand.self,
         TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self, VerifyReceiptsCommand.self,
         ShowReceiptsCommand.self, VerifyCommand.self, StatusCommand.self, RemoteAddCommand.self,

@@ -16,5 +16,6 @@ enum JSONSchema {
     static let key = "transfer.key/1"
     static let receiptFinding = "transfer.receipt-finding/1"
     static let receiptCheck = "transfer.receipt-check/1"
+    static let server = "transfer.server/1"
     static let setting = "transfer.setting/1"
 }

@@ -4,7 +4,7 @@ private import TransferIO
 internal import TransferKeys
 private import TransferModel
 
-/// Where a push goes, as `--to` or `--from` says: an address, or a link that has more to say.
+/// Where a push goes, as `--to` or `--from` says: an address, a name to look for, or a link that has more to say.
 struct PushTarget {
     let server: ServerAddress
 
@@ -29,6 +29,10 @@ struct PushTarget {
             throw arguments.error(
                 "\(source) has a pairing code in it, but is no link; give all of it, from "
                     + "\(TransferLink.scheme) on and between single quotes")
+        }
+        if let wanted = DiscoveredAddress(text) {
+            server = try wanted.find(arguments)
+            return
         }
         if let server = try ServerAddress(remote: text, arguments) {
             self.server = server

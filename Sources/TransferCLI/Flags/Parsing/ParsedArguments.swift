@@ -67,6 +67,15 @@ package struct ParsedArguments: Sendable {
     /// An error about this command line, for what only the command can check.
     func error(_ message: String) -> UsageError { UsageError(message, command: command) }
 
+    /// An error about what this command line names, when there is nothing wrong with how it is said.
+    ///
+    /// - Parameter sentence: with a capital and a full stop.
+    func failure(_ sentence: String, _ code: ExitCode) -> UsageError {
+        var failure = error(sentence)
+        failure.code = code
+        return failure
+    }
+
     /// What to call the place where a value stands: the flag, the variable, or the line of a file.
     func source(of flag: Flag) -> String {
         switch setting(of: flag)?.origin {

@@ -1,0 +1,101 @@
+private import TransferClient
+private import TransferModel
+
+/// `transfer discover`: prints the servers that let themselves be found.
+struct DiscoverCommand {
+    private let search: ServerSearch
+    private let isJSON: Bool
+
+    /// - Throws: `UsageError` for places that cannot be asked.
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        search = try DiscoverFlags.search(arguments)
+        isJSON = arguments[DiscoverFlags.json]
+    }
+
+    func run() async -> ExitCode {
+        do throws(PushFailure) {
+            let servers = try await search.servers()
+            guard !servers.isEmpty else {
+                StandardStream.error.write(
+                    "transfer: no server answered; a server does when it was started with --discover\n")
+                return .unreachable
+            }
+            show(servers)
+            return .success
+        } catch {
+            return error.tell()
+        }
+    }
+
+    private func show(_ servers: [FoundServer]) {
+        if isJSON {
+            StandardStream.output.write(servers.map { $0.json.text + "\n" }.joined())
+        } else {
+            StandardStream.output.write(TextTable.lines(servers.map(\.row)))
+        }
+    }
+}
+
+extension FoundServer {
+    private var host: String {
+        // Without brackets, which only a port behind it needs.
+        let text = address.server
+        let end = text.utf8.lastIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+        let host = text[..<end]
+        return host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : String(host)
+    }
+
+    fileprivate var row: [String] {
+        [
+            name.escapedForDisplay, host.escapedForDisplay, ports.map { "\($0)" }.joined(separator: ","),
+            fingerprint?.description ?? "no encryption", standing.words,
+        ]
+    }
+
+    /// The object of `--json`; every key is always there.
+    fileprivate var json: JSONLine {
+        [
+            "schema": .string(JSONSchema.server), "name": .string(name), "address": .string(host),
+            "port": .integer(UInt64(ports[0])), "ports": .array(ports.map { .integer(UInt64($0)) }),
+            "addresses": .array(addresses.map { .string($0.server) }),
+            "fingerprint": fingerprint.map { .string($0.description) } ?? .null,
+            "encrypted": .bool(fingerprint != nil), "known": .string(standing.rawValue),
+        ]
+    }
+}
+
+extension FoundServer.Standing {
+    fileprivate var words: String {
+        switch self {
+        case .known: "known"
+        case .otherKey: "KNOWN BY ANOTHER KEY"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+extension DiscoverCommand: ProgramCommand {
+    static let definition = Command(
+        name: "discover", summary: "Find the servers on the local network.",
+        description: [
+            "Asks this machine and everybody on its networks, by an IPv4 broadcast and an IPv6 multicast that no router passes "
+                + "on, and prints a line for each server that answers: its name, address, port, the fingerprint of its key, "
+                + "and whether the list of known servers has that key for the address. Servers answer that were started with "
+                + "'transfer serve --discover'.",
+            "Nothing protects an answer: anybody on the network can send one, with any name and fingerprint. What is sent to "
+                + "an address later is protected as always: see 'transfer help trust list'.",
+            "'transfer push --to discover:NAME' looks for a server by its name, and so do all commands that take a server. "
+                + "What the environment and the configuration say of this command holds for them too.",
+        ],
+        flags: DiscoverFlags.all,
+        examples: [
+            .init(caption: "Find them", line: "transfer discover"),
+            .init(caption: "Ask the network behind a router", line: "transfer discover --at 192.168.7.255"),
+            .init(caption: "Tell a script, and wait longer", line: "transfer discover --wait 5s --json"),
+        ],
+        outcomes: [
+            .init(.success, "a server was found"), .init(.usage),
+            .init(.unreachable, "no server answered, or nobody could be asked"),
+            .init(.accessRefused, "the list of known servers could not be read"),
+        ])
+}

@@ -1,0 +1,51 @@
+internal import TransferClient
+private import TransferIO
+internal import TransferModel
+private import TransferServer
+
+/// The flags of `transfer discover`. What the environment and the configuration say of them holds for `discover:NAME` too.
+enum DiscoverFlags {
+    static let all = [places.flag, port.flag, patience.flag, json.flag, .help]
+
+    /// The longest that anybody waits, in seconds: `ServerSearch` waits no longer.
+    private static let longest = 60.0
+
+    static let places = Flag(
+        name: "at", placeholder: "HOST[:PORT]", help: "Ask HOST in place of everybody on the network.",
+        details:
+            "May be given several times. HOST can be the broadcast address of a network, or a machine behind a router."
+    ).texts
+
+    static let port = Flag(
+        name: "port", placeholder: "PORT", help: "The UDP port to ask at.",
+        details: "That of the servers, unless they were told otherwise."
+    ).count(in: 1...65_535, default: Int(ServerAddress.defaultPort))
+
+    static let patience = Flag(
+        name: "wait", placeholder: "DURATION", help: "How long to wait for answers, 60 seconds at most.",
+        details: DurationNotation.description
+    ).interval(default: .seconds(ServerSearch().patience))
+
+    static let json = Flag(name: "json", help: "Print one JSON object a line for every server.").isOn
+
+    /// - Parameter port: to ask at, in place of what the flags say.
+    static func search(_ arguments: ParsedArguments, port: UInt16? = nil) throws(UsageError) -> ServerSearch {
+        var search = ServerSearch()
+        let usual = UInt16(clamping: try arguments[Self.port])
+        search.port = port ?? usual
+        search.patience = try arguments[patience].seconds
+        guard search.patience <= longest else {
+            throw arguments.error("\(arguments.source(of: patience.flag)) must be 60s at most")
+        }
+        for text in arguments[places] {
+            guard let place = Endpoint(text, defaultPort: search.port), case .internet(let host, let given) = place
+            else {
+                throw arguments.error(
+                    "\(arguments.source(of: places.flag)): '\(text.escapedForDisplay)' is not a machine to ask; give HOST[:PORT]"
+                )
+            }
+            search.places.append(ServerAddress(.internet(host: host, port: port ?? given), folder: ""))
+        }
+        return search
+    }
+}

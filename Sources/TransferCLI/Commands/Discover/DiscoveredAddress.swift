@@ -1,0 +1,71 @@
+internal import TransferClient
+internal import TransferModel
+internal import TransferProtocol
+
+/// A server that is named by what it calls itself: `discover:NAME[:PORT][/FOLDER]`.
+struct DiscoveredAddress: Equatable {
+    static let scheme = "discover:"
+
+    let name: DiscoveryName
+
+    /// To ask at; nothing for what `transfer discover` asks at.
+    let port: UInt16?
+
+    /// Without slashes at its ends; empty for the server's own.
+    let folder: String
+
+    /// Byte by byte: in a text some letters make one character with a sign before them.
+    ///
+    /// - Returns: nothing for a text that means something else: only digits are the port of a host `discover`, and a folder
+    ///   alone is that of a remote.
+    init?(_ text: String) {
+        guard text.utf8.starts(with: Self.scheme.utf8) else { return nil }
+        let rest = text.utf8.dropFirst(Self.scheme.utf8.count)
+        let head = rest.prefix { $0 != UInt8(ascii: "/") }
+        let parts = head.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = parts.first.flatMap({ DiscoveryName(String(Substring($0))) }) else { return nil }
+        if parts.count == 2 {
+            guard parts[1].allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(Substring(parts[1])), port > 0
+            else {
+                return nil
+            }
+            self.port = port
+        } else {
+            port = nil
+        }
+        self.name = name
+        folder = rest[head.endIndex...].split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+            .joined(separator: "/")
+    }
+
+    /// Looks for it. Blocks.
+    ///
+    /// - Throws: `UsageError` with the code of what is wrong, when there is no such server, or more than one: nobody may be
+    ///   taken for another.
+    func find(_ arguments: ParsedArguments) throws(UsageError) -> ServerAddress {
+        let search = try DiscoverFlags.search(Self.settings(arguments), port: port)
+        let servers: [FoundServer]
+        do throws(PushFailure) {
+            servers = try search.look()
+        } catch {
+            throw arguments.failure(error.message, error.reason.exitCode)
+        }
+        let found = servers.filter { $0.name.hasSameBytes(as: name.text) }
+        guard let server = found.first else {
+            throw arguments.failure(
+                "No server called '\(name.text)' answered. 'transfer discover' shows those that do.", .unreachable)
+        }
+        guard found.count == 1 else {
+            let list = found.map { "\($0.address.server) (\($0.fingerprint?.description ?? "without encryption"))" }
+            throw arguments.failure(
+                "\(found.count) servers call themselves '\(name.text)': \(list.joined(separator: ", ")). Give the address of "
+                    + "the one that you mean.", .accessRefused)
+        }
+        return ServerAddress(server.address.endpoint, folder: folder)
+    }
+
+    /// What `transfer discover` is told beside its arguments.
+    private static func settings(_ arguments: ParsedArguments) throws(UsageError) -> ParsedArguments {
+        try ArgumentParser.parse([], command: DiscoverCommand.definition, sources: Environment.sources)
+    }
+}

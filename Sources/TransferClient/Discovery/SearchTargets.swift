@@ -1,0 +1,24 @@
+import TransferIO
+import TransferModel
+
+/// Where to ask for servers.
+enum SearchTargets {
+    /// This machine, and everybody on the links of its interfaces: the broadcast addresses of IPv4 networks, and all nodes of
+    /// IPv6 ones.
+    static func network(_ interfaces: [NetworkInterface], port: UInt16) -> [SocketAddress] {
+        var targets = [IPAddress.ipv4Loopback, .ipv6Loopback].map { SocketAddress($0, port: port) }
+        var asked: Set<IPAddress> = []
+        var links: Set<UInt32> = []
+        for interface in interfaces where !interface.isLoopback {
+            switch interface.address {
+            case .ipv4:
+                guard let broadcast = interface.broadcast, asked.insert(broadcast).inserted else { continue }
+                targets.append(SocketAddress(broadcast, port: port))
+            case .ipv6:
+                guard interface.hasMulticast, links.insert(interface.index).inserted else { continue }
+                targets.append(SocketAddress(.allNodes, port: port, scope: interface.index))
+            }
+        }
+        return targets
+    }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import Testing
+import TransferIO
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferCLI
+
+/// `transfer serve --discover`, `transfer discover` and `discover:NAME`, on loopback.
+@Suite(.ownThreads) struct DiscoveryRunTests {
+    private static let flags = ["--discover", "--discover-name", "nas", "--discover-listen", "127.0.0.1:0"]
+
+    /// The UDP port that a server has said it has.
+    private static func port(_ program: Program) throws -> String {
+        let log = try program.waitForError(" (UDP)")
+        let line = log.split(separator: " (UDP)").first ?? ""
+        return String(line.split(separator: ":").last ?? "")
+    }
+
+    /// What a client has beside its arguments: nothing but this machine is asked.
+    private static func asking(_ ports: [String], _ surroundings: Surroundings = Surroundings()) -> Surroundings {
+        var surroundings = surroundings
+        let places = ports.map { "127.0.0.1:\($0)" }.joined(separator: "\n")
+        surroundings.environment["TRANSFER_DISCOVER_AT"] = places
+        surroundings.environment["TRANSFER_DISCOVER_WAIT"] = "500ms"
+        return surroundings
+    }
+
+    @Test func aServerIsFoundAndPushedTo() throws {
+        let server = try SecureServer(Self.flags)
+        let here = Self.asking([try Self.port(server.program)], server.surroundings())
+        let (host, port) = (server.address.split(separator: ":")[0], server.address.split(separator: ":")[1])
+        let unknown = try Finished(["discover"], here)
+        #expect(unknown.end == .exited(0), "\(unknown.errors)")
+        #expect(try unknown.output == "nas  \(host)  \(port)  \(server.fingerprint)  unknown\n")
+        // As with an address that was typed.
+        let refused = try server.push(to: "discover:nas", here.environment)
+        #expect(refused.end == .exited(4) && server.storedFiles.isEmpty)
+        #expect(refused.errors.contains("The server \(server.address) is not known here."), "\(refused.errors)")
+        let push = try server.push(["--trust-new"], to: "discover:nas/in", here.environment)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(server.storedFiles == ["in/note"])
+        #expect(try server.push(to: "discover:nas", here.environment).end == .exited(0))
+        #expect(try Finished(["discover"], here).output.hasSuffix("  known\n"))
+        let list = try Finished(["list", "--from", "discover:nas/in"], here)
+        #expect(list.end == .exited(0) && list.output.contains("note"), "\(list.errors)")
+    }
+
+    /// The answer of somebody else changes nothing about whom a client trusts.
+    @Test func aKnownServerWithAnotherKey() throws {
+        let server = try SecureServer(Self.flags)
+        let here = Self.asking([try Self.port(server.program)], server.surroundings())
+        let other = "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU"
+        #expect(try server.trust(["add", server.address, other]).end == .exited(0))
+        #expect(try Finished(["discover"], here).output.hasSuffix("  KNOWN BY ANOTHER KEY\n"))
+        let push = try server.push(["--trust-new"], to: "discover:nas", here.environment)
+        #expect(push.end == .exited(4) && server.storedFiles.isEmpty)
+        #expect(push.errors.contains("HAS CHANGED"), "\(push.errors)")
+    }
+
+    @Test func objects() throws {
+        let (secure, plain) = (
+            try SecureServer(Self.flags), try RunningServer(Self.flags.map { $0 == "nas" ? "old" : $0 })
+        )
+        let ports = [try Self.port(secure.program), try Self.port(plain.program)]
+        let found = try Finished(["discover", "--json"], Self.asking(ports, secure.surroundings()))
+        let schema = try DocumentedSchema()
+        #expect(found.lines.count == 2, "\(found.output) \(found.errors)")
+        for line in found.lines { #expect(try schema.matches(JSONReader.read(Array(line.utf8))) == ["server"]) }
+        let servers = try found.lines.map { try JSONReader.read(Array($0.utf8)) }
+        #expect(servers.map { $0["name"] } == [.string("nas"), .string("old")])
+        #expect(servers[0]["fingerprint"] == .string(try secure.fingerprint) && servers[0]["encrypted"] == .bool(true))
+        #expect(servers[1]["fingerprint"] == .null && servers[1]["encrypted"] == .bool(false))
+        #expect(
+            servers[1]["addresses"] == .array([.string(plain.address)]) && servers[1]["known"] == .string("unknown"))
+        #expect(servers[1]["address"] == .string("127.0.0.1"))
+    }
+
+    @Test func twoOfOneNameAreRefused() throws {
+        let servers = [try SecureServer(Self.flags), try SecureServer(Self.flags)]
+        let here = Self.asking(try servers.map { try Self.port($0.program) }, servers[0].surroundings())
+        let push = try servers[0].push(["--trust-new"], to: "discover:nas", here.environment)
+        #expect(push.end == .exited(4), "\(push.errors)")
+        #expect(push.errors.contains("2 servers call themselves 'nas': "), "\(push.errors)")
+        for server in servers {
+            #expect(try push.errors.contains("\(server.address) (\(server.fingerprint))"), "\(push.errors)")
+            #expect(server.storedFiles.isEmpty)
+        }
+    }
+
+    @Test func nobodyAnswers() throws {
+        let silent = try DatagramSocket(SocketAddress(.ipv4Loopback, port: 0))
+        let here = Self.asking(["\(silent.address.port ?? 0)"])
+        let found = try Finished(["discover", "--json"], here)
+        #expect(found.end == .exited(3) && found.output == "" && found.errors.contains("no server answered"))
+        let push = try Finished(["push", "--text", "a", "--to", "discover:nas", "--plaintext"], here)
+        #expect(push.end == .exited(3), "\(push.errors)")
+        #expect(push.errors.contains("No server called 'nas' answered.") && !push.errors.contains("Try 'transfer"))
+    }
+
+    /// A process that was killed gives its port back, and the next one has it.
+    @Test func itIsFoundAgainAfterACrash() throws {
+        let server = try RunningServer(["--discover", "--discover-name", "nas"])
+        let port = try Self.port(server.program)
+        #expect(server.address.hasSuffix(":\(port)"), "at the port that it listens on")
+        let first = try server.waitForWorker()
+        kill(first, SIGKILL)
+        _ = try server.waitForWorker(after: first)
+        // Whoever connects waits until the next one serves.
+        #expect(try server.push(["--text", "a"]).end == .exited(0))
+        let push = try Finished(
+            ["push", "--plaintext", "--text", "b", "--name", "b", "--to", "discover:nas"], Self.asking([port]))
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(server.program.errorText.split(separator: "can be found as 'nas'").count == 2, "said once")
+    }
+
+    @Test(arguments: [
+        (["--discover-name", "nas"], "--discover-name is for --discover"),
+        (["--discover-listen", "127.0.0.1:1"], "--discover-listen is for --discover"),
+        (["--discover", "--discover-name", "a:b"], "'a:b' cannot be the name of a server"),
+        (["--discover", "--discover-name", "5288"], "'5288' cannot be the name of a server"),
+        (["--discover", "--discover-listen", "unix:/x"], "is not an address to wait on"),
+    ]) func wrongFlags(_ flags: [String], _ words: String) throws {
+        let serve = try Finished(["serve"] + flags)
+        #expect(serve.end == .exited(2) && serve.errors.contains(words), "\(serve.errors)")
+    }
+
+    @Test(arguments: [
+        (["--wait", "61s"], "--wait must be 60s at most"), (["--at", "unix:/x"], "is not a machine to ask"),
+        (["--port", "0"], "out of range"), (["--at", "a:b:c"], "is not a machine to ask"),
+    ]) func wrongQuestions(_ flags: [String], _ words: String) throws {
+        let discover = try Finished(["discover"] + flags)
+        #expect(discover.end == .exited(2) && discover.errors.contains(words), "\(discover.errors)")
+    }
+}
