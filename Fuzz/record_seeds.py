@@ -426,6 +426,23 @@ def make_batches() -> None:
         keep("batches", b"\x03" + front)
 
 
+def make_datagrams() -> None:
+    """Probes, answers, and what is neither."""
+    front = b"\xf5XFRFIND\x01"
+    probe = front + b"\x01" + bytes(166 + 16)
+    answers = [
+        front + b"\x02" + nonce + bytes(7) + b"\x07" + key + bytes([len(ports), len(name)]) + b"".join(ports) + name
+        for nonce in (bytes(16), bytes(range(16)))
+        for key in (bytes(33), b"\x01" + bytes(range(32)))
+        for ports, name in (([b"\x14\xa8"], b"nas"), ([b"\x00\x01"] * 8, "B\u00fcro ".encode() * 9 + b"x"))
+    ]
+    for way in (b"\x00\x40", b"\x01\x40", b"\x03\x01", b"\x04\x40", b"\x08\x02"):
+        for datagram in (probe, b"exit\0", b"", answers[0]):
+            keep("discovery", way + datagram)
+    for datagram in (*answers, probe[:-1], probe[:8], probe + b"\0", probe.replace(b"D\x01", b"D\x02")):
+        keep("discovery", b"\x00\x40" + datagram)
+
+
 def make_sealed() -> None:
     """Sealed files and what belongs to them, keys, and changes of a file."""
     for task, content in SEALED:
@@ -495,6 +512,7 @@ def main() -> None:
     make_batches()
     make_sealed()
     make_dialects()
+    make_datagrams()
     for number, script in enumerate(SCRIPTS):
         keep("conversations", encoded(script, seed=number))
     for task, texts in ARGUMENTS:

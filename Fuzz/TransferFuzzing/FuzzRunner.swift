@@ -37,6 +37,7 @@ package final class FuzzRunner {
         case .batches: try BatchTarget.run(input)
         case .sealing: try SealingTarget.run(input)
         case .dialects: try DialectTarget.run(input)
+        case .discovery: try DiscoveryTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }
     }

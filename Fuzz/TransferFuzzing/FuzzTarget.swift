@@ -32,6 +32,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case sealing
     /// The wires of older programs, however their bytes are cut.
     case dialects
+    /// Datagrams by which servers are found.
+    case discovery
     /// TLS, with a peer or somebody between who says anything.
     case tls
 }
