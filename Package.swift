@@ -95,7 +95,8 @@ let package = Package(
         library(
             "TransferClient",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
+                "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec", "TransferKeys",
+                "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection",
                 "TransferStore", "CLinux",
             ]),
@@ -178,8 +179,9 @@ let package = Package(
         tests(
             "TransferClient",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts", "TransferIO",
-                "TransferServer",
+                "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec", "TransferKeys",
+                "TransferReceipts", "TransferIO",
+                "TransferServer", "TransferAccess",
                 "TransferStore", "CLinux",
             ]),
         tests(

@@ -22,7 +22,7 @@ import TransferModel
     static let rows = [
         Row(1, "committed", .success, exit: 0), Row(2, "alreadyStored", .success, exit: 0),
         Row(3, "skipped", .success, exit: 0), Row(4, "staged", .success, exit: 0),
-        Row(5, "completed", .success, exit: 0),
+        Row(5, "completed", .success, exit: 0), Row(6, "stored", .success, exit: 0),
         Row(100, "malformedFrame", .protocol, exit: 5), Row(101, "unsupportedVersion", .protocol, exit: 5),
         Row(102, "unsupportedFunction", .protocol, exit: 5), Row(103, "frameTooLarge", .protocol, exit: 5),
         Row(104, "unexpectedFrame", .protocol, exit: 5),
@@ -45,6 +45,7 @@ import TransferModel
         Row(602, "sourceSkipped", .client, exit: 1), Row(603, "connectionLost", .client, exit: 1),
         Row(604, "cancelled", .client, exit: 1),
         Row(605, "badReceipt", .client, exit: 1), Row(606, "targetFailed", .client, exit: 1),
+        Row(607, "unacknowledged", .client, exit: 6), Row(608, "unsuitable", .client, exit: 1),
     ]
 
     @Test(arguments: rows) func row(_ row: Row) {

@@ -32,6 +32,9 @@ public struct ClientConfiguration: Sendable {
     /// How connections are protected.
     public var security = Security.tls(ServerTrust())
 
+    /// What is spoken where the server is older than this protocol; nothing for this protocol. Only with `plaintext`.
+    package var classic: ClassicTarget?
+
     /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
     package var key: KeyPair?
 

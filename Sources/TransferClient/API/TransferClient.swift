@@ -37,6 +37,7 @@ public final class TransferClient: Sendable {
     ///   encryption.
     public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
         if case .plaintext = configuration.security, configuration.token != nil { throw .bareToken }
+        guard configuration.classic == nil || !configuration.security.isEncrypted else { throw .bareClassic }
         self.server = server
         self.configuration = configuration
         security =
@@ -89,10 +90,10 @@ public final class TransferClient: Sendable {
             server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers,
             feed: UploadFeed(uploads, folder: server.folder, selection: configuration.selection), security: security)
         if configuration.countsAhead { count(uploads, context) }
-        let run = PushRun(context)
+        let classic = configuration.classic
         // The client must outlive the push: its loop is what the push runs on.
         Task(executorPreference: loops.main) { [self] in
-            await run.run()
+            if let classic { await ClassicRun(context, classic).run() } else { await PushRun(context).run() }
             withExtendedLifetime(self) {}
         }
         return PushEvents(channel: context.channel)
@@ -127,7 +128,14 @@ public final class TransferClient: Sendable {
     }
 }
 
+extension ClientConfiguration.Security {
+    fileprivate var isEncrypted: Bool { if case .tls = self { true } else { false } }
+}
+
 extension PushFailure {
+    fileprivate static let bareClassic = PushFailure(
+        reason: .unsupported, message: "Classic framings know no encryption. Nothing was sent.")
+
     fileprivate static let bareToken = PushFailure(
         reason: .untrusted,
         message: "A token is for encrypted connections only: otherwise who listens in could use it. Nothing was sent.")

@@ -24,6 +24,10 @@ public struct UploadReport: Sendable, Equatable {
     /// As the server computed it from what it stored.
     public var digest: Digest?
 
+    /// Whether the server has compared what it stored with what was sent. A server of a classic framing may say that it has
+    /// the content without that.
+    public var isVerified: Bool { result == .committed || result == .alreadyStored }
+
     /// Whether the server had synced file and directory before it answered.
     public var isDurable = false
 

@@ -43,9 +43,10 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
     public var isRetryable: Bool { Self.retryable.contains(self) }
 
     /// What the command line exits with when this ends a whole push: 0 success, 1 some uploads failed, 4 access
-    /// refused, 5 protocol fault.
+    /// refused, 5 protocol fault, 6 sent and not acknowledged.
     public var exitCode: Int32 {
         switch self.class {
+        case _ where self == .unacknowledged: 6
         case .success: 0
         case .request, .content, .client, .server: 1
         case .access: 4
@@ -65,6 +66,8 @@ extension ResultCode {
     public static let staged = ResultCode(rawValue: 4)
     /// What was asked for is done, all of it.
     public static let completed = ResultCode(rawValue: 5)
+    /// A server that speaks another protocol says that it has the content; nothing was verified. Never on the wire.
+    public static let stored = ResultCode(rawValue: 6)
 
     /// A frame or a body that cannot be decoded.
     public static let malformedFrame = ResultCode(rawValue: 100)
@@ -146,11 +149,16 @@ extension ResultCode {
     public static let badReceipt = ResultCode(rawValue: 605)
     /// What was fetched could not be stored on this machine.
     public static let targetFailed = ResultCode(rawValue: 606)
+    /// All of it was sent and no answer came, because there is none or because it was lost: nobody here knows whether it is
+    /// stored. To send it again can store it twice.
+    public static let unacknowledged = ResultCode(rawValue: 607)
+    /// What the server speaks cannot carry the content.
+    public static let unsuitable = ResultCode(rawValue: 608)
 
     /// Every code with its name, in the order of `docs/PROTOCOL.md`.
     package static let all: [(code: ResultCode, name: String)] = [
         (.committed, "committed"), (.alreadyStored, "alreadyStored"), (.skipped, "skipped"), (.staged, "staged"),
-        (.completed, "completed"),
+        (.completed, "completed"), (.stored, "stored"),
         (.malformedFrame, "malformedFrame"), (.unsupportedVersion, "unsupportedVersion"),
         (.unsupportedFunction, "unsupportedFunction"), (.frameTooLarge, "frameTooLarge"),
         (.unexpectedFrame, "unexpectedFrame"), (.corruptCompression, "corruptCompression"),
@@ -168,6 +176,7 @@ extension ResultCode {
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
         (.sourceSkipped, "sourceSkipped"), (.connectionLost, "connectionLost"), (.cancelled, "cancelled"),
         (.badReceipt, "badReceipt"), (.targetFailed, "targetFailed"),
+        (.unacknowledged, "unacknowledged"), (.unsuitable, "unsuitable"),
     ]
 
     // Trap: the codes of `all` are constants above, and a test compares them with the document.

@@ -19,7 +19,8 @@ struct PushCommand {
     private let canGoOn: Bool
     private let input: StandardInput
     private let configuration: ClientConfiguration
-    private let access: PushAccess
+    /// Nothing where a classic framing is spoken.
+    private let access: PushAccess?
     private let output: PushOutput
     private let receipts: ReceiptFile?
     private let failedList: FailedList?
@@ -31,20 +32,26 @@ struct PushCommand {
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        let target = try PushTarget(PushFlags.to, arguments)
-        server = target.server
-        access = try PushAccess(arguments, target, isQuiet: arguments[ClientFlags.quiet])
+        var configuration = try ClientConfiguration(arguments)
+        let classic = try PushClassic(arguments, configuration)
+        if let classic {
+            classic.apply(to: &configuration)
+            (server, access) = (classic.server, nil)
+        } else {
+            let target = try PushTarget(PushFlags.to, arguments)
+            server = target.server
+            access = try PushAccess(arguments, target, isQuiet: arguments[ClientFlags.quiet])
+        }
         input = StandardInput()
         uploads = try PushUploads(arguments, input)
         canGoOn = !arguments.operands.contains("-")
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
-        var configuration = try ClientConfiguration(arguments)
         configuration.countsAhead = output.progress != .none
         isDryRun = arguments[PushFlags.isDryRun]
         deletesSources = arguments[PushFlags.deletesSources]
         stopsAtFailure = arguments[PushFlags.stopsAtFailure]
         receipts = try isDryRun ? nil : Self.receipts(arguments)
-        failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, target.server)
+        failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
@@ -55,7 +62,7 @@ struct PushCommand {
         let reporter = PushReporter(output, canGoOn: canGoOn, receipts: receipts, failedList: failedList)
         do throws(PushFailure) {
             var configuration = configuration
-            try await access.complete(&configuration)
+            try await access?.complete(&configuration)
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
             if mayAsk, let question = TrustQuestion(reporter) { configuration.ask(question) }

@@ -4,7 +4,8 @@ internal import TransferModel
 /// The flags of `transfer push`.
 enum PushFlags {
     static let all =
-        [to.flag, name.flag, text.flag, kind.flag] + batch + SelectionFlags.all + SecurityFlags.all
+        [to.flag, name.flag, text.flag, kind.flag] + batch + SelectionFlags.all + PushClassic.flags
+        + SecurityFlags.all
         + handling.map(\.flag) + output + [.help]
 
     // MARK: What is sent, and where

@@ -30,6 +30,7 @@ extension UploadReport {
         case .quotaExceeded: "Whoever runs the server can raise the quota; then push it again."
         case .storageFailed: "The server's log says more."
         case .contentLost: "'transfer verify' on the server says which files are."
+        case .unacknowledged: "Look there before it is pushed again."
         case .uploadTooLarge: "Whoever runs the server can raise the limit."
         case .invalidPath: "Rename it, and push it again."
         case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
@@ -49,7 +50,7 @@ extension UploadReport {
             "uploadID": .string(uploadID.description), "result": .string(result.name),
             "storedPath": storedPath.map { .string($0) } ?? .null, "kind": .string(kind.name),
             "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
-            "durable": .bool(isDurable), "seconds": .double(seconds), "attempts": .integer(attempts),
+            "verified": .bool(isVerified), "durable": .bool(isDurable), "seconds": .double(seconds), "attempts": .integer(attempts),
             "format": picture.map { .string($0.format.rawValue) } ?? .null,
             "width": picture.map { .integer($0.width) } ?? .null,
             "height": picture.map { .integer($0.height) } ?? .null,

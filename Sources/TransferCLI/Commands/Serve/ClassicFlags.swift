@@ -86,7 +86,7 @@ private struct ListenerText {
         }
         guard !address.isEmpty else { throw fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5288", arguments) }
         let framing = try framing(arguments)
-        guard let endpoint = endpoint(framing) else {
+        guard let endpoint = framing.endpoint(address) else {
             throw fault("'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)
         }
         var access = options.access
@@ -106,15 +106,6 @@ private struct ListenerText {
             throw fault(error.message, arguments)
         }
         throw fault("a server does not speak \(name) so far", arguments)
-    }
-
-    /// - Returns: nothing also where no port is given and the framing's programs have none of their own.
-    private func endpoint(_ framing: ClassicFraming) -> Endpoint? {
-        if let port = framing.defaultPort { return Endpoint(address, defaultPort: port) }
-        guard let endpoint = Endpoint(address, defaultPort: 0), endpoint == Endpoint(address, defaultPort: 1) else {
-            return nil
-        }
-        return endpoint
     }
 
     private func fault(_ reason: String, _ arguments: ParsedArguments) -> UsageError {

@@ -9,6 +9,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case unreachable = 3
     case accessRefused = 4
     case fault = 5
+    case unacknowledged = 6
 
     /// One line for the help.
     var meaning: String {
@@ -19,6 +20,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .unreachable: "could not connect to the server"
         case .accessRefused: "the server refused access, or is not one that is trusted"
         case .fault: "protocol or server fault"
+        case .unacknowledged: "all was sent, and nothing acknowledged, as with --classic"
         }
     }
 }

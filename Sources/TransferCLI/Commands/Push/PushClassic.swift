@@ -1,0 +1,145 @@
+private import Glibc
+private import TransferAccess
+internal import TransferClassic
+internal import TransferClient
+internal import TransferIO
+internal import TransferModel
+
+/// `transfer push --classic`: what is spoken to a server from before this protocol, and where it is.
+struct PushClassic {
+    static let framing = Flag(
+        name: "classic", placeholder: "NAME", help: "Push to a server that speaks a classic framing.",
+        details:
+            "NAME is \(names). For sized may follow, each after a comma: total=content where the server doesn't count the "
+            + "8 bytes of the head, and answer=no where it answers nothing. It needs --to HOST:PORT, and beyond this machine "
+            + "--plaintext: these framings know no encryption. What such a server says is told as it is: see docs/DIALECTS.md."
+    ).text
+
+    static let recipient = Flag(
+        name: "for", placeholder: "WHO", help: "Whom it is for, where the server hands on what it gets.",
+        details: "With --classic jsonline."
+    ).text
+
+    static let sender = Flag(
+        name: "as", placeholder: "WHO", help: "What this client calls itself, with --classic jsonline.",
+        details: "USER@HOST when not given. A server gives what has come for that name to whoever uses it."
+    ).text
+
+    static let flags = [framing.flag, recipient.flag, sender.flag]
+
+    private static let names = ClassicTarget.spoken.map(\.name).joined(separator: ", ")
+
+    let target: ClassicTarget
+    let server: ServerAddress
+
+    /// - Returns: nothing where no classic framing is asked for.
+    /// - Throws: `UsageError` for what such a server cannot do.
+    init?(_ arguments: ParsedArguments, _ configuration: ClientConfiguration) throws(UsageError) {
+        guard let text = arguments[Self.framing] else {
+            for flag in [Self.recipient.flag, Self.sender.flag] where arguments.isSet(flag) {
+                throw arguments.error("\(arguments.source(of: flag)) is for --classic jsonline")
+            }
+            return nil
+        }
+        let framing = try Self.framing(text, arguments)
+        try Self.check(arguments, configuration)
+        server = try Self.server(framing, arguments)
+        let isPlaintext = arguments[SecurityFlags.plaintext]
+        guard isPlaintext || server.endpoint.mayBeLocal else {
+            throw arguments.error(
+                "\(framing.name) knows no encryption; where nobody can listen in, push with --plaintext")
+        }
+        target = ClassicTarget(
+            framing, sender: try Self.sender(arguments), recipient: try Self.recipient(framing, arguments),
+            isCompressed: try Self.compresses(framing, arguments, configuration), isBeyondThisMachine: isPlaintext)
+    }
+
+    func apply(to configuration: inout ClientConfiguration) {
+        configuration.classic = target
+        configuration.security = .plaintext
+    }
+
+    private static func framing(_ text: String, _ arguments: ParsedArguments) throws(UsageError) -> ClassicFraming {
+        let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        var options: [(name: String, value: String)] = []
+        for part in parts.dropFirst() {
+            guard let place = part.firstIndex(of: UInt8(ascii: "=")) else {
+                throw fault(text, "'\(String(Substring(part)).escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
+            }
+            options.append((String(Substring(part[..<place])), String(Substring(part[place...].dropFirst()))))
+        }
+        let framing: ClassicFraming
+        do throws(ClassicFraming.Fault) {
+            framing = try ClassicFraming(name: parts.first.map { String(Substring($0)) } ?? "", options: options)
+        } catch {
+            throw fault(text, error.message, arguments)
+        }
+        guard framing != .text else { throw fault(text, "push speaks \(names)", arguments) }
+        return framing
+    }
+
+    private static func fault(_ text: String, _ reason: String, _ arguments: ParsedArguments) -> UsageError {
+        arguments.error("--classic '\(text.escapedForDisplay)': \(reason)")
+    }
+
+    private static func server(
+        _ framing: ClassicFraming, _ arguments: ParsedArguments
+    ) throws(UsageError) -> ServerAddress {
+        guard arguments.isSet(PushFlags.to) else { throw arguments.error("--classic needs --to HOST:PORT") }
+        let text = arguments[PushFlags.to]
+        guard let endpoint = framing.endpoint(text) else {
+            let form = framing.defaultPort == nil ? "HOST:PORT" : "HOST[:PORT]"
+            throw arguments.error(
+                "'\(text.escapedForDisplay)' is not where a server of \(framing.name) can be; give \(form) or unix:PATH, "
+                    + "without a folder")
+        }
+        return ServerAddress(endpoint, folder: "")
+    }
+
+    private static func recipient(
+        _ framing: ClassicFraming, _ arguments: ParsedArguments
+    ) throws(UsageError) -> String {
+        guard framing == .jsonline else {
+            for flag in [recipient.flag, sender.flag] where arguments.isSet(flag) {
+                throw arguments.error("\(arguments.source(of: flag)) is for --classic jsonline")
+            }
+            return ""
+        }
+        guard let name = arguments[recipient] else {
+            throw arguments.error("--classic jsonline needs --for WHO: its servers hand on what they get")
+        }
+        return try client(name, recipient.flag, arguments)
+    }
+
+    private static func sender(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        if let name = arguments[sender] { return try client(name, sender.flag, arguments) }
+        let user = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? "transfer"
+        return String(decoding: "\(user)@\(ClientKey.hostName)".utf8.prefix(longestUserName), as: UTF8.self)
+    }
+
+    /// Bytes of a name that is made here: room is left for what is no UTF-8 and grows.
+    private static let longestUserName = 64
+
+    private static func client(
+        _ name: String, _ flag: Flag, _ arguments: ParsedArguments
+    ) throws(UsageError) -> String {
+        guard (1...Limits.sender).contains(name.utf8.count), !name.utf8.contains(0) else {
+            throw arguments.error("\(arguments.source(of: flag)) is a name of 1 to \(Limits.sender) bytes")
+        }
+        return name
+    }
+}
+
+extension ClassicFraming {
+    /// Reads an address.
+    ///
+    /// - Returns: nothing also where no port is given and the framing's programs have none of their own.
+    func endpoint(_ text: String) -> Endpoint? {
+        guard !text.utf8.contains(UInt8(ascii: "/")) || text.utf8.starts(with: "unix:".utf8) else { return nil }
+        if let port = defaultPort { return Endpoint(text, defaultPort: port) }
+        guard let endpoint = Endpoint(text, defaultPort: 0), endpoint == Endpoint(text, defaultPort: 1) else {
+            return nil
+        }
+        return endpoint
+    }
+}

@@ -1,0 +1,190 @@
+import TransferClassic
+import TransferModel
+
+/// The client's side of one connection of a classic framing: what to send next, and what an answer means. It does no I/O and
+/// reads no clock. One upload is under way at a time: what a server says is always about that one.
+///
+/// ```
+///   idle ──begin──► content ──finish──► sent ──answer──► idle
+///                   content ──answer──► refused ──abandon──► idle
+///                   content ──abandon──► idle, where the framing has words for it
+/// ```
+/// Framings without answers are idle again when all is sent.
+struct ClassicPush {
+    /// What is declared of an upload.
+    struct Declared {
+        /// One component of a path.
+        var name: String
+        /// Nothing where only the content will tell.
+        var kind: ContentKind?
+        /// Nothing where only the end will tell.
+        var size: UInt64?
+    }
+
+    private struct Open: Equatable {
+        let number: UInt64
+        let kind: ContentKind?
+        var sent: UInt64 = 0
+    }
+
+    private enum State: Equatable {
+        case idle
+        case content(Open)
+        case refused(Open)
+        case sent(Open)
+    }
+
+    private let target: ClassicTarget
+    private var answers: ClassicAnswers
+    private var state = State.idle
+    private var number: UInt64 = 0
+
+    init(_ target: ClassicTarget) {
+        self.target = target
+        answers = ClassicAnswers(target.framing)
+    }
+
+    /// Whether an answer is due.
+    var awaitsAnswer: Bool { if case .sent = state { true } else { false } }
+
+    private var wire: ClassicWire { ClassicWire(target) }
+}
+
+// MARK: Sending
+
+extension ClassicPush {
+    /// What comes first on a connection; may be empty.
+    var greeting: [UInt8] { heartbeat }
+
+    /// A sign of life; empty where the framing has none, or none at this place.
+    var heartbeat: [UInt8] {
+        switch target.framing {
+        case .jsonline: state == .idle ? JSONLineMessage.heartbeat(from: target.sender) : []
+        case .header7, .tagged37: wire.bytes(.ping) ?? []
+        case .sized, .text: []
+        }
+    }
+
+    /// What comes last on a connection; may be empty.
+    var farewell: [UInt8] { wire.bytes(.goodbye) ?? [] }
+
+    /// Begins an upload.
+    ///
+    /// - Returns: what to send.
+    /// - Throws: `unsuitable` for what the framing cannot carry; then nothing has begun.
+    mutating func begin(_ declared: Declared) throws(LocalFailure) -> [UInt8] {
+        // Trap: the session begins one upload when the last one has ended.
+        precondition(state == .idle, "an upload begins inside another one")
+        let bytes = try wire.head(declared, number: number + 1)
+        number += 1
+        state = .content(Open(number: number, kind: declared.kind))
+        return bytes
+    }
+
+    /// - Parameter piece: of the content, the next one; of at most `MessageRequest.chunkSize` bytes.
+    /// - Returns: what to send.
+    mutating func content(_ piece: [UInt8]) -> [UInt8] {
+        guard case .content(var open) = state else { return [] }
+        open.sent += UInt64(piece.count)
+        state = .content(open)
+        return wire.content(piece, number: open.number)
+    }
+
+    /// All of the content was given.
+    ///
+    /// - Parameter sha256: of all of it.
+    /// - Returns: what to send; empty where the content ends by itself.
+    mutating func finish(sha256: [UInt8]?) -> [UInt8] {
+        guard case .content(let open) = state else { return [] }
+        state = target.isAnswered ? .sent(open) : .idle
+        return wire.bytes(.end(id: open.number, size: open.sent, sha256: sha256)) ?? []
+    }
+
+    /// The rest of the content will not come.
+    ///
+    /// - Returns: what to send; nothing where the framing has no words for it, and the connection has to end.
+    mutating func abandon(_ reason: String) -> [UInt8]? {
+        switch state {
+        case .idle, .sent: return []
+        case .content(let open), .refused(let open):
+            guard let bytes = wire.bytes(.abort(id: open.number, reason: reason)) else { return nil }
+            answers.ignore(state == .content(open) ? open.number : nil)
+            state = .idle
+            return bytes
+        }
+    }
+}
+
+// MARK: Receiving
+
+extension ClassicPush {
+    /// Takes one step, by the rules of `ClassicConversation.next`.
+    ///
+    /// - Throws: `ClassicFault` for what is no answer, and for one that nothing asked for.
+    mutating func take(_ bytes: RawSpan) throws(ClassicFault) -> (heard: ClassicHeard, consumed: Int) {
+        let (answer, consumed) = try answers.next(bytes)
+        return (try hear(answer), consumed)
+    }
+
+    private mutating func hear(_ answer: ClassicAnswers.Answer) throws(ClassicFault) -> ClassicHeard {
+        switch answer {
+        case .needsMore: .needsMore
+        case .nothing: .nothing
+        case .reply(let bytes): .reply(bytes)
+        case .remark(let text): .remark(text)
+        case .close: .close
+        case .sized(let answer): .verdict(try verdict(answer))
+        case .result(let id, let result): .verdict(try verdict(id, result))
+        }
+    }
+
+    private mutating func verdict(_ answer: SizedAnswer) throws(ClassicFault) -> ClassicVerdict {
+        switch state {
+        case .content(let open) where !answer.isStored:
+            state = .refused(open)
+            return .failed
+        case .content: throw ClassicFault(.unexpectedFrame, "It said that an upload is stored before all of it was sent.")
+        case .sent(let open):
+            guard answer.kind == open.kind || !answer.isStored else {
+                throw ClassicFault(.unexpectedFrame, "An answer is about another type than the upload's.")
+            }
+            state = .idle
+            return answer.isStored ? .stored : .failed
+        case .idle, .refused: throw Self.unasked
+        }
+    }
+
+    private mutating func verdict(_ id: UInt64, _ result: ClassicResult) throws(ClassicFault) -> ClassicVerdict {
+        let (open, isSent): (Open, Bool)
+        switch state {
+        case .sent(let upload): (open, isSent) = (upload, true)
+        case .content(let upload): (open, isSent) = (upload, false)
+        case .idle, .refused: throw id == 0 ? Self.said(result) : Self.unasked
+        }
+        guard id != 0 else { throw Self.said(result) }
+        guard id == open.number else { throw ClassicFault(.unexpectedFrame, "A result is about another upload.") }
+        try Self.check(result, isSent: isSent)
+        state = isSent ? .idle : .refused(open)
+        return .result(result)
+    }
+
+    /// Successes are the three that an upload can have, and come when all of it is sent; what only clients say is no result.
+    private static func check(_ result: ClassicResult, isSent: Bool) throws(ClassicFault) {
+        let isLegal =
+            switch result.code.class {
+            case .success: isSent && [.committed, .alreadyStored, .skipped].contains(result.code)
+            case .client: false
+            case .protocol, .access, .request, .content, .server: true
+            }
+        guard isLegal else {
+            throw ClassicFault(.unexpectedFrame, "A result is \(result.code), which cannot be so here.")
+        }
+    }
+
+    private static let unasked = ClassicFault(.unexpectedFrame, "An answer came that nothing had asked for.")
+
+    /// What a result about the whole conversation says.
+    private static func said(_ result: ClassicResult) -> ClassicFault {
+        ClassicFault(result.code, result.message ?? "It ended the conversation: \(result.code).")
+    }
+}

@@ -1,0 +1,111 @@
+import TransferClassic
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// One push to a server of a classic framing, from the first connection to the last report. What was not sent to its end when
+/// a connection is lost is sent again over the next one; what was, never.
+actor ClassicRun {
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    private let context: RunContext
+    private let target: ClassicTarget
+    private var session: ClassicSession?
+    private let reconnector: Reconnector
+    private(set) var isCancelled = false
+    private(set) var hasConnected = false
+
+    init(_ context: RunContext, _ target: ClassicTarget) {
+        (self.context, self.target) = (context, target)
+        unownedExecutor = context.loop.asUnownedSerialExecutor()
+        reconnector = Reconnector(
+            context.server, context.configuration, nil, on: context.loop, pool: context.pool,
+            leaving: "what was not sent")
+    }
+
+    func run() async {
+        let loop = context.loop
+        context.channel.connect(
+            onRoom: { Task(executorPreference: loop) { await self.session?.resume() } },
+            onCancel: { Task(executorPreference: loop) { await self.cancel() } })
+        let outcome = await reconnector.carryOn(self)
+        context.channel.finish(await result(of: outcome))
+    }
+
+    private func cancel() async {
+        isCancelled = true
+        await reconnector.cancel()
+        await session?.cancel()
+    }
+}
+
+extension ClassicRun: ReconnectingRun {
+    func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
+        guard target.isBeyondThisMachine || address.isLocal else {
+            let message =
+                "\(address) is another machine, and \(target.framing.name) knows no encryption. Where nobody can listen in, "
+                + "push with --plaintext. Nothing was sent."
+            return Reconnector.Attempt(ending: .untrusted(message), hasConnected: false, hasProgressed: false)
+        }
+        let session = ClassicSession(context, target, announces: !hasConnected)
+        self.session = session
+        let ending = await session.converse(with: address)
+        self.session = nil
+        let isThere = await session.hasConnected
+        hasConnected = hasConnected || isThere
+        return Reconnector.Attempt(
+            ending: ending, hasConnected: isThere, hasProgressed: await session.hasProgressed)
+    }
+
+    func reconnects(_ reason: String, after interval: Interval) {
+        context.channel.send(.reconnecting(reason: reason, after: interval.seconds))
+    }
+
+    /// Whether anything is left to push; what cannot be sent is reported on the way.
+    func hasMore() async -> Bool {
+        guard !isCancelled, let upload = await next() else { return isCancelled }
+        context.feed.putBack([upload])
+        return true
+    }
+
+    private func next() async -> PendingUpload? {
+        let feed = context.feed
+        while let item = await context.pool.run({ feed.next() }) {
+            switch item {
+            case .report(let report): context.channel.send(.finished(report))
+            case .upload(let upload): return upload
+            }
+        }
+        return nil
+    }
+}
+
+// MARK: The end
+
+extension ClassicRun {
+    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, PushFailure> {
+        switch outcome {
+        case .complete: return .success(())
+        case .cancelled:
+            await giveUp(LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."), all: false)
+            return .failure(PushFailure(reason: .cancelled, message: "The push was stopped."))
+        case .failed(let failure, let ending):
+            if case .lost = ending {
+                // Before anything was sent there is nothing to be said of each upload.
+                if hasConnected { await giveUp(.connectionLost) }
+            } else {
+                await giveUp(.notSent)
+            }
+            return .failure(failure)
+        }
+    }
+
+    /// Reports what has no report yet.
+    ///
+    /// - Parameter all: whether also what was not looked at so far.
+    private func giveUp(_ failure: LocalFailure, all: Bool = true) async {
+        for upload in context.feed.takeReturned() { context.channel.send(.finished(.failed(upload, failure))) }
+        guard all else { return }
+        while let upload = await next() { context.channel.send(.finished(.failed(upload, failure))) }
+    }
+}

@@ -1,0 +1,141 @@
+import TransferClassic
+import TransferConnection
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// What the connection says, and what is made of silence.
+extension ClassicSession: DrivenSession {
+    var isEnding: Bool { ending != nil }
+
+    var isWorking: Bool { false }
+
+    var hasUnsent: Bool { !outbound.isEmpty && !hasSendFailed }
+
+    func send(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty, ending == nil else { return }
+        queued += UInt64(bytes.count)
+        outbound.append(bytes)
+        watch()
+        flush()
+    }
+
+    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
+        let before = outbound.count
+        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
+        guard outbound.count < before else { return false }
+        // A server that takes something is alive, though it says nothing before the end.
+        driver.liveness.received(0, now: .now)
+        return true
+    }
+
+    func flushed() {
+        settleUnanswered()
+        watch()
+        progress()
+        news.fire()
+    }
+
+    /// The server may have said why before it closed; the reader will find that, or the end.
+    func sendingFailed(_ error: StreamError) {
+        hasSendFailed = true
+        news.fire()
+    }
+
+    func sendPing() { send(machine.heartbeat) }
+
+    func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
+
+    func lost(_ reason: String) { end(.lost(reason)) }
+
+    /// The handshake is the connection: there is no other one.
+    func establish() {
+        driver.liveness.timeouts.heartbeat =
+            switch target.framing {
+            // Every second, as its programs do.
+            case .jsonline: .seconds(1)
+            case .header7, .tagged37: min(.seconds(5), .seconds(run.configuration.silenceTimeout / 3))
+            case .sized, .text: Interval(nanoseconds: .max)
+            }
+        driver.liveness.established(now: .now)
+        watch()
+    }
+
+    /// A server is only blamed for silence while something is expected of it: to take bytes, or to answer.
+    func watch() {
+        guard !driver.isOver else { return }
+        driver.liveness.pauseReading(!(hasUnsent || machine.awaitsAnswer), now: .now)
+        armTimer()
+    }
+
+    private func progress() {
+        guard let current, let size = current.source.size, !run.channel.isFull else { return }
+        let sent = queued - UInt64(outbound.count)
+        let bytes = min(size, sent > current.start ? sent - current.start : 0)
+        run.channel.send(.progress(UploadProgress(source: current.upload.label, bytes: bytes, size: size)))
+    }
+}
+
+// MARK: Receiving
+
+extension ClassicSession {
+    func readLoop() async {
+        let size = target.framing.window + (64 << 10)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
+        defer { buffer.deallocate() }
+        var filled = 0
+        while !isEnding, !hasPeerEnded {
+            switch received(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
+            case .wouldBlock: await driver.wake.wait()
+            case .end: peerEnded()
+            case .bytes(let count):
+                let shown = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
+                let consumed = parse(shown.bytes)
+                filled = shown.count - consumed
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: shown[consumed...]))
+            }
+        }
+    }
+
+    private func received(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
+        do throws(StreamError) {
+            return try driver.receive(into: buffer)
+        } catch {
+            lost(error.reason)
+            return .wouldBlock
+        }
+    }
+
+    /// In a framing without answers the end says that all has arrived; otherwise it comes too early.
+    func peerEnded() {
+        hasPeerEnded = true
+        guard !isLeaving else { return news.fire() }
+        end(.lost("the server closed the connection"))
+    }
+
+    /// - Returns: how many bytes were taken.
+    private func parse(_ bytes: RawSpan) -> Int {
+        var consumed = 0
+        do throws(ClassicFault) {
+            while !isEnding {
+                let (heard, count) = try machine.take(bytes.extracting(consumed..<bytes.byteCount))
+                consumed += count
+                guard heard != .needsMore else { return consumed }
+                take(heard)
+            }
+        } catch {
+            broke(ProtocolFault(error.code, error.message))
+        }
+        return consumed
+    }
+
+    private func take(_ heard: ClassicHeard) {
+        switch heard {
+        case .needsMore, .nothing: break
+        case .reply(let bytes): send(bytes)
+        case .verdict(let verdict): take(verdict)
+        case .remark(let text): remark = remark ?? text
+        case .close: end(.lost("the server said goodbye"))
+        }
+    }
+}

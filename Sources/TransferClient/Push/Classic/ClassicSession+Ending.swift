@@ -1,0 +1,73 @@
+import TransferClassic
+import TransferConnection
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// What becomes of uploads.
+extension ClassicSession {
+    func report(_ report: UploadReport) { run.channel.send(.finished(report)) }
+
+    /// The server says what became of the upload that is under way.
+    func take(_ verdict: ClassicVerdict) {
+        guard let current else { return }
+        self.current = nil
+        hasProgressed = true
+        report(UploadReport(current.upload, verdict, sha256: current.sha256))
+        if current.end == nil { takeBack("It was refused.") }
+        watch()
+        news.fire()
+    }
+
+    /// Without answers an upload is over when its last byte has left.
+    func settleUnanswered() {
+        guard !target.isAnswered, let current, hasLeft(current) else { return }
+        self.current = nil
+        hasProgressed = true
+        unanswered = current.upload
+        news.fire()
+    }
+
+    /// Nothing more is said of it.
+    func reportUnanswered() {
+        guard let upload = unanswered else { return }
+        unanswered = nil
+        report(.failed(upload, .unanswered(remark)))
+        remark = nil
+    }
+
+    /// Whether the connection has taken the last byte of an upload, so that the server may have all of it.
+    private func hasLeft(_ current: Current) -> Bool {
+        guard let end = current.end else { return false }
+        return queued - UInt64(outbound.count) >= end
+    }
+
+    /// The connection is over.
+    func settle() {
+        if case .lost(let reason) = ending, !hasPeerEnded, let upload = unanswered {
+            unanswered = nil
+            report(.failed(upload, .doubtful("the connection broke: \(reason)")))
+        }
+        reportUnanswered()
+        guard let current else { return }
+        self.current = nil
+        guard !hasLeft(current) else { return report(.failed(current.upload, .doubtful(reason))) }
+        switch ending {
+        case .lost where current.source.isRepeatable, .cancelled where current.source.isRepeatable:
+            run.feed.putBack([current.upload])
+        case .cancelled: report(.failed(current.upload, LocalFailure(code: .cancelled, message: "It was stopped.")))
+        case .fault(let fault):
+            report(.failed(current.upload, LocalFailure(code: .malformedFrame, message: "Not stored: \(fault.message)")))
+        default: report(.failed(current.upload, .connectionLost))
+        }
+    }
+
+    private var reason: String {
+        switch ending {
+        case .lost(let reason): reason
+        case .fault(let fault): fault.message
+        case .cancelled: "the push was stopped"
+        default: "the connection ended"
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Synchronization
+import TransferClassic
+import TransferConnection
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// One connection to a server of a classic framing: sends one upload after the other, and turns what the server says into
+/// reports. Lives on the run's loop.
+actor ClassicSession {
+    typealias Ending = ClientSession.Ending
+
+    /// The upload that is under way.
+    struct Current {
+        let source: ClassicSource
+        var verdict: ClassicVerdict?
+        var sha256: [UInt8]?
+        /// Bytes that were queued before it.
+        let start: UInt64
+        /// Bytes that the connection has to have taken for the upload to have left; nothing before its end is queued.
+        var end: UInt64?
+
+        var upload: PendingUpload { source.upload }
+    }
+
+    /// Bytes that wait to be sent: reading ahead hides the latency of the disk.
+    private static let mostUnsent = 1 << 20
+
+    /// How long the other side may take to close, where nothing else tells that it has everything.
+    private static let longestFarewell = Interval.seconds(2)
+
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    nonisolated var loop: EventLoop { run.loop }
+
+    let run: RunContext
+    let target: ClassicTarget
+    let driver: ConnectionDriver
+    var machine: ClassicPush
+    var outbound = Outbound<Never>()
+    /// Bytes that were queued in all.
+    var queued: UInt64 = 0
+    var hasSendFailed = false
+    var current: Current?
+    /// Sent, in a framing without answers: its report waits for what the server may say.
+    var unanswered: PendingUpload?
+    var remark: String?
+    var ending: Ending?
+    /// Fired when the one who sends has to look again.
+    let news = Signal()
+
+    private let announces: Bool
+    private(set) var hasConnected = false
+    /// Whether any upload came to its end here.
+    var hasProgressed = false
+    var hasPeerEnded = false
+    /// Whether all is sent, so that the server may end it.
+    private(set) var isLeaving = false
+
+    /// - Parameter announces: whether nothing was connected before.
+    init(_ run: RunContext, _ target: ClassicTarget, announces: Bool) {
+        (self.run, self.target, self.announces) = (run, target, announces)
+        unownedExecutor = run.loop.asUnownedSerialExecutor()
+        driver = ConnectionDriver(run.timeouts)
+        machine = ClassicPush(target)
+    }
+
+    /// Lives through the connection. What was not sent to its end is back in the feed when it returns, unless the ending is
+    /// final.
+    func converse(with address: SocketAddress) async -> Ending {
+        if let reason = await connect(to: address, run.timeouts) { return ending ?? .lost(reason) }
+        hasConnected = true
+        if announces { run.channel.send(.connected(server: run.server.description)) }
+        establish()
+        let reader = Task(executorPreference: run.loop) { await self.readLoop() }
+        let writer = Task(executorPreference: run.loop) { await self.writeLoop() }
+        send(machine.greeting)
+        while ending == nil, let upload = await nextUpload() { await push(upload) }
+        await leave()
+        await reader.value
+        await writer.value
+        return ending ?? .complete
+    }
+
+    func cancel() { end(.cancelled) }
+
+    /// The reader of the events has caught up.
+    func resume() { news.fire() }
+
+    func end(_ reason: Ending) {
+        guard ending == nil else { return }
+        ending = reason
+        close()
+        news.fire()
+    }
+
+    func close() {
+        stopTimer()
+        driver.close()
+        driver.wake.fire()
+    }
+}
+
+// MARK: Sending
+
+extension ClassicSession {
+    /// - Returns: nothing when all is done, or the session is over.
+    private func nextUpload() async -> PendingUpload? {
+        while run.channel.isFull, ending == nil { await news.wait() }
+        let feed = run.feed
+        while ending == nil, let item = await run.pool.run({ feed.next() }) {
+            switch item {
+            case .report(let report): run.channel.send(.finished(report))
+            case .upload(let upload):
+                guard ending != nil else { return upload }
+                feed.putBack([upload])
+            }
+        }
+        return nil
+    }
+
+    private func push(_ pending: PendingUpload) async {
+        let target = target
+        let opened = await run.pool.run { Result { () throws(LocalFailure) in try ClassicSource(pending, target) } }
+        switch opened {
+        case .failure(let failure): report(.failed(pending, failure))
+        case .success(let source):
+            guard ending == nil else { return run.feed.putBack([source.upload]) }
+            reportUnanswered()
+            guard begin(source) else { return }
+            await content(of: source)
+            await wait { $0.current == nil }
+        }
+    }
+
+    private func begin(_ source: ClassicSource) -> Bool {
+        let name = source.upload.destination.utf8.split(separator: UInt8(ascii: "/")).last
+        do throws(LocalFailure) {
+            let head = try machine.begin(
+                ClassicPush.Declared(
+                    name: name.map { String(Substring($0)) } ?? "", kind: source.kind, size: source.size))
+            source.upload.begun.add(1, ordering: .relaxed)
+            current = Current(source: source, start: queued)
+            send(head)
+            return true
+        } catch {
+            report(.failed(source.upload, error))
+            return false
+        }
+    }
+
+    private func content(of source: ClassicSource) async {
+        while isOpen {
+            await wait { $0.outbound.count < Self.mostUnsent || !$0.isOpen }
+            guard isOpen else { return }
+            let read = await run.pool.run { Result { () throws(LocalFailure) in try source.next() } }
+            guard isOpen else { return }
+            switch read {
+            case .success((let piece, isLast: false)): send(machine.content(piece))
+            case .success((let piece, isLast: true)): return finish(source, piece)
+            case .failure(let failure): return abandon(failure)
+            }
+        }
+    }
+
+    /// Whether the upload that is under way goes on.
+    private var isOpen: Bool { ending == nil && current != nil }
+
+    /// - Parameter piece: the last one, which may be empty.
+    private func finish(_ source: ClassicSource, _ piece: [UInt8]) {
+        source.upload.size = source.count
+        let sha256 = source.digest()
+        let bytes = machine.content(piece) + machine.finish(sha256: sha256)
+        current?.sha256 = sha256
+        current?.end = queued + UInt64(bytes.count)
+        send(bytes)
+        settleUnanswered()
+        watch()
+    }
+
+    /// The content cannot be sent to its end, or need not be.
+    func abandon(_ failure: LocalFailure) {
+        guard let upload = current?.upload else { return }
+        current = nil
+        report(.failed(upload, failure))
+        takeBack(failure.message)
+    }
+
+    /// Ends what is half sent.
+    func takeBack(_ reason: String) {
+        guard let bytes = machine.abandon(reason) else { return end(.lost("an upload was not sent to its end")) }
+        send(bytes)
+    }
+
+    private func wait(until isDone: (isolated ClassicSession) -> Bool) async {
+        while ending == nil, !isDone(self) { await news.wait() }
+    }
+
+    /// Says goodbye, and where nothing tells that the server has everything waits for its end.
+    private func leave() async {
+        if ending == nil { send(machine.farewell) }
+        if ending == nil, !target.isAnswered, unanswered != nil {
+            isLeaving = true
+            await wait { $0.outbound.isEmpty || $0.hasSendFailed }
+            driver.socket?.endSending()
+            let timer = loop.schedule(at: (MonotonicTime.now + Self.longestFarewell).nanoseconds) { [weak self] in
+                self?.assumeIsolated { $0.peerEnded() }
+            }
+            await wait { $0.hasPeerEnded }
+            loop.cancel(timer)
+        }
+        end(.complete)
+        settle()
+    }
+}

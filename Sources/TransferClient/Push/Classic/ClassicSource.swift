@@ -1,0 +1,138 @@
+import TransferClassic
+import TransferCodec
+import TransferModel
+import TransferSystem
+
+/// Reads the content of one upload for a classic framing, in pieces. Called on the pool.
+///
+/// `@unchecked Sendable`: the session hands it to one job of the pool at a time, and looks at it in between.
+final class ClassicSource: @unchecked Sendable {
+    private enum Origin {
+        case whole(ContentReader)
+        case stream(BlockStream)
+    }
+
+    /// As it can be sent again: a short stream is held.
+    let upload: PendingUpload
+
+    /// Bytes in all; nothing when only the end will tell.
+    let size: UInt64?
+
+    /// What it is; nothing when it was not looked at.
+    let kind: ContentKind?
+
+    /// Whether all can be read once more.
+    var isRepeatable: Bool { if case .whole = origin { true } else { !hasBegun } }
+
+    private let origin: Origin
+    private var hasBegun = false
+    /// Bytes that were read.
+    private(set) var count: UInt64 = 0
+    /// Bytes of a stream that were read and not given.
+    private var rest: (block: StreamBlock, position: Int)?
+    private let hasher: BlockHasher?
+    private let pieceSize: Int
+
+    /// Bytes of a piece where the framing doesn't bound it: few calls, and little memory.
+    private static let longestPiece = 256 << 10
+
+    /// Opens it.
+    ///
+    /// - Throws: `sourceUnreadable`, `sourceSkipped`, `unsuitable` for a stream that is too long.
+    init(_ pending: PendingUpload, _ target: ClassicTarget) throws(LocalFailure) {
+        upload = try target.wantsSize ? Self.held(pending) : pending
+        pieceSize = target.wantsSize ? Self.longestPiece : MessageRequest.chunkSize
+        hasher = target.wantsSize ? nil : BlockHasher(.sha256)
+        upload.started = monotonicNanoseconds()
+        if case .stream(let stream) = upload.content {
+            (origin, size, kind) = (.stream(stream), nil, upload.wantedKind)
+            upload.kind = kind ?? .file
+            return
+        }
+        let reader = try ContentReader(upload.content)
+        (origin, size) = (.whole(reader), reader.size)
+        let found = Self.recognise(upload, reader)
+        kind = found
+        (upload.kind, upload.size, upload.file) = (found, reader.size, reader.file)
+        upload.picture = found == .picture ? Picture(reader) : nil
+    }
+
+    private static func recognise(_ upload: PendingUpload, _ reader: ContentReader) -> ContentKind {
+        upload.wantedKind
+            ?? reader.front(ContentKind.sampleSize).withUnsafeBytes {
+                ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize)
+            }
+    }
+
+    /// - Returns: a stream with its content in memory, where the size has to be known; anything else as it is.
+    private static func held(_ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+        guard case .stream(let stream) = upload.content else { return upload }
+        var bytes: [UInt8] = []
+        while true {
+            let (block, isLast): (StreamBlock?, Bool)
+            switch try stream.read() {
+            case .more: continue
+            case .block(let full): (block, isLast) = (full, false)
+            case .end(let last): (block, isLast) = (last, true)
+            }
+            if let block { bytes += block.bytes }
+            guard bytes.count <= ClassicTarget.mostHeld else {
+                throw .unsuitable(
+                    "This framing says the size first, and only 16 MiB of a stream are held for that; put it into a file.")
+            }
+            guard !isLast else { return upload.holding(bytes) }
+        }
+    }
+
+    /// Reads on. The last piece of a file is only given when the file is still the one that was opened: a server has all of
+    /// an upload as soon as it has the last byte.
+    ///
+    /// - Returns: what may be empty at the end alone.
+    /// - Throws: `sourceChanged`, `sourceUnreadable`.
+    func next() throws(LocalFailure) -> (piece: [UInt8], isLast: Bool) {
+        hasBegun = true
+        let piece: [UInt8]
+        switch origin {
+        case .whole(let reader): piece = try read(reader)
+        case .stream(let stream): piece = try read(stream)
+        }
+        count += UInt64(piece.count)
+        piece.withUnsafeBytes { hasher?.update($0) }
+        return (piece, isLast: size.map { count == $0 } ?? piece.isEmpty)
+    }
+
+    /// Of all that was read, at the end; nothing where the framing has no digests.
+    func digest() -> [UInt8]? { hasher?.finish() }
+
+    private func read(_ reader: ContentReader) throws(LocalFailure) -> [UInt8] {
+        let wanted = min(UInt64(pieceSize), (size ?? .max) - count)
+        var failure: LocalFailure?
+        let piece = [UInt8](unsafeUninitializedCapacity: Int(wanted)) { space, filled in
+            do throws(LocalFailure) {
+                let room = UnsafeMutableRawBufferPointer(space)
+                filled = try reader.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<Int(wanted)]))
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        guard piece.count == Int(wanted) else { throw .changed }
+        if size == count + wanted { try reader.checkUnchanged() }
+        return piece
+    }
+
+    private func read(_ stream: BlockStream) throws(LocalFailure) -> [UInt8] {
+        while rest == nil {
+            switch try stream.read() {
+            case .more: continue
+            case .block(let block): rest = (block, 0)
+            case .end(let block?): rest = (block, 0)
+            case .end(nil): return []
+            }
+        }
+        guard let (block, position) = rest else { return [] }
+        let end = min(position + pieceSize, block.count)
+        rest = end < block.count ? (block, end) : nil
+        return Array(block.bytes[position..<end])
+    }
+}
