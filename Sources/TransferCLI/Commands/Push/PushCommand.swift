@@ -44,7 +44,8 @@ struct PushCommand {
         }
         input = StandardInput()
         uploads = try PushUploads(arguments, input)
-        canGoOn = !arguments.operands.contains("-")
+        // What a server of a classic framing has is never known, so the same command would send it once more.
+        canGoOn = !arguments.operands.contains("-") && classic == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         configuration.countsAhead = output.progress != .none
         isDryRun = arguments[PushFlags.isDryRun]

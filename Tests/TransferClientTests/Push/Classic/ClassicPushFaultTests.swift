@@ -1,0 +1,179 @@
+import Testing
+import TransferClassic
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// Pushes to old servers that do what they should not.
+@Suite(.timeLimit(.minutes(5))) struct ClassicPushFaultTests {
+    private static let sized = ClassicTarget(.sized(total: .whole, isAnswered: true))
+    private static let stored: [UInt8] = [12, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
+    private static let failed: [UInt8] = [12, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+
+    /// Answers one connection after the other, and keeps what came over each.
+    private final class OldServer: Sendable {
+        let port: UInt16
+        private let seen = Locked<[[UInt8]]>([])
+
+        /// - Parameter scripts: for each connection: how many bytes to take before each answer. Then it is closed.
+        init(_ scripts: [(count: Int, answer: [UInt8])]...) {
+            let (listener, port) = Wire.listen()
+            self.port = port
+            onThread { [self] in
+                for script in scripts {
+                    guard let wire = listener.accept() else { return }
+                    var bytes: [UInt8] = []
+                    var wanted = 0
+                    for (count, answer) in script {
+                        wanted += count
+                        while bytes.count < wanted, let more = wire.receive() { bytes += more }
+                        wire.send(answer)
+                    }
+                    seen.withLock { $0.append(bytes) }
+                    wire.cut()
+                }
+                listener.cut()
+            }
+        }
+
+        var connections: [[UInt8]] { seen.withLock { $0 } }
+
+        func outcome(
+            _ target: ClassicTarget, _ texts: [String], _ adjust: (inout ClientConfiguration) -> Void = { _ in }
+        ) async throws -> Outcome {
+            let address = try #require(ServerAddress("127.0.0.1:\(port)"))
+            let uploads = texts.map { Upload.text($0, name: $0) }
+            return try await address.outcome(uploads) {
+                $0.classic = target
+                $0.retryFor = 2
+                adjust(&$0)
+            }
+        }
+    }
+
+    /// Nothing is sent twice when its last byte has left, and what comes behind it goes on.
+    @Test func aLostAnswerIsNoRetry() async throws {
+        let server = OldServer([(11, [])], [(11, Self.stored)])
+        let outcome = try await server.outcome(Self.sized, ["one", "two"])
+        #expect(outcome.codes == [.unacknowledged, .stored] && outcome.failure == nil)
+        #expect(outcome.reports.first?.message.contains("could store it twice") == true)
+        #expect(server.connections.count == 2)
+        #expect(server.connections.last?.suffix(3) == Array("two".utf8)[...])
+    }
+
+    /// What was cut before its end is sent again.
+    @Test func halfAnUploadIsSentAgain() async throws {
+        let long = String(repeating: "x", count: 20 << 20)
+        let server = OldServer([(100, [])], [(8 + long.utf8.count, Self.stored)])
+        let outcome = try await server.outcome(Self.sized, [long])
+        #expect(outcome.codes == [.stored] && outcome.failure == nil && outcome.losses.count == 1)
+        #expect(outcome.reports.first?.attempts == 2)
+    }
+
+    @Test func zeroThenClose() async throws {
+        let server = OldServer([(11, Self.failed)], [(11, Self.stored)])
+        let outcome = try await server.outcome(Self.sized, ["one", "two"])
+        #expect(outcome.codes == [.storageFailed, .stored] && outcome.failure == nil)
+    }
+
+    @Test(
+        arguments: [
+            Array("SSH-2.0-OpenSSH_9.6\r\n".utf8), [12, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0],
+            [12, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0], [UInt8](repeating: 255, count: 3000),
+        ] as [[UInt8]])
+    func whatIsNoAnswer(_ answer: [UInt8]) async throws {
+        let server = OldServer([(11, answer), (1, [])])
+        let outcome = try await server.outcome(Self.sized, ["one", "two"])
+        #expect(outcome.codes == [.unacknowledged, .cancelled])
+        #expect(outcome.failure?.reason == .protocolFault)
+        #expect(server.connections.count <= 1)
+    }
+
+    /// Two answers at once: the first counts, and the second is a fault before anything else is sent.
+    @Test func tooManyAnswers() async throws {
+        let server = OldServer([(11, Self.stored + Self.stored), (1, [])])
+        let outcome = try await server.outcome(Self.sized, ["one", "two"])
+        #expect(outcome.codes == [.stored, .cancelled] && outcome.failure?.reason == .protocolFault)
+    }
+
+    @Test func silence() async throws {
+        let server = OldServer([(11, []), (1, [])])
+        let outcome = try await server.outcome(Self.sized, ["one"]) { $0.silenceTimeout = 0.3 }
+        #expect(outcome.codes == [.unacknowledged] && outcome.failure == nil)
+        #expect(outcome.reports.first?.message.contains("Nothing was heard") == true)
+    }
+
+    /// A server that takes nothing is given up, and the upload has not left.
+    @Test func aServerThatTakesNothing() async throws {
+        let (listener, port) = Wire.listen()
+        let address = try #require(ServerAddress("127.0.0.1:\(port)"))
+        let outcome = try await address.outcome([.text(String(repeating: "x", count: 20 << 20), name: "x")]) {
+            $0.classic = Self.sized
+            ($0.silenceTimeout, $0.retryFor) = (0.3, 0.1)
+        }
+        listener.cut()
+        #expect(outcome.codes == [.connectionLost] && outcome.failure?.reason == .unreachable)
+    }
+
+    /// A file that changes while it is sent is never whole on the other side.
+    @Test func aChangedFile() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("a.txt")
+        try Files.write(path, String(repeating: "x", count: 1000))
+        let target = Self.sized
+        let source = try ClassicSource(
+            PendingUpload(.file(path: path, followsLinks: true), label: path, destination: "a.txt", kind: nil), target)
+        try Files.write(path, String(repeating: "y", count: 1200))
+        #expect(throws: LocalFailure.changed) { _ = try source.next() }
+        let shrunk = try ClassicSource(
+            PendingUpload(.file(path: path, followsLinks: true), label: path, destination: "a.txt", kind: nil), target)
+        try Files.write(path, "z")
+        #expect(throws: LocalFailure.changed) { _ = try shrunk.next() }
+    }
+
+    @Test func aSentenceOfAChat() async throws {
+        let target = ClassicTarget(.jsonline, sender: "me", recipient: "bob")
+        let heartbeat = JSONLineMessage.heartbeat(from: "me").count
+        let full = JSONLineMessage.forwarded(.text, from: JSONLineMessage.server, size: 5) + Array("Full.".utf8)
+        let head = try #require(JSONLineMessage.upload(.text, from: "me", to: "bob", size: 3))
+        let server = OldServer([(heartbeat + head.count + 3, full)])
+        let outcome = try await server.outcome(target, ["one"])
+        #expect(outcome.codes == [.unacknowledged] && outcome.failure == nil)
+        #expect(outcome.reports.first?.message.contains("The other side says: Full.") == true, "\(outcome.reports)")
+        #expect(server.connections.first == JSONLineMessage.heartbeat(from: "me") + head + Array("one".utf8))
+    }
+
+    @Test func nobodyListens() async throws {
+        let (listener, port) = Wire.listen()
+        listener.cut()
+        let address = try #require(ServerAddress("127.0.0.1:\(port)"))
+        let outcome = try await address.outcome([.text("one", name: "one")]) { $0.classic = Self.sized }
+        #expect(outcome.codes == [] && outcome.failure?.reason == .unreachable)
+    }
+
+    /// In the clear to other machines only where that is wanted.
+    @Test func otherMachinesNeedConsent() async throws {
+        let address = try #require(ServerAddress("192.0.2.1:5288"))
+        let outcome = try await address.outcome([.text("one", name: "one")]) { $0.classic = Self.sized }
+        #expect(outcome.codes == [.cancelled] && outcome.failure?.reason == .untrusted)
+        #expect(throws: PushFailure.self) {
+            var configuration = ClientConfiguration()
+            configuration.classic = Self.sized
+            _ = try TransferClient(server: address, configuration: configuration)
+        }
+    }
+
+    @Test func cancelling() async throws {
+        let server = OldServer([(11, []), (1, [])])
+        let address = try #require(ServerAddress("127.0.0.1:\(server.port)"))
+        var configuration = ClientConfiguration.patient
+        configuration.classic = Self.sized
+        let client = try TransferClient(server: address, configuration: configuration)
+        let events = client.push([.text("one", name: "one"), .text("two", name: "two")])
+        onThread { events.cancel() }
+        let outcome = await Outcome(events)
+        #expect(outcome.failure?.reason == .cancelled && !outcome.codes.contains { $0.isSuccess })
+    }
+}
