@@ -26,10 +26,12 @@ extension PushClassic {
         }
         guard Environment.value(of: PushAccess.variable) == nil else {
             throw arguments.error(
-                "\(PushAccess.variable) cannot be met with --classic: without encryption whoever listens in could use it")
+                "\(PushAccess.variable) cannot be met with --classic: without encryption whoever listens in could use it"
+            )
         }
         let isOneLane = configuration.lanes == .auto || configuration.lanes == .fixed(1)
-        guard isOneLane || !PushFlags.handling.contains(where: { $0.flag.name == "lanes" && isGiven($0.flag, arguments) })
+        guard
+            isOneLane || !PushFlags.handling.contains(where: { $0.flag.name == "lanes" && isGiven($0.flag, arguments) })
         else { throw arguments.error("--lanes cannot be met with --classic: there is one connection") }
     }
 
@@ -43,7 +45,8 @@ extension PushClassic {
     ) throws(UsageError) -> Bool {
         guard configuration.compression == .zlib else { return false }
         guard framing == .header7 else {
-            throw arguments.error("--compress zlib cannot be met with --classic \(framing.name), which has no compression")
+            throw arguments.error(
+                "--compress zlib cannot be met with --classic \(framing.name), which has no compression")
         }
         return true
     }

@@ -64,7 +64,8 @@ struct PushClassic {
         var options: [(name: String, value: String)] = []
         for part in parts.dropFirst() {
             guard let place = part.firstIndex(of: UInt8(ascii: "=")) else {
-                throw fault(text, "'\(String(Substring(part)).escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
+                throw fault(
+                    text, "'\(String(Substring(part)).escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
             }
             options.append((String(Substring(part[..<place])), String(Substring(part[place...].dropFirst()))))
         }

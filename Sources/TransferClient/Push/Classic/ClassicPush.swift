@@ -143,7 +143,8 @@ extension ClassicPush {
         case .content(let open) where !answer.isStored:
             state = .refused(open)
             return .failed
-        case .content: throw ClassicFault(.unexpectedFrame, "It said that an upload is stored before all of it was sent.")
+        case .content:
+            throw ClassicFault(.unexpectedFrame, "It said that an upload is stored before all of it was sent.")
         case .sent(let open):
             guard answer.kind == open.kind || !answer.isStored else {
                 throw ClassicFault(.unexpectedFrame, "An answer is about another type than the upload's.")

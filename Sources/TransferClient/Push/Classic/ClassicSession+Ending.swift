@@ -57,7 +57,8 @@ extension ClassicSession {
             run.feed.putBack([current.upload])
         case .cancelled: report(.failed(current.upload, LocalFailure(code: .cancelled, message: "It was stopped.")))
         case .fault(let fault):
-            report(.failed(current.upload, LocalFailure(code: .malformedFrame, message: "Not stored: \(fault.message)")))
+            report(
+                .failed(current.upload, LocalFailure(code: .malformedFrame, message: "Not stored: \(fault.message)")))
         default: report(.failed(current.upload, .connectionLost))
         }
     }

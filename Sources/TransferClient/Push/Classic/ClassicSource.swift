@@ -78,7 +78,8 @@ final class ClassicSource: @unchecked Sendable {
             if let block { bytes += block.bytes }
             guard bytes.count <= ClassicTarget.mostHeld else {
                 throw .unsuitable(
-                    "This framing says the size first, and only 16 MiB of a stream are held for that; put it into a file.")
+                    "This framing says the size first, and only 16 MiB of a stream are held for that; put it into a file."
+                )
             }
             guard !isLast else { return upload.holding(bytes) }
         }

@@ -19,7 +19,9 @@ struct ClassicWire {
         case .header7, .tagged37:
             let begin = MessageRequest.begin(
                 id: number, name: declared.name, kind: declared.kind, size: declared.size)
-            guard let bytes = bytes(begin) else { throw .unsuitable("Its name is too long for \(target.framing.name).") }
+            guard let bytes = bytes(begin) else {
+                throw .unsuitable("Its name is too long for \(target.framing.name).")
+            }
             return bytes
         case .text: throw .unsuitable("It is not sent as 'text'.")
         }

@@ -21,7 +21,8 @@ extension LocalFailure {
         let end = reason.utf8.last == UInt8(ascii: ".") ? "" : "."
         return LocalFailure(
             code: .unacknowledged,
-            message: "All of it was sent, and no answer came: \(reason)\(end) Whether it is stored is not known. It is not "
+            message:
+                "All of it was sent, and no answer came: \(reason)\(end) Whether it is stored is not known. It is not "
                 + "sent again by itself, which could store it twice.")
     }
 

@@ -17,7 +17,8 @@ import TransferTestSupport
         let objects = try push.objects()
         #expect(objects.map { $0["result"] } == ["stored", "stored"])
         #expect(objects.allSatisfy { $0.keys == PushTests.keys })
-        #expect(objects.allSatisfy { $0["verified"] == "false" && $0["durable"] == "false" && $0["storedPath"] == "null" })
+        #expect(
+            objects.allSatisfy { $0["verified"] == "false" && $0["durable"] == "false" && $0["storedPath"] == "null" })
         #expect(server.visibleFiles.count == 2)
         let people = try Finished(["push", "--classic", "sized", "--to", socket, photo])
         #expect(people.output.contains("verified: no"), "\(people.output)")

@@ -4,7 +4,8 @@ import TransferTestSupport
 
 @Suite(.ownThreads) struct PushTests {
     static let keys = [
-        "schema", "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "verified", "durable", "seconds",
+        "schema", "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "verified", "durable",
+        "seconds",
         "attempts", "format", "width", "height", "sourceDeleted", "message",
     ]
 
