@@ -44,7 +44,7 @@ import TransferTestSupport
             _ target: ClassicTarget, _ texts: [String], _ adjust: (inout ClientConfiguration) -> Void = { _ in }
         ) async throws -> Outcome {
             let address = try #require(ServerAddress("127.0.0.1:\(port)"))
-            let uploads = texts.map { Upload.text($0, name: $0) }
+            let uploads = texts.map { Upload.text($0, name: String($0.prefix(8))) }
             return try await address.outcome(uploads) {
                 $0.classic = target
                 $0.retryFor = 2
