@@ -60,9 +60,14 @@ struct PushTally {
         if removed > 0 { text += ", \(removed) removed here" }
         if kept > 0 { text += ", \(kept) not removed here" }
         if skipped > 0 { text += ", \(skipped) skipped" }
-        let reasons = failed.sorted { $0.key.rawValue < $1.key.rawValue }
+        // Of these nobody knows that they failed.
+        let unacknowledged = failed[.unacknowledged] ?? 0
+        if unacknowledged > 0 { text += ", \(unacknowledged) sent and not acknowledged" }
+        let reasons = failed.filter { $0.key != .unacknowledged }.sorted { $0.key.rawValue < $1.key.rawValue }
         if !reasons.isEmpty {
-            text += ", \(failures) failed (" + reasons.map { "\($0.value) \($0.key)" }.joined(separator: ", ") + ")"
+            text +=
+                ", \(failures - unacknowledged) failed ("
+                + reasons.map { "\($0.value) \($0.key)" }.joined(separator: ", ") + ")"
         }
         return text
     }
