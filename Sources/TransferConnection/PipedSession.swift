@@ -33,6 +33,10 @@ package protocol PipedSession: DrivenSession {
     /// All that was received is parsed, as far as that goes now.
     func parsed()
 
+    /// What parsing since the last call has cost, in bytes that would have cost as much: a few that were received can be more
+    /// work than many.
+    func takeParsingCost() -> Int
+
     /// The other end says no more.
     func ended()
 
@@ -46,6 +50,8 @@ package protocol PipedSession: DrivenSession {
 // MARK: Reading
 
 extension PipedSession {
+    package func takeParsingCost() -> Int { 0 }
+
     /// Reads until the session is ending.
     package func readLoop() async {
         while !isEnding {
@@ -105,7 +111,7 @@ extension PipedSession {
             steps.received(count)
             parse(steps)
             handOver()
-            return count
+            return max(count, takeParsingCost())
         case .end:
             ended()
             return 0
@@ -120,7 +126,7 @@ extension PipedSession {
         let before = steps.input.parsed
         parse(steps)
         handOver()
-        return max(1, steps.input.parsed - before)
+        return max(1, steps.input.parsed - before, takeParsingCost())
     }
 
     private func parse(_ steps: Steps) {

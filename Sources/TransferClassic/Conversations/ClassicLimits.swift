@@ -8,6 +8,13 @@ package enum ClassicLimits {
     /// Bytes of the JSON of one message, inflated where it was compressed: a chunk of `chunk` bytes as Base64 and as much again.
     package static let json = 128 << 10
 
+    /// The same of messages that carry no content, where they were compressed: a name, a path and a sentence, all of them escaped.
+    package static let shortJSON = 16 << 10
+
+    /// Values in one JSON text. Messages have fewer than ten; 128 KiB of single digits would take forty times as long to read as
+    /// one string of that length.
+    package static let jsonValues = 64
+
     /// Arrays and objects within each other in JSON. Messages have one.
     package static let jsonDepth = 16
 

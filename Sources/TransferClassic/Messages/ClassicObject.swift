@@ -9,11 +9,12 @@ struct ClassicObject {
 
     /// Reads all of a text.
     ///
-    /// - Throws: `malformedFrame` for what is no object: no JSON, not UTF-8, with a member twice, nested too deeply, or with a
-    ///   NUL character in a string.
+    /// - Throws: `malformedFrame` for what is no object: no JSON, not UTF-8, with a member twice, nested too deeply, with too
+    ///   many values, or with a NUL character in a string.
     init(_ text: [UInt8]) throws(ClassicFault) {
         do throws(JSONFault) {
-            let node = try JSONReader.read(text, deepest: ClassicLimits.jsonDepth, allowsNUL: false)
+            let node = try JSONReader.read(
+                text, deepest: ClassicLimits.jsonDepth, allowsNUL: false, mostValues: ClassicLimits.jsonValues)
             guard case .object = node else { throw JSONFault("it is no object") }
             members = node
         } catch {

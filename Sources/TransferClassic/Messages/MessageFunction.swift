@@ -11,6 +11,14 @@ package enum MessageFunction: UInt16, Sendable, CaseIterable {
     case result = 23
     case text = 64
 
+    /// Bytes of JSON that it may have, inflated.
+    var longestJSON: Int {
+        switch self {
+        case .chunk, .text: ClassicLimits.json
+        case .ping, .pong, .goodbye, .begin, .end, .abort, .result: ClassicLimits.shortJSON
+        }
+    }
+
     /// Whether it may come without any members.
     var canBeEmpty: Bool { [.ping, .pong, .goodbye].contains(self) }
 }

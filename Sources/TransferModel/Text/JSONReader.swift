@@ -8,6 +8,7 @@ package struct JSONReader {
     private let bytes: [UInt8]
     private let deepest: Int
     private let allowsNUL: Bool
+    private var valuesLeft: Int
     private var offset = 0
     private var depth = 0
 
@@ -16,11 +17,12 @@ package struct JSONReader {
     /// - Parameters:
     ///   - deepest: arrays and objects within each other, at most. The reader calls itself that often.
     ///   - allowsNUL: whether a string may have the character U+0000 in it, which ends it for programs in C.
-    /// - Throws: `JSONFault` for what is no JSON, not UTF-8, nested more deeply, or has a member twice.
+    ///   - mostValues: values in it, arrays and objects included. Many short ones take far longer than one long string.
+    /// - Throws: `JSONFault` for what is no JSON, not UTF-8, nested more deeply, has more values, or has a member twice.
     package static func read(
-        _ bytes: [UInt8], deepest: Int = JSONReader.deepest, allowsNUL: Bool = true
+        _ bytes: [UInt8], deepest: Int = JSONReader.deepest, allowsNUL: Bool = true, mostValues: Int = .max
     ) throws(JSONFault) -> JSONNode {
-        var reader = JSONReader(bytes: bytes, deepest: deepest, allowsNUL: allowsNUL)
+        var reader = JSONReader(bytes: bytes, deepest: deepest, allowsNUL: allowsNUL, mostValues: mostValues)
         reader.skipBlanks()
         let node = try reader.value()
         reader.skipBlanks()
@@ -28,8 +30,9 @@ package struct JSONReader {
         return node
     }
 
-    private init(bytes: [UInt8], deepest: Int, allowsNUL: Bool) {
+    private init(bytes: [UInt8], deepest: Int, allowsNUL: Bool, mostValues: Int) {
         (self.bytes, self.deepest, self.allowsNUL) = (bytes, deepest, allowsNUL)
+        valuesLeft = mostValues
     }
 
     private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
@@ -55,6 +58,8 @@ package struct JSONReader {
     }
 
     private mutating func value() throws(JSONFault) -> JSONNode {
+        guard valuesLeft > 0 else { throw JSONFault("it has too many values") }
+        valuesLeft -= 1
         switch next {
         case UInt8(ascii: "{"): return try nested { (reader) throws(JSONFault) in try reader.object() }
         case UInt8(ascii: "["): return try nested { (reader) throws(JSONFault) in try reader.array() }

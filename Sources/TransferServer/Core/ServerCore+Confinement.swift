@@ -13,8 +13,7 @@ extension ServerCore {
             let confinement = Confinement()
             try confinement.allowFiles(below: store.directory)
             // Whoever has bound a socket removes its file.
-            let endpoints = configuration.endpoints + configuration.classic.map(\.endpoint)
-            for case .unix(let path) in configuration.sockets.isEmpty ? endpoints : [] {
+            for case (.unix(let path), _) in configuration.unserved {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
             for file in rereadFiles {

@@ -24,7 +24,7 @@ extension ServerConfiguration {
     }
 
     /// Where to listen, as far as no socket for it was handed over.
-    private var unserved: [(Endpoint, classic: ClassicListener?)] {
+    var unserved: [(Endpoint, classic: ClassicListener?)] {
         let usual = endpoints.map { ($0, nil as ClassicListener?) }
         let others = classic.map { ($0.endpoint, $0 as ClassicListener?) }
         return (usual + others).filter { _, classic in !sockets.contains { $0.classic?.name == classic?.name } }
@@ -46,9 +46,12 @@ extension ServerConfiguration {
             if case .unix(let path) = endpoint { return try BoundSocket(address, unixPath: path) }
             return try BoundSocket(address)
         } catch {
-            let flag = classic == nil ? "--listen" : "--classic"
-            let advice = error.isAddressInUse ? " Is another server running? Choose another address with \(flag)." : ""
-            throw ServerError("Cannot listen on \(endpoint): \(error.reason).\(advice)")
+            let advice =
+                classic == nil
+                ? "Is another server running? Choose another address with --listen."
+                : "Has --listen the same, or is another server running? Choose another address with --classic."
+            throw ServerError(
+                "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""))
         }
     }
 

@@ -157,6 +157,39 @@ import TransferTestSupport
         }
     }
 
+    /// A message of header7, version 1.
+    private static func header7(_ function: UInt8, _ json: String) -> [UInt8] {
+        let body = Array(json.utf8)
+        return [0, 1, 0, function, 0, UInt8(body.count >> 8), UInt8(body.count & 0xFF)] + body
+    }
+
+    /// What is refused is where nobody can see it, and what the folder is called is nobody's business.
+    @Test func aFailureNamesNoPath() async throws {
+        try await serving(.header7, [("folder", "hidden"), ("max-upload", "3")]) { server, endpoint in
+            let client = try RawClient(endpoint)
+            client.send(
+                Self.header7(16, #"{"id":1,"name":"a.txt"}"#) + Self.header7(18, #"{"id":1,"data":"YWJjZA=="}"#)
+                    + Self.header7(20, #"{"id":1,"size":4}"#))
+            let header = try client.bytes(7)
+            #expect(header.prefix(4) == [0, 1, 0, 23])
+            let text = String(decoding: try client.bytes(Int(header[5]) << 8 + Int(header[6])), as: UTF8.self)
+            #expect(text.contains("uploadTooLarge") && text.contains("a.txt"))
+            #expect(!text.contains("hidden") && !text.contains("path"))
+            #expect(server.tree.allSatisfy { !$0.hasSuffix("a.txt") })
+        }
+    }
+
+    /// Thousands of small values in one message would keep a loop busy for as long as megabytes of content do.
+    @Test func oneMessageHasFewValues() async throws {
+        try await serving(.header7) { _, endpoint in
+            let client = try RawClient(endpoint)
+            let zeros = Array(repeating: "0", count: 1000).joined(separator: ",")
+            client.send(Self.header7(3, "{\"x\":[\(zeros)]}"))
+            let answer = try client.bytes(4096)
+            #expect(String(decoding: answer.dropFirst(7), as: UTF8.self).contains("malformedFrame"))
+        }
+    }
+
     /// A server that stops lets the upload finish that has begun, and takes no other.
     @Test func aStoppingServerTakesNoOthers() async throws {
         try await TransferServerTests.serving({ configuration in

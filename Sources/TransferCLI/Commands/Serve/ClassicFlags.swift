@@ -84,7 +84,7 @@ private struct ListenerText {
         if let incomplete {
             throw fault("'\(incomplete.escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
         }
-        guard !address.isEmpty else { throw fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5288", arguments) }
+        guard !address.isEmpty else { throw fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5289", arguments) }
         let framing = try framing(arguments)
         guard let endpoint = framing.endpoint(address) else {
             throw fault("'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)

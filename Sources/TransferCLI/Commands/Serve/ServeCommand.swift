@@ -37,6 +37,9 @@ struct ServeCommand {
         try Self.check(arguments, below: configuration.directory)
         configuration.classic = try ClassicFlags.listeners(arguments)
         configuration.isClassicBeyondThisMachine = arguments[ServeFlags.allowsInsecure]
+        guard configuration.isClassicBeyondThisMachine || configuration.classic.allSatisfy(\.endpoint.mayBeLocal) else {
+            throw arguments.error("--classic on an address that others can reach needs --allow-insecure")
+        }
         access = try ServeAccess(arguments)
         for effect in ServeFlags.effects { try effect(arguments, on: &configuration) }
         configuration.loops = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

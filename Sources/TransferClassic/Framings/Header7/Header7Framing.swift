@@ -11,7 +11,9 @@ package struct Header7Framing: MessageFraming {
         let end = Header7Header.size + Int(header.length)
         guard bytes.byteCount >= end else { return (.needsMore, 0) }
         let body = bytes.extracting(Header7Header.size..<end)
-        let json = try header.isCompressed ? WholeStream.inflate(body) : body.array(0..<body.byteCount)
+        let json =
+            try header.isCompressed
+            ? WholeStream.inflate(body, limit: header.function.longestJSON) : body.array(0..<body.byteCount)
         return (.message(header.function, json), end)
     }
 

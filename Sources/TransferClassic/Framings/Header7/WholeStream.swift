@@ -5,25 +5,26 @@ internal import TransferModel
 ///
 /// The state of the codec lives only as long as a call: a connection that is silent holds none of its 40 to 85 KiB.
 enum WholeStream {
-    /// - Throws: `corruptCompression` for anything but one whole stream, `frameTooLarge` for one of more than 128 KiB.
-    static func inflate(_ body: RawSpan) throws(ClassicFault) -> [UInt8] {
+    /// - Parameter limit: bytes that may come out.
+    /// - Throws: `corruptCompression` for anything but one whole stream, `frameTooLarge` for one of more.
+    static func inflate(_ body: RawSpan, limit: Int) throws(ClassicFault) -> [UInt8] {
         do throws(CodecError) {
-            return try body.withUnsafeBytes { (input) throws(CodecError) in try inflate(input) }
+            return try body.withUnsafeBytes { (input) throws(CodecError) in try inflate(input, limit: limit) }
         } catch {
             switch error {
             case .corrupt: throw ClassicFault(.corruptCompression, "A compressed body is not one whole zlib stream.")
             case .tooLarge:
-                throw ClassicFault(.frameTooLarge, "A body inflates to more than \(ClassicLimits.json) bytes.")
+                throw ClassicFault(.frameTooLarge, "A body inflates to more than \(limit) bytes.")
             }
         }
     }
 
-    private static func inflate(_ input: UnsafeRawBufferPointer) throws(CodecError) -> [UInt8] {
+    private static func inflate(_ input: UnsafeRawBufferPointer, limit: Int) throws(CodecError) -> [UInt8] {
         let inflater = Inflater()
-        inflater.begin(limit: ClassicLimits.json)
+        inflater.begin(limit: limit)
         var fault: CodecError?
         // One byte more than the limit, so that there is always somewhere to write to.
-        let output = [UInt8](unsafeUninitializedCapacity: ClassicLimits.json + 1) { buffer, count in
+        let output = [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
             do throws(CodecError) {
                 count = try fill(UnsafeMutableRawBufferPointer(buffer), with: inflater, input)
             } catch {

@@ -12,8 +12,12 @@ extension UploadIntent {
     ///   - beginning: of the content, by which a name is made where none travels.
     ///   - isWhole: whether that is all of it.
     init(_ upload: ClassicUpload, id: UploadID, beginning: [UInt8], isWhole: Bool) {
-        let format = beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
-        let kind = upload.kind ?? format.kind
+        let isEmptyText = upload.kind == .text && isWhole && beginning.isEmpty
+        let format =
+            isEmptyText ? .text : beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
+        // A text is UTF-8; other bytes are kept as they are, as a file.
+        let isText = format.kind == .text || format.kind == .location
+        let kind = upload.kind == .text && !isText ? ContentKind.file : upload.kind ?? format.kind
         let made = ClassicName.made(
             kind: kind, time: Timestamp(seconds: utcNanoseconds() / 1_000_000_000, nanoseconds: 0),
             sender: upload.sender,
@@ -40,6 +44,9 @@ extension ClassicResult {
             stored = caller.shown(acknowledgement.path)?.string ?? path
         }
         let message = caller.shown(outcome.message)
-        self.init(outcome.code, path: stored, message: message.isEmpty ? nil : message)
+        let isStored = if case .acknowledged = outcome { true } else { false }
+        let name = stored.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+        self.init(
+            outcome.code, path: isStored ? stored : nil, message: message.isEmpty ? nil : message, name: name)
     }
 }

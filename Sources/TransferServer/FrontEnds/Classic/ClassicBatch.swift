@@ -25,9 +25,14 @@ final class ClassicBatch: ReceivedSteps, @unchecked Sendable {
     /// a bound a buffer full of them would become hundreds of times as much memory.
     static let mostDecoded = 128 << 10
 
+    /// Where parsing stops for others to have their turn.
+    static let mostCost = Transport.bufferSize
+
     var input: ReceiveBuffer
     private(set) var operations: [Operation] = []
     private var decoded = 0
+    /// What parsing has cost, as `PipedSession.takeParsingCost` counts it.
+    var cost = 0
 
     init(_ buffer: BlockBuffer, carry: [UInt8]) {
         input = ReceiveBuffer(buffer, carry: carry)
@@ -39,7 +44,9 @@ final class ClassicBatch: ReceivedSteps, @unchecked Sendable {
 
     var isEmpty: Bool { operations.isEmpty }
 
-    var isComplete: Bool { operations.count >= Self.mostOperations || decoded >= Self.mostDecoded }
+    var isComplete: Bool {
+        operations.count >= Self.mostOperations || decoded >= Self.mostDecoded || cost >= Self.mostCost
+    }
 
     /// Whether it has more than content of what has begun before.
     var hasBeginnings: Bool {

@@ -22,6 +22,9 @@ final class ClassicLane: @unchecked Sendable {
 
     let uploads: ConnectionUploads
 
+    /// Whether the session ends before its time, so that nothing is begun that was received already; set on its loop.
+    let isEnding = Atomic(false)
+
     /// Whether the session has more for this lane already; set on its loop.
     let hasMore = Atomic(false)
     private let resources: LaneResources
@@ -63,7 +66,10 @@ final class ClassicLane: @unchecked Sendable {
     ///
     /// - Returns: what had its end.
     func cancel() -> ClassicOutcome {
+        // So that the log has a line for it.
+        if case .opening(let begun, let head) = state { open(begun, head, isWhole: false) }
         _ = uploads.acknowledge()
+        uploads.endTurn()
         uploads.leave()
         defer { outcome = ClassicOutcome() }
         return outcome
@@ -112,8 +118,10 @@ extension ClassicLane {
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, _ hasher: BlockHasher?) {
-        hasher?.update(bytes)
-        uploads.take { (upload) throws(StoreError) in try upload.append(bytes) }
+        uploads.take { (upload) throws(StoreError) in
+            hasher?.update(bytes)
+            try upload.append(bytes)
+        }
     }
 
     private func open(_ begun: BegunUpload, _ head: [UInt8], isWhole: Bool) {
@@ -123,7 +131,8 @@ extension ClassicLane {
         places[id] = begun.place
         let intent = UploadIntent(begun.upload, id: id, beginning: head, isWhole: isWhole)
         guard uploads.begin(intent, mayEnd: false) else { return }
-        if let refusal = begun.refusal { return uploads.take { (_) throws(StoreError) in throw refusal } }
+        let late = isEnding.load(ordering: .relaxed) ? StoreError.serverStopping : nil
+        if let refusal = begun.refusal ?? late { return uploads.take { (_) throws(StoreError) in throw refusal } }
         uploads.noteBeginning()
         head.withUnsafeBytes { append($0, hasher) }
     }

@@ -51,6 +51,7 @@ actor ClassicSession {
     private var answers = ClassicAnswers()
     /// For the client, when all that was received is parsed: thousands of signs of life must not cost a call each.
     private var replies: [UInt8] = []
+    private var parsingCost = 0
     /// Whether the content of an upload is coming.
     private var isReceiving = false
     private var isDraining = false
@@ -107,7 +108,10 @@ actor ClassicSession {
         endIfDrained()
     }
 
-    func stop() { end(.shutdown) }
+    func stop() {
+        lane.isEnding.store(true, ordering: .relaxed)
+        end(.shutdown)
+    }
 
     func evict() {
         end(.fault(.tooManyHandshakes))
@@ -180,6 +184,7 @@ extension ClassicSession: ServedSession {
 
     func step(_ batch: ClassicBatch) throws(ProtocolFault) -> FoundStep {
         let progress = try next(batch)
+        note(cost(of: progress.step), in: batch)
         switch progress.step {
         case .needsMore: return .needsMore
         case .nothing, .present: break
@@ -209,6 +214,26 @@ extension ClassicSession: ServedSession {
             fault = error
             throw ProtocolFault(error.code, error.message)
         }
+    }
+
+    /// Bytes that could be received for as much work. A message of some bytes can be 16 KiB of JSON when it is inflated, and one
+    /// with content, or that is skipped, 128 KiB; none of it takes longer to read than a string of that length.
+    private func cost(of step: ClassicStep) -> Int {
+        switch step {
+        case .needsMore, .content: 0
+        case .begin, .end, .abort, .close: 2 << 10
+        case .decoded, .nothing, .present, .reply: 16 << 10
+        }
+    }
+
+    private func note(_ cost: Int, in batch: ClassicBatch) {
+        batch.cost += cost
+        parsingCost += cost
+    }
+
+    func takeParsingCost() -> Int {
+        defer { parsingCost = 0 }
+        return parsingCost
     }
 
     private func begin(_ upload: ClassicUpload, _ batch: ClassicBatch) {

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferIO
+import TransferModel
 import TransferProtocol
 import TransferTestSupport
 
