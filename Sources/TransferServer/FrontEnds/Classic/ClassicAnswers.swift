@@ -30,4 +30,13 @@ struct ClassicAnswers {
         first += ready.count
         return ready
     }
+
+    /// Those that have no result and will have none.
+    mutating func takeRest() -> [ClassicUpload] {
+        defer {
+            first += waiting.count
+            waiting = []
+        }
+        return waiting
+    }
 }

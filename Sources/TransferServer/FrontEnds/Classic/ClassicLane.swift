@@ -90,7 +90,10 @@ final class ClassicLane: @unchecked Sendable {
 
     private func perform(_ operation: ClassicBatch.Operation, _ batch: ClassicBatch) {
         switch operation {
-        case .begin(let upload): state = .opening(upload, [])
+        case .begin(let begun):
+            state = .opening(begun, [])
+            // Whoever declares too much need not send any of it to hear so.
+            if let size = begun.upload.size, size > largest { open(begun, [], isWhole: false) }
         case .content(let range): take(batch.bytes(range))
         case .decoded(let bytes): bytes.withUnsafeBytes { take($0) }
         case .end(let end): self.end(end)
@@ -102,6 +105,11 @@ final class ClassicLane: @unchecked Sendable {
 // MARK: One upload
 
 extension ClassicLane {
+    private var largest: UInt64 {
+        let intake = uploads.intake
+        return intake.caller.maximumUpload(of: intake.intake.maximumUpload)
+    }
+
     private func take(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .idle: break

@@ -292,17 +292,27 @@ extension ClassicSession {
         close()
     }
 
+    /// Says why there is no more: about what the client did wrong, or else as the answer to each upload that has none.
+    private func giveUp(_ fault: ProtocolFault) {
+        let rest = self.fault == nil ? answers.takeRest() : []
+        guard !rest.isEmpty else {
+            return send(conversation.answer(to: self.fault ?? ClassicFault(fault.code, fault.message)))
+        }
+        let result = ClassicResult(fault.code, message: fault.message)
+        send(rest.flatMap { conversation.answer(to: $0, result) })
+    }
+
     private func sayGoodbye() {
         switch ending {
         case .fault(let fault):
             observability.log.write([.refused(peer: peer, fault)])
-            send(conversation.answer(to: self.fault ?? ClassicFault(fault.code, fault.message)))
+            giveUp(fault)
         case .refused(let refusal):
             observability.log.write([.notAdmitted(peer: peer, refusal)])
             send(conversation.answer(to: ClassicFault(refusal.code, refusal.message)))
         case .shutdown:
             observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            if isOwing { send(conversation.answer(to: ClassicFault(.shuttingDown, "The server is stopping."))) }
+            if isOwing { giveUp(ProtocolFault(.shuttingDown, "The server is stopping.")) }
         case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
         case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
         }
