@@ -1,0 +1,95 @@
+"""A TCP connection, as all clients have one."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from types import TracebackType
+from typing import TypeVar
+
+from .cuts import Cut, whole
+
+# Seconds that a server may take for an answer, also a debug build on a busy machine.
+PATIENCE = 60.0
+
+_READ = 1 << 16
+# On, for zero seconds: closing sends a reset (socket(7)).
+_RESET = struct.pack("ii", 1, 0)
+
+
+_Client = TypeVar("_Client", bound="Connection")
+
+
+class Ended(EOFError):
+    """The server has closed where something was still to come; the message says what came."""
+
+
+class Connection:
+    """Whole reads, and writes in whatever pieces."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        stream.settimeout(PATIENCE)
+        self._stream = stream
+
+    @classmethod
+    def to(cls: type[_Client], port: int) -> _Client:
+        """Connects to this machine."""
+        stream = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        # Pieces travel as they are written.
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return cls(stream)
+
+    def __enter__(self: _Client) -> _Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def fileno(self) -> int:
+        """For select(2)."""
+        return self._stream.fileno()
+
+    def send(self, data: bytes, cut: Cut = whole) -> None:
+        for piece in cut(data):
+            self._stream.sendall(piece)
+
+    def send_what_is_taken(self, data: bytes, cut: Cut = whole) -> None:
+        """Of a peer who may close before he has read all of it."""
+        try:
+            self.send(data, cut)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+
+    def finish(self) -> None:
+        """Says that nothing more will come, and can still read."""
+        self._stream.shutdown(socket.SHUT_WR)
+
+    def read(self, count: int) -> bytes:
+        """Exactly so many bytes. Raises Ended when the connection ends before."""
+        data = bytearray()
+        while len(data) < count:
+            piece = self._stream.recv(count - len(data))
+            if not piece:
+                raise Ended(f"{len(data)} of {count} bytes came: {bytes(data).hex(' ')}")
+            data += piece
+        return bytes(data)
+
+    def rest(self) -> bytes:
+        """All that comes until the other side closes. A reset is an end too: what was read before it counts."""
+        data = bytearray()
+        try:
+            while piece := self._stream.recv(_READ):
+                data += piece
+        except ConnectionResetError:
+            pass
+        return bytes(data)
+
+    def reset(self) -> None:
+        """Goes without a word, as a process that is killed with bytes unread."""
+        self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._stream.close()
+
+    def close(self) -> None:
+        self._stream.close()
