@@ -39,10 +39,12 @@ test: ## run all tests
 	@if command -v python3 >/dev/null; then \
 		echo "== Benchmarks"; python3 -m unittest discover -s Benchmarks/tests -t Benchmarks && \
 		echo "== mutants" && python3 -m unittest discover -s Tests/mutants/tests -t Tests && \
+		echo "== dialects" && \
+		TRANSFER_BINARY=.build/debug/transfer python3 -m unittest discover -s Tests/dialects/tests -t Tests && \
 		echo "== torture" && python3 -m unittest discover -s Tests/torture/tests -t Tests && \
 		PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer .build/debug/transfer; \
 	else \
-		echo "python3 is not there; the tests of the benchmarks and of the mutants, and the short torture, were not run."; \
+		echo "python3 is not there; the tests of the benchmarks, of the mutants and of the dialects, and the short torture, were not run."; \
 	fi
 	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 

@@ -1,0 +1,132 @@
+"""What the tests of all framings share: a server for each class, and a look at all of it at the end."""
+
+from __future__ import annotations
+
+import os
+import threading
+import unittest
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import ClassVar
+
+from . import samples
+from .examination import Examination
+from .server import Server
+from .store import Content, Missing, Store, now
+from .wires import header7, messages, sized, tagged37, text
+
+EVERY = ("sized", "header7", "tagged37", "text")
+
+
+class ServedCase(unittest.TestCase):
+    """Tests against one server, which has to be well after all of them."""
+
+    # Framings with their options.
+    classic: ClassVar[Sequence[str]] = EVERY
+    # Other arguments of the server.
+    options: ClassVar[Sequence[str]] = ()
+    server: ClassVar[Server]
+    store: ClassVar[Store]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.server = Server(cls.classic, cls.options)
+        cls.addClassCleanup(cls.server.abandon)
+        cls.server.start()
+        cls.store = Store(cls.server.directory)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        Examination(cls(), cls.server, cls.store).run()
+
+    def sized(self) -> sized.Client:
+        client = sized.Client.to(self.server.port("sized"))
+        self.addCleanup(client.close)
+        return client
+
+    def header7(self, compressed: bool = False) -> header7.Client:
+        client = header7.Client.to(self.server.port("header7"))
+        client.compressed = compressed
+        self.addCleanup(client.close)
+        return client
+
+    def tagged37(self, counts_bytes: bool = False) -> tagged37.Client:
+        client = tagged37.Client.to(self.server.port("tagged37"))
+        client.counts_bytes = counts_bytes
+        self.addCleanup(client.close)
+        return client
+
+    def text(self) -> text.Client:
+        client = text.Client.to(self.server.port("text"))
+        self.addCleanup(client.close)
+        return client
+
+    def assert_made(self, kind: str, content: bytes, since: datetime, folder: str = "") -> None:
+        """It is there now, under a name that was made for it."""
+        self.store.claim_made(kind, Content.of(content), since, folder)
+
+    def await_made(self, kind: str, content: bytes, since: datetime, folder: str = "") -> None:
+        """It comes to be there, for a framing without answers."""
+
+        def is_there() -> bool:
+            try:
+                self.assert_made(kind, content, since, folder)
+            except Missing:
+                return False
+            return True
+
+        self.server.log.until(is_there, f"no upload of {kind} with {content[:40]!r} was stored")
+
+    def assert_stored(self, result: messages.Result, kind: str, content: bytes, id: int, folder: str = "") -> None:
+        """The result says that it is stored, and it is there now."""
+        self.assertTrue(result.is_stored and result.id == id and result.path, result)
+        assert result.path is not None
+        self.store.claim(os.path.join(folder, result.path), kind, Content.of(content))
+
+    def assert_served(self) -> None:
+        """Somebody else is, on each framing that there is."""
+        since = now()
+        framings = {choice.partition(",")[0] for choice in self.classic}
+        if "sized" in framings:
+            self._upload_sized(since)
+        for framing in ("header7", "tagged37"):
+            if framing in framings:
+                self._upload_text(self.header7() if framing == "header7" else self.tagged37())
+        if "text" in framings:
+            content = samples.text()
+            with self.text() as client:
+                client.say(content)
+                client.leave()
+                self.assertEqual(client.rest(), b"")
+            self.await_made("text", content, since)
+
+    def _upload_sized(self, since: datetime) -> None:
+        content = samples.text()
+        with self.sized() as client:
+            client.upload(sized.Type.TEXT, content)
+            self.assertEqual(client.answer(), sized.stored(sized.Type.TEXT))
+            self.assert_made("text", content, since)
+
+    def _upload_text(self, client: messages.MessageClient) -> None:
+        content = samples.text()
+        with client:
+            client.say(messages.text(1, content.decode()))
+            self.assert_stored(client.result(), "text", content, 1)
+
+    def at_once(self, count: int, work: Callable[[int], None]) -> None:
+        """Runs it in so many threads, and fails as the first of them did."""
+        failures: list[BaseException] = []
+
+        def run(number: int) -> None:
+            try:
+                work(number)
+            except BaseException as failure:
+                failures.append(failure)
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
