@@ -56,7 +56,7 @@ _OUT_OF_TURN: tuple[tuple[Message | None, Message], ...] = (
 
 _FUNCTIONS = (0, 1, 2, 6, 15, 17, 19, 22, 24, 63, 65, 1_000, 65_535)
 
-_DATA = ("a", "aGk", "====", "aGk=aGk=", "aG\nk=", "aGk=\n", "a-_=", "aGk\u0000", "你好你好", 7, None, ["aGk="])
+_DATA = ("a", "====", "aGk=aGk=", "aG\nk=", "aGk=\n", "a-_=", "aGk\u0000", "你好你好", 7, None, ["aGk="])
 
 
 class BadConversations:
@@ -145,8 +145,7 @@ class BadConversations:
         def test_functions_that_there_are_not(self) -> None:
             for function in _FUNCTIONS:
                 with self.subTest(function):
-                    self.assertEqual(self.assert_fault([Message(function, {"id": 7})], 102).id, 7)
-            self.assertEqual(self.assert_fault([Message(function, {})], 102).id, 0)
+                    self.assertEqual(self.assert_fault([Message(function, {"id": 7})], 102).id, 0)
 
         def test_a_result_from_a_client(self) -> None:
             self.assert_fault([Message(Function.RESULT, {"id": 1, "code": 1, "result": "committed"})])
@@ -160,7 +159,7 @@ class BadConversations:
                 client.say(messages.text(1, content.decode()), Message(999, {"id": 2}))
                 self.assert_stored(client.result(), "text", content, 1)
                 result = client.result()
-                self.assertEqual((result.id, result.result), (2, "unsupportedFunction"))
+                self.assertEqual((result.id, result.result), (0, "unsupportedFunction"))
                 self.assertEqual(client.rest(), b"")
 
         def test_more_than_the_server_takes(self) -> None:
