@@ -30,7 +30,7 @@ bootstrap: ## check for Swift and the C libraries; install what Debian packages
 build: bootstrap ## build the release binary, .build/release/transfer
 	$(swift) build -c release --static-swift-stdlib --product transfer
 
-run: build ## start a server, push a picture, a text and a directory to it, compare
+run: build ## start a server, push a picture, a text and a directory to it, also as an old program does, compare
 	scripts/run-demo.sh
 
 test: ## run all tests

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Starts a server on a free port of this machine, pushes a picture, a text and a small directory to it, and compares
-# every stored file with its source. Can be repeated: the second time the server has everything already.
+# every stored file with its source. Then a program that speaks an older wire sends the picture, where there is Python to run
+# one. Can be repeated: the second time the server has everything already.
 #
 # TRANSFER and STORAGE name another binary and another directory to store in.
 set -euo pipefail
@@ -72,13 +73,14 @@ start_server() {
     local port tenths
     mkdir -p "$storage"
     storage=$(realpath "$storage")
-    show serve --dir "$storage" --listen 127.0.0.1:0
+    show serve --dir "$storage" --listen 127.0.0.1:0 --classic sized=127.0.0.1:0,folder=phone
     : >"$log"
-    "$transfer" serve --dir "$storage" --listen 127.0.0.1:0 >>"$log" 2>&1 &
+    "$transfer" serve --dir "$storage" --listen 127.0.0.1:0 --classic sized=127.0.0.1:0,folder=phone >>"$log" 2>&1 &
     server=$!
     for ((tenths = 0; tenths < patience; tenths++)); do
-        port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9][0-9]*\).*/\1/p' "$log" | head -n 1)
-        if [[ -n $port ]]; then
+        port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9][0-9]*\)$/\1/p' "$log" | head -n 1)
+        phones=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9][0-9]*\) for clients.*/\1/p' "$log" | head -n 1)
+        if [[ -n $port && -n $phones ]]; then
             address=127.0.0.1:$port
             printf 'The server listens on %s.\n' "$address"
             return
@@ -126,6 +128,25 @@ compare() {
     ((count == expected)) || fail "$expected uploads were expected, $count were acknowledged"
 }
 
+# An old program sends the picture: the bytes of its wire, and what comes back (docs/DIALECTS.md).
+push_from_an_old_program() {
+    local stored
+    printf '\nAn old program, which speaks the wire "sized", sends demo.png:\n'
+    python3 - "$phones" demo.png <<'PYTHON' || fail "the old program was not answered with 'stored'"
+import socket, struct, sys
+
+content, picture = open(sys.argv[2], "rb").read(), 3
+with socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=30) as server:
+    server.sendall(struct.pack("<ii", 8 + len(content), picture) + content)
+    answer = server.makefile("rb").read(12)
+print(f"  sent       {len(content)} bytes\n  answered   {answer.hex(' ', 4)}")
+sys.exit(answer != struct.pack("<iii", 12, picture, 1))
+PYTHON
+    stored=$(find "$storage/phone" -name 'picture-*.png' -newer demo.png | sort | tail -n 1)
+    cmp -- demo.png "$stored" || fail "demo.png and $stored differ"
+    printf '  identical  %s\n' "${stored#"$storage"/}"
+}
+
 stop_server() {
     local tenths status=0
     kill -TERM "$server"
@@ -152,6 +173,8 @@ printf '\nThe same again, compared with what is stored:\n'
 compare 1 demo.png demo.png
 compare 1 hello.txt --text "$text" --name hello.txt
 compare "$(find holiday -type f -printf x | wc -c)" "" holiday
+
+if command -v python3 >/dev/null; then push_from_an_old_program; fi
 
 stop_server
 printf '\nall identical\n'

@@ -42,7 +42,8 @@ import TransferTestSupport
         let rows = document.table(below: "## What holds for all").map { $0[1].filter { $0 != "," } }
         let sized = Int(Int32.max)
         let limits: [Int] = [
-            ClassicLimits.chunk, ClassicLimits.json, ClassicLimits.shortJSON, ClassicLimits.head, Int(ClassicLimits.heartbeat),
+            ClassicLimits.chunk, ClassicLimits.json, ClassicLimits.shortJSON, ClassicLimits.head,
+            Int(ClassicLimits.heartbeat),
             ClassicLimits.client,
             ClassicLimits.noise,
         ]
