@@ -41,6 +41,9 @@ actor ClassicSession {
     var queued: UInt64 = 0
     var hasSendFailed = false
     var current: Current?
+    /// What the upload that is under way begins with, until its first content is there: an upload without a byte is whole with it,
+    /// and must not be taken for one that is cut.
+    private var unsentHead: [UInt8] = []
     /// Sent, in a framing without answers: its report waits for what the server may say.
     var unanswered: PendingUpload?
     var remark: String?
@@ -140,7 +143,7 @@ extension ClassicSession {
                     name: name.map { String(Substring($0)) } ?? "", kind: source.kind, size: source.size))
             source.upload.begun.add(1, ordering: .relaxed)
             current = Current(source: source, start: queued)
-            send(head)
+            unsentHead = head
             return true
         } catch {
             report(.failed(source.upload, error))
@@ -155,7 +158,7 @@ extension ClassicSession {
             let read = await run.pool.run { Result { () throws(LocalFailure) in try source.next() } }
             guard isOpen else { return }
             switch read {
-            case .success((let piece, isLast: false)): send(machine.content(piece))
+            case .success((let piece, isLast: false)): send(takeHead() + machine.content(piece))
             case .success((let piece, isLast: true)): return finish(source, piece)
             case .failure(let failure): return abandon(failure)
             }
@@ -169,7 +172,7 @@ extension ClassicSession {
     private func finish(_ source: ClassicSource, _ piece: [UInt8]) {
         source.upload.size = source.count
         let sha256 = source.digest()
-        let bytes = machine.content(piece) + machine.finish(sha256: sha256)
+        let bytes = takeHead() + machine.content(piece) + machine.finish(sha256: sha256)
         current?.sha256 = sha256
         current?.end = queued + UInt64(bytes.count)
         send(bytes)
@@ -188,7 +191,12 @@ extension ClassicSession {
     /// Ends what is half sent.
     func takeBack(_ reason: String) {
         guard let bytes = machine.abandon(reason) else { return end(.lost("an upload was not sent to its end")) }
-        send(bytes)
+        send(takeHead() + bytes)
+    }
+
+    private func takeHead() -> [UInt8] {
+        defer { unsentHead = [] }
+        return unsentHead
     }
 
     private func wait(until isDone: (isolated ClassicSession) -> Bool) async {

@@ -44,7 +44,7 @@ import TransferTestSupport
             _ target: ClassicTarget, _ texts: [String], _ adjust: (inout ClientConfiguration) -> Void = { _ in }
         ) async throws -> Outcome {
             let address = try #require(ServerAddress("127.0.0.1:\(port)"))
-            let uploads = texts.map { Upload.text($0, name: String($0.prefix(8))) }
+            let uploads = texts.map { Upload.text($0, name: $0.isEmpty ? "empty" : String($0.prefix(8))) }
             return try await address.outcome(uploads) {
                 $0.classic = target
                 $0.retryFor = 2
@@ -61,6 +61,18 @@ import TransferTestSupport
         #expect(outcome.reports.first?.message.contains("could store it twice") == true)
         #expect(server.connections.count == 2)
         #expect(server.connections.last?.suffix(3) == Array("two".utf8)[...])
+    }
+
+    /// An upload without a byte is whole with its head: its answer is not too early, and without one it is not sent twice.
+    @Test func whatIsEmptyLeavesWithItsHead() async throws {
+        for _ in 0..<20 {
+            let server = OldServer([(8, Self.stored), (1, [])])
+            let outcome = try await server.outcome(Self.sized, [""])
+            #expect(outcome.codes == [.stored] && outcome.failure == nil)
+            let silent = OldServer([(8, [])])
+            let lost = try await silent.outcome(Self.sized, [""])
+            #expect(lost.codes == [.unacknowledged] && lost.failure == nil && silent.connections.count == 1)
+        }
     }
 
     /// What was cut before its end is sent again.
