@@ -74,14 +74,15 @@ let package = Package(
             ]),
         library("TransferIO", uses: ["TransferSystem", "CLinux", "COpenSSL", "CIPSecMB"]),
         library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
-        library("TransferCatalog", uses: ["TransferModel", "TransferSystem", "CSQLite"]),
+        library("TransferDatabase", uses: ["TransferSystem", "CSQLite"]),
+        library("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
         library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         library(
             "TransferIntake",
             uses: [
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
                 "TransferSystem",
-                "TransferStore", "TransferCatalog",
+                "TransferStore", "TransferDatabase", "TransferCatalog",
             ]),
         library(
             "TransferServer",
@@ -90,7 +91,8 @@ let package = Package(
                 "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts",
-                "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferCatalog", "CLinux",
+                "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferDatabase",
+                "TransferCatalog", "CLinux",
             ]),
         library(
             "TransferClient",
@@ -141,7 +143,8 @@ let package = Package(
             dependencies: [
                 "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
                 "TransferReceipts",
-                "TransferStore", "TransferCatalog", "TransferSystem", "TransferTestSupport", "CLinux",
+                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferSystem", "TransferTestSupport",
+                "CLinux",
             ],
             path: "Tests/Simulation/TransferSimulation", swiftSettings: strict),
         .testTarget(
@@ -160,7 +163,7 @@ let package = Package(
         tests(
             "TransferStore",
             uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport", "CLinux"]),
-        tests("TransferCatalog", uses: ["TransferModel", "TransferProtocol", "CSQLite"]),
+        tests("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferIntake",
             uses: [
@@ -174,7 +177,7 @@ let package = Package(
                 "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts", "TransferIO",
-                "TransferStore", "TransferCatalog", "TransferStoreTestSupport", "CLinux",
+                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferStoreTestSupport", "CLinux",
             ]),
         tests(
             "TransferClient",

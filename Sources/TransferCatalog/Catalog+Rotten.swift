@@ -1,37 +1,39 @@
+package import TransferDatabase
+
 /// What the disk has lost. It is kept by path and not with the uploads, because several may stand for one path, and another
 /// program may find it while a server runs and holds entries in memory.
 extension Catalog {
     /// Whether any file is known to be rotten. Asked often: 3 us.
-    package func hasRotten() throws(CatalogError) -> Bool {
-        try connections.read { (reader) throws(CatalogError) in try reader.hasRotten() }
+    package func hasRotten() throws(DatabaseError) -> Bool {
+        try connections.read { (reader) throws(DatabaseError) in try reader.hasRotten() }
     }
 
     /// What is known to be rotten under a path.
-    package func rotten(at path: String) throws(CatalogError) -> RottenFile? {
-        try connections.read { (reader) throws(CatalogError) in try reader.rotten(at: path) }
+    package func rotten(at path: String) throws(DatabaseError) -> RottenFile? {
+        try connections.read { (reader) throws(DatabaseError) in try reader.rotten(at: path) }
     }
 
     /// Keeps that files are rotten, all or none, as durably as the catalog is.
-    package func add(rotten files: [RottenFile]) throws(CatalogError) {
+    package func add(rotten files: [RottenFile]) throws(DatabaseError) {
         guard !files.isEmpty else { return }
-        try connections.write { (writer) throws(CatalogError) in try writer.add(rotten: files) }
+        try connections.write { (writer) throws(DatabaseError) in try writer.add(rotten: files) }
     }
 
     /// What stands under these paths is well, or gone.
-    package func removeRotten(at paths: [String]) throws(CatalogError) {
+    package func removeRotten(at paths: [String]) throws(DatabaseError) {
         guard !paths.isEmpty else { return }
-        try connections.write { (writer) throws(CatalogError) in try writer.removeRotten(at: paths) }
+        try connections.write { (writer) throws(DatabaseError) in try writer.removeRotten(at: paths) }
     }
 }
 
 extension CatalogReader {
-    func hasRotten() throws(CatalogError) -> Bool {
+    func hasRotten() throws(DatabaseError) -> Bool {
         defer { anyRotten.reset() }
         return try anyRotten.next()
     }
 
-    func rotten(at path: String) throws(CatalogError) -> RottenFile? {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+    func rotten(at path: String) throws(DatabaseError) -> RottenFile? {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             rotten.bind(1, text: path)
             defer { rotten.reset() }
             return try rotten.next() ? RottenFile(rotten) : nil
@@ -40,18 +42,18 @@ extension CatalogReader {
 }
 
 extension CatalogWriter {
-    func add(rotten files: [RottenFile]) throws(CatalogError) {
+    func add(rotten files: [RottenFile]) throws(DatabaseError) {
         let insert = try Statement(RottenFile.insert, in: database)
-        try transaction { () throws(CatalogError) in
+        try transaction { () throws(DatabaseError) in
             for file in files { try file.write(insert) }
         }
     }
 
-    func removeRotten(at paths: [String]) throws(CatalogError) {
+    func removeRotten(at paths: [String]) throws(DatabaseError) {
         let delete = try Statement("DELETE FROM rotten WHERE path = ?1", in: database)
-        try transaction { () throws(CatalogError) in
+        try transaction { () throws(DatabaseError) in
             for path in paths {
-                try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+                try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
                     delete.bind(1, text: path)
                     try delete.run()
                 }

@@ -1,3 +1,4 @@
+package import TransferDatabase
 package import TransferModel
 import TransferSystem
 
@@ -8,7 +9,7 @@ import TransferSystem
 package final class Catalog: UploadRecords {
     /// A catalog that was of no more use.
     package struct Damage: Sendable {
-        package let error: CatalogError
+        package let error: DatabaseError
 
         /// Where it is now; nothing when it could not be moved and there is no catalog therefore.
         package let movedTo: String?
@@ -16,6 +17,9 @@ package final class Catalog: UploadRecords {
 
     /// The name of the database in the server's own folder.
     package static let fileName = "catalog.sqlite"
+
+    /// What messages call it.
+    static let name = "catalog"
 
     /// Arrivals that may wait to be settled: 4 MiB of memory, and 0.03 s when they are.
     static let mostArrivals = 16_384
@@ -33,17 +37,17 @@ package final class Catalog: UploadRecords {
     ///   - isDurable: whether what it records has to survive a crash of the machine.
     ///   - report: is told of damage, from any thread, and must not come back.
     package convenience init(path: String, isDurable: Bool, report: @escaping @Sendable (Damage) -> Void) {
-        self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: CatalogCalls()), report))
+        self.init(CatalogConnections(CatalogFile(path: path, isDurable: isDurable, calls: DatabaseCalls()), report))
     }
 
     /// Gives a database another name, for whoever found it damaged. Nothing may have it open.
     ///
     /// - Returns: the new path.
-    package static func moveAside(path: String) throws(CatalogError) -> String {
+    package static func moveAside(path: String) throws(DatabaseError) -> String {
         do throws(SystemError) {
-            return try CatalogFile(path: path, isDurable: true, calls: CatalogCalls()).moveAside()
+            return try CatalogFile(path: path, isDurable: true, calls: DatabaseCalls()).moveAside()
         } catch {
-            throw CatalogError(.unavailable, "The catalog cannot be moved: \(error.reason).")
+            throw DatabaseError(.unavailable, "The catalog cannot be moved: \(error.reason).")
         }
     }
 
@@ -56,13 +60,13 @@ package final class Catalog: UploadRecords {
     /// is.
     ///
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    package func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) throws(CatalogError) {
+    package func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) throws(DatabaseError) {
         guard !entries.isEmpty else { return }
         let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }
         // What failed waits no longer; the others try for themselves.
         defer { waiting.withLock { $0.removeAll { $0 === own } } }
-        try connections.write { (writer) throws(CatalogError) in
+        try connections.write { (writer) throws(DatabaseError) in
             let batches = waiting.withLock { $0 }
             guard batches.contains(where: { $0 === own }) else { return }
             try writer.append(batches)
@@ -75,15 +79,15 @@ package final class Catalog: UploadRecords {
 
     /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
     /// when nobody waits, and done by itself when much has come.
-    package func settle() throws(CatalogError) {
-        try connections.write { (writer) throws(CatalogError) in
+    package func settle() throws(DatabaseError) {
+        try connections.write { (writer) throws(DatabaseError) in
             try writer.settle()
             connections.arrivals.removeAll()
         }
     }
 
     /// Brings everything in order and closes the file, so that another server may open it.
-    package func close() throws(CatalogError) {
+    package func close() throws(DatabaseError) {
         defer { connections.close() }
         try settle()
     }
@@ -96,57 +100,57 @@ package final class Catalog: UploadRecords {
     /// - Parameter given: ids of those that will not be finished.
     package func recordUnfinished(
         _ uploads: [UnfinishedUpload], forgetting given: [UploadID] = []
-    ) throws(CatalogError) {
+    ) throws(DatabaseError) {
         guard !uploads.isEmpty || !given.isEmpty else { return }
-        try connections.write { (writer) throws(CatalogError) in
+        try connections.write { (writer) throws(DatabaseError) in
             try writer.writeUnfinished(uploads, deleting: given)
         }
     }
 
     /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first. Those that cannot be read are
     /// left out.
-    package func unfinished() throws(CatalogError) -> [UnfinishedUpload] {
+    package func unfinished() throws(DatabaseError) -> [UnfinishedUpload] {
         try settle()
-        return try connections.read { (reader) throws(CatalogError) in try reader.unfinished() }
+        return try connections.read { (reader) throws(DatabaseError) in try reader.unfinished() }
     }
 
     /// Forgets uploads, all of them or none; ids that it doesn't know are no failure.
-    package func remove(_ ids: [UploadID]) throws(CatalogError) {
+    package func remove(_ ids: [UploadID]) throws(DatabaseError) {
         guard !ids.isEmpty else { return }
         try settle()
-        try connections.write { (writer) throws(CatalogError) in try writer.delete(ids) }
+        try connections.write { (writer) throws(DatabaseError) in try writer.delete(ids) }
     }
 
     /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
-    package func remove(paths: [String]) throws(CatalogError) {
+    package func remove(paths: [String]) throws(DatabaseError) {
         guard !paths.isEmpty else { return }
         try settle()
-        try connections.write { (writer) throws(CatalogError) in try writer.delete(paths: paths) }
+        try connections.write { (writer) throws(DatabaseError) in try writer.delete(paths: paths) }
     }
 
     /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order. Anybody who
     /// may push can have as many there as he likes.
-    package func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
-        try connections.read { (reader) throws(CatalogError) in try reader.entries(at: paths) }
+    package func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
+        try connections.read { (reader) throws(DatabaseError) in try reader.entries(at: paths) }
     }
 
     /// What has stored a file under a path, and has been settled: the newest 64, in no order.
-    package func stored(at path: String) throws(CatalogError) -> [CatalogEntry] {
-        try connections.read { (reader) throws(CatalogError) in try reader.stored(at: path) }
+    package func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] {
+        try connections.read { (reader) throws(DatabaseError) in try reader.stored(at: path) }
     }
 
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
     package var hasUnsettled: Bool { connections.arrivals.count > 0 }
 
     /// - Returns: nothing for an id that it doesn't know.
-    package func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
+    package func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
         if let entry = connections.arrivals.find(id) { return entry }
-        return try connections.read { (reader) throws(CatalogError) in try reader.entry(for: id) }
+        return try connections.read { (reader) throws(DatabaseError) in try reader.entry(for: id) }
     }
 
     /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
-    package func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
-        try connections.read { (reader) throws(CatalogError) in try reader.receipts(with: number) }
+    package func receipts(with number: UInt64) throws(DatabaseError) -> KeptReceipts? {
+        try connections.read { (reader) throws(DatabaseError) in try reader.receipts(with: number) }
     }
 
     /// Calls `body` with all acknowledged uploads that it knows, in the order in which it came to know it. What is recorded meanwhile may or may
@@ -154,11 +158,11 @@ package final class Catalog: UploadRecords {
     ///
     /// - Returns: the number of entries that could not be read.
     @discardableResult
-    package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int {
+    package func forEachEntry(_ body: (CatalogEntry) -> Void) throws(DatabaseError) -> Int {
         try settle()
         var (last, unreadable): (Int64, Int) = (0, 0)
         while true {
-            let rows = try connections.read { [last] (reader) throws(CatalogError) in try reader.rows(after: last) }
+            let rows = try connections.read { [last] (reader) throws(DatabaseError) in try reader.rows(after: last) }
             guard let end = rows.last?.number else { return unreadable }
             last = end
             for row in rows {
@@ -168,21 +172,21 @@ package final class Catalog: UploadRecords {
     }
 
     /// What was acknowledged, in each state. Reads all of it: 0.2 s of a core for a million uploads.
-    package func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] {
+    package func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] {
         try settle()
-        return try connections.read { (reader) throws(CatalogError) in try reader.totals() }
+        return try connections.read { (reader) throws(DatabaseError) in try reader.totals() }
     }
 
     /// How many acknowledged uploads it knows: 10 ms of a core for a million.
-    package func count() throws(CatalogError) -> Int {
+    package func count() throws(DatabaseError) -> Int {
         try settle()
-        return try connections.read { (reader) throws(CatalogError) in try reader.count() }
+        return try connections.read { (reader) throws(DatabaseError) in try reader.count() }
     }
 
     /// Above all numbers of receipts that were given, as long as it was there to keep that.
     package var receiptNumber: UInt64 {
-        get throws(CatalogError) {
-            let kept = try connections.read { (reader) throws(CatalogError) in
+        get throws(DatabaseError) {
+            let kept = try connections.read { (reader) throws(DatabaseError) in
                 try reader.database.execute("SELECT max(kept) FROM numbers")
             }
             return kept.flatMap { UInt64(exactly: $0) } ?? 0
@@ -190,8 +194,8 @@ package final class Catalog: UploadRecords {
     }
 
     /// Keeps a number that is above all of receipts; it is as durable as the catalog is when this returns.
-    package func keep(receiptNumber: UInt64) throws(CatalogError) {
-        try connections.write { (writer) throws(CatalogError) in
+    package func keep(receiptNumber: UInt64) throws(DatabaseError) {
+        try connections.write { (writer) throws(DatabaseError) in
             try writer.keep(number: Int64(clamping: receiptNumber))
         }
     }

@@ -1,3 +1,4 @@
+import TransferDatabase
 internal import TransferModel
 
 /// The connection that reads, so that nobody who looks an upload up waits for a sync.
@@ -28,7 +29,7 @@ final class CatalogReader: @unchecked Sendable {
     private static let unit: UInt64 = 1 << 20
 
     /// - Parameter database: with today's tables.
-    init(_ database: Database) throws(CatalogError) {
+    init(_ database: Database) throws(DatabaseError) {
         self.database = database
         try database.execute("PRAGMA query_only = ON")
         select = try Statement("SELECT \(CatalogColumns.names) FROM uploads WHERE id = ?1", in: database)
@@ -60,10 +61,10 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// What has stored a file under a path.
-    func stored(at path: String) throws(CatalogError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
+    func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
 
-    func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
-        return try id.withBytes { (bytes) throws(CatalogError) in
+    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
+        return try id.withBytes { (bytes) throws(DatabaseError) in
             select.bind(1, blob: bytes)
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil
@@ -71,7 +72,7 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// What was acknowledged under each path. All in one transaction: each by itself would lock the file and let it go.
-    func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
+    func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
         try begin.run()
         var found: [[CatalogEntry]] = []
         found.reserveCapacity(paths.count)
@@ -81,8 +82,8 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// What was acknowledged under a path, in no order; rows that cannot be read are left out.
-    private func entries(at path: String, _ select: Statement) throws(CatalogError) -> [CatalogEntry] {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+    private func entries(at path: String, _ select: Statement) throws(DatabaseError) -> [CatalogEntry] {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             select.bind(1, text: path)
             defer { select.reset() }
             var entries: [CatalogEntry] = []
@@ -92,7 +93,7 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// - Returns: nothing for a number that no receipt has, or none that is kept.
-    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
+    func receipts(with number: UInt64) throws(DatabaseError) -> KeptReceipts? {
         receipts.bind(1, Int64(clamping: number))
         defer { receipts.reset() }
         guard try receipts.next(), let kept = KeptReceipts(receipts), kept.contain(number) else { return nil }
@@ -100,7 +101,7 @@ final class CatalogReader: @unchecked Sendable {
     }
 
     /// The next rows behind a number; fewer than asked for, and none at the end. Those that cannot be read are nothing.
-    func rows(after number: Int64) throws(CatalogError) -> [(number: Int64, entry: CatalogEntry?)] {
+    func rows(after number: Int64) throws(DatabaseError) -> [(number: Int64, entry: CatalogEntry?)] {
         page.bind(1, number)
         page.bind(2, Int64(Self.pageSize))
         defer { page.reset() }
@@ -109,7 +110,7 @@ final class CatalogReader: @unchecked Sendable {
         return rows
     }
 
-    func unfinished() throws(CatalogError) -> [UnfinishedUpload] {
+    func unfinished() throws(DatabaseError) -> [UnfinishedUpload] {
         defer { unfinishedUploads.reset() }
         var found: [UnfinishedUpload] = []
         while try unfinishedUploads.next() {
@@ -118,7 +119,7 @@ final class CatalogReader: @unchecked Sendable {
         return found
     }
 
-    func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] {
+    func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] {
         defer { sums.reset() }
         var found: [CatalogEntry.State: CatalogTotals] = [:]
         while try sums.next() {
@@ -131,7 +132,7 @@ final class CatalogReader: @unchecked Sendable {
         return found
     }
 
-    func count() throws(CatalogError) -> Int {
+    func count() throws(DatabaseError) -> Int {
         defer { number.reset() }
         return try number.next() ? Int(clamping: number.integer(0)) : 0
     }

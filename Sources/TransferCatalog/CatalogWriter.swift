@@ -1,3 +1,4 @@
+import TransferDatabase
 internal import TransferModel
 
 /// The connection that writes, with its prepared statements.
@@ -24,7 +25,7 @@ final class CatalogWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - database: with today's tables, which syncs when it is durable.
     ///   - isDurable: whether what is recorded has to survive a crash of the machine.
-    init(_ database: Database, isDurable: Bool = true) throws(CatalogError) {
+    init(_ database: Database, isDurable: Bool = true) throws(DatabaseError) {
         self.database = database
         self.isDurable = isDurable
         syncs = isDurable
@@ -42,16 +43,16 @@ final class CatalogWriter: @unchecked Sendable {
         deletePath = try Statement("DELETE FROM uploads WHERE path = ?1", in: database)
     }
 
-    func isEmpty() throws(CatalogError) -> Bool {
+    func isEmpty() throws(DatabaseError) -> Bool {
         try database.execute("SELECT 1 FROM uploads LIMIT 1") == nil
     }
 
     /// Writes all or none down as they came.
-    func append(_ batches: [CatalogBatch]) throws(CatalogError) {
-        try transaction { () throws(CatalogError) in
+    func append(_ batches: [CatalogBatch]) throws(DatabaseError) {
+        try transaction { () throws(DatabaseError) in
             for batch in batches {
                 let bytes = batch.bytes
-                try bytes.span.bytes.withUnsafeBytes { (bytes) throws(CatalogError) in
+                try bytes.span.bytes.withUnsafeBytes { (bytes) throws(DatabaseError) in
                     arrive.bind(1, blob: bytes)
                     try arrive.run()
                 }
@@ -61,9 +62,9 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Moves what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more.
-    func settle() throws(CatalogError) {
+    func settle() throws(DatabaseError) {
         guard try database.execute("SELECT 1 FROM arrivals LIMIT 1") != nil else { return }
-        try transaction { () throws(CatalogError) in
+        try transaction { () throws(DatabaseError) in
             defer { arrivals.reset() }
             let hasUnfinished = try database.execute("SELECT 1 FROM unfinished LIMIT 1") != nil
             while try arrivals.next() {
@@ -78,32 +79,32 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// One that has begun after its acknowledgement, because the file is gone, stays unfinished.
-    private func end(_ entry: CatalogEntry) throws(CatalogError) {
+    private func end(_ entry: CatalogEntry) throws(DatabaseError) {
         deleteEnded.bind(2, entry.committed)
         try run(deleteEnded, entry.id)
     }
 
     /// Writes uploads that are unfinished, over what was known of them as such, and deletes others. The next transaction that
     /// is synced makes it durable: nothing that was promised depends on it.
-    func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(CatalogError) {
-        try transaction(isSynced: false) { () throws(CatalogError) in
+    func writeUnfinished(_ uploads: [UnfinishedUpload], deleting ids: [UploadID] = []) throws(DatabaseError) {
+        try transaction(isSynced: false) { () throws(DatabaseError) in
             for upload in uploads { try upload.write(insertUnfinished) }
             for id in ids { try run(deleteUnfinished, id) }
         }
     }
 
     /// Deletes all or none; ids that aren't there are no failure.
-    func delete(_ ids: [UploadID]) throws(CatalogError) {
-        try transaction { () throws(CatalogError) in
+    func delete(_ ids: [UploadID]) throws(DatabaseError) {
+        try transaction { () throws(DatabaseError) in
             for id in ids { try run(delete, id) }
         }
     }
 
     /// Deletes whatever was acknowledged under these paths, all or none.
-    func delete(paths: [String]) throws(CatalogError) {
-        try transaction { () throws(CatalogError) in
+    func delete(paths: [String]) throws(DatabaseError) {
+        try transaction { () throws(DatabaseError) in
             for path in paths {
-                try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+                try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
                     deletePath.bind(1, text: path)
                     try deletePath.run()
                 }
@@ -112,26 +113,26 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Keeps a number in place of the last one.
-    func keep(number: Int64) throws(CatalogError) {
-        try transaction { () throws(CatalogError) in
+    func keep(number: Int64) throws(DatabaseError) {
+        try transaction { () throws(DatabaseError) in
             try database.execute("DELETE FROM numbers")
             try database.execute("INSERT INTO numbers (kept) VALUES (\(number))")
         }
     }
 
-    private func run(_ statement: Statement, _ id: UploadID) throws(CatalogError) {
-        try id.withBytes { (bytes) throws(CatalogError) in
+    private func run(_ statement: Statement, _ id: UploadID) throws(DatabaseError) {
+        try id.withBytes { (bytes) throws(DatabaseError) in
             statement.bind(1, blob: bytes)
             try statement.run()
         }
     }
 
     func transaction(
-        isSynced: Bool = true, _ body: () throws(CatalogError) -> Void
-    ) throws(CatalogError) {
+        isSynced: Bool = true, _ body: () throws(DatabaseError) -> Void
+    ) throws(DatabaseError) {
         try sync(isSynced && isDurable)
         try begin.run()
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try body()
             try commit.run()
             database.calls.committed?(syncs)
@@ -143,7 +144,7 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
-    private func sync(_ wanted: Bool) throws(CatalogError) {
+    private func sync(_ wanted: Bool) throws(DatabaseError) {
         guard isDurable, wanted != syncs else { return }
         try database.execute("PRAGMA synchronous = \(wanted ? "FULL" : "NORMAL")")
         syncs = wanted

@@ -1,3 +1,4 @@
+package import TransferDatabase
 import Glibc
 internal import TransferModel
 import TransferSystem
@@ -16,39 +17,39 @@ package final class PathOwners: Sendable {
     /// - Parameter path: of the database.
     /// - Throws: `unavailable` when there is none or it is of an older version; `damaged` also when a look through all of it
     ///   finds damage.
-    package init(path: String) throws(CatalogError) {
+    package init(path: String) throws(DatabaseError) {
         guard access(path, F_OK) == 0 else {
-            throw CatalogError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
+            throw DatabaseError(.unavailable, "There is no catalog: \(String(cString: strerror(errno))).")
         }
         connection = Locked(try ClaimsConnection(path: path))
     }
 
     /// Reads the catalog again. What was found stays found.
-    package func refresh() throws(CatalogError) {
-        try connection.withLock { (state) throws(CatalogError) in try state.refresh() }
+    package func refresh() throws(DatabaseError) {
+        try connection.withLock { (state) throws(DatabaseError) in try state.refresh() }
     }
 
     /// How many paths there are, and how large their files should be together.
-    package func totals() throws(CatalogError) -> CatalogTotals {
-        try connection.withLock { (state) throws(CatalogError) in try state.totals() }
+    package func totals() throws(DatabaseError) -> CatalogTotals {
+        try connection.withLock { (state) throws(DatabaseError) in try state.totals() }
     }
 
     /// The upload that a stored file belongs to. From now on its path is found.
     ///
     /// - Returns: nothing for a file that is not in the catalog, or in a row that cannot be read.
-    package func find(_ path: String) throws(CatalogError) -> CatalogEntry? {
-        try connection.withLock { (state) throws(CatalogError) in try state.find(path) }
+    package func find(_ path: String) throws(DatabaseError) -> CatalogEntry? {
+        try connection.withLock { (state) throws(DatabaseError) in try state.find(path) }
     }
 
     /// Keeps that a file is rotten, for a server that runs and for all later ones.
-    package func add(rotten file: RottenFile) throws(CatalogError) {
-        try connection.withLock { (state) throws(CatalogError) in try state.writer.add(rotten: [file]) }
+    package func add(rotten file: RottenFile) throws(DatabaseError) {
+        try connection.withLock { (state) throws(DatabaseError) in try state.writer.add(rotten: [file]) }
     }
 
     /// What stands under the path is well, or was changed, or is gone. Costs nothing when it was not known to be rotten at
     /// the beginning.
-    package func removeRotten(at path: String) throws(CatalogError) {
-        try connection.withLock { (state) throws(CatalogError) in try state.removeRotten(at: path) }
+    package func removeRotten(at path: String) throws(DatabaseError) {
+        try connection.withLock { (state) throws(DatabaseError) in try state.removeRotten(at: path) }
     }
 
     /// Paths that were not found, in their order.
@@ -56,8 +57,8 @@ package final class PathOwners: Sendable {
     /// - Parameters:
     ///   - last: only paths behind this one.
     ///   - count: how many at most.
-    package func missing(after last: String, _ count: Int) throws(CatalogError) -> [String] {
-        try connection.withLock { (state) throws(CatalogError) in try state.missing(after: last, count) }
+    package func missing(after last: String, _ count: Int) throws(DatabaseError) -> [String] {
+        try connection.withLock { (state) throws(DatabaseError) in try state.missing(after: last, count) }
     }
 }
 
@@ -72,8 +73,8 @@ private final class ClaimsConnection: @unchecked Sendable {
     private let select: Statement
     private let unfound: Statement
 
-    init(path: String) throws(CatalogError) {
-        database = try Database(path: path, calls: CatalogCalls())
+    init(path: String) throws(DatabaseError) {
+        database = try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
         // Closing must not write the log back: that is the server's to do.
         database.leaveAlone()
         try CatalogSchema.requireCurrent(database)
@@ -99,7 +100,7 @@ private final class ClaimsConnection: @unchecked Sendable {
             "SELECT path FROM claims WHERE path > ?1 AND found = 0 ORDER BY path LIMIT ?2", in: database)
     }
 
-    func refresh() throws(CatalogError) {
+    func refresh() throws(DatabaseError) {
         try? writer.settle()
         try database.execute(
             """
@@ -110,7 +111,7 @@ private final class ClaimsConnection: @unchecked Sendable {
         try Self.fill(database)
     }
 
-    func totals() throws(CatalogError) -> CatalogTotals {
+    func totals() throws(DatabaseError) -> CatalogTotals {
         let count = try database.execute("SELECT count(*) FROM claims") ?? 0
         let statement = try Statement(
             "SELECT total(size) FROM uploads WHERE number IN (SELECT number FROM claims)", in: database)
@@ -119,8 +120,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         return CatalogTotals(uploads: Int(clamping: count), bytes: UInt64(exactly: bytes.rounded()) ?? .max)
     }
 
-    func find(_ path: String) throws(CatalogError) -> CatalogEntry? {
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+    func find(_ path: String) throws(DatabaseError) -> CatalogEntry? {
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             mark.bind(1, text: path)
             try mark.run()
             select.bind(1, text: path)
@@ -129,8 +130,8 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func missing(after last: String, _ count: Int) throws(CatalogError) -> [String] {
-        try last.utf8.span.withUnsafeBufferPointer { (last) throws(CatalogError) in
+    func missing(after last: String, _ count: Int) throws(DatabaseError) -> [String] {
+        try last.utf8.span.withUnsafeBufferPointer { (last) throws(DatabaseError) in
             unfound.bind(1, text: last)
             unfound.bind(2, Int64(count))
             defer { unfound.reset() }
@@ -140,12 +141,12 @@ private final class ClaimsConnection: @unchecked Sendable {
         }
     }
 
-    func removeRotten(at path: String) throws(CatalogError) {
+    func removeRotten(at path: String) throws(DatabaseError) {
         guard !rotten.isEmpty, rotten.remove(Array(path.utf8)) != nil else { return }
         try writer.removeRotten(at: [path])
     }
 
-    private static func readRotten(_ database: Database) throws(CatalogError) -> Set<[UInt8]> {
+    private static func readRotten(_ database: Database) throws(DatabaseError) -> Set<[UInt8]> {
         let select = try Statement(RottenFile.select, in: database)
         defer { select.reset() }
         var paths: Set<[UInt8]> = []
@@ -154,7 +155,7 @@ private final class ClaimsConnection: @unchecked Sendable {
     }
 
     /// The last of each path comes last, and wins.
-    private static func fill(_ database: Database) throws(CatalogError) {
+    private static func fill(_ database: Database) throws(DatabaseError) {
         try database.execute(
             """
             INSERT INTO claims SELECT path, number, 0 FROM uploads WHERE true ORDER BY path, committed, number
@@ -162,10 +163,10 @@ private final class ClaimsConnection: @unchecked Sendable {
             """)
     }
 
-    private static func validate(_ database: Database) throws(CatalogError) {
+    private static func validate(_ database: Database) throws(DatabaseError) {
         let check = try Statement("PRAGMA main.quick_check(1)", in: database)
         defer { check.reset() }
         let found = try check.next() ? check.text(0) : "nothing was found"
-        guard found == "ok" else { throw CatalogError(.damaged, "The catalog is damaged: \(found).") }
+        guard found == "ok" else { throw DatabaseError(.damaged, "The catalog is damaged: \(found).") }
     }
 }

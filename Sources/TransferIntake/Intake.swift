@@ -1,3 +1,4 @@
+package import TransferDatabase
 package import Synchronization
 package import TransferCatalog
 import TransferKeys
@@ -130,7 +131,7 @@ extension Intake {
 /// What an operator has to hear of, which no caller is told.
 package enum IntakeEvent: Sendable {
     /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
-    case catalogFailed(CatalogError, unrecorded: Int)
+    case catalogFailed(DatabaseError, unrecorded: Int)
 
     /// - Parameter unrecorded: uploads that were acknowledged without it meanwhile.
     case catalogWorks(unrecorded: Int)

@@ -1,3 +1,4 @@
+import TransferDatabase
 import Glibc
 import Synchronization
 import TransferModel
@@ -35,14 +36,16 @@ final class CatalogFixture: Sendable {
     }
 
     /// Opens it, for the first time or again.
-    func open(_ calls: CatalogCalls = CatalogCalls(), isDurable: Bool = true) -> Catalog {
+    func open(_ calls: DatabaseCalls = DatabaseCalls(), isDurable: Bool = true) -> Catalog {
         let file = CatalogFile(path: path, isDurable: isDurable, calls: calls)
         return Catalog(
             CatalogConnections(file, retryInterval: 0) { damage in self.reports.withLock { $0.append(damage) } })
     }
 
     /// A connection of its own, as another program would have it.
-    func database() throws(CatalogError) -> Database { try Database(path: path, calls: CatalogCalls()) }
+    func database() throws(DatabaseError) -> Database {
+        try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
+    }
 
     func write(_ bytes: [UInt8], at offset: Int = 0, truncating: Bool = true, to suffix: String = "") {
         let number = Glibc.open(path + suffix, O_WRONLY | O_CREAT | (truncating ? O_TRUNC : 0), 0o600)

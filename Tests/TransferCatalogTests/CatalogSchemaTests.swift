@@ -1,3 +1,4 @@
+import TransferDatabase
 import CSQLite
 import Testing
 import TransferModel
@@ -73,7 +74,7 @@ import TransferSystem
         try makeFirstVersion(.random())
         let calls = FailingCalls()
         for number in 0... {
-            let database = try Database(path: fixture.path, calls: calls.calls)
+            let database = try Database(path: fixture.path, called: Catalog.name, calls: calls.calls)
             calls.fail(number, as: SQLITE_FULL)
             guard let error = migrationError(database) else { break }
             #expect(error.reason == .full)
@@ -84,8 +85,8 @@ import TransferSystem
         #expect(try fixture.open().count() == 1)
     }
 
-    private func migrationError(_ database: Database) -> CatalogError? {
-        do throws(CatalogError) {
+    private func migrationError(_ database: Database) -> DatabaseError? {
+        do throws(DatabaseError) {
             try CatalogSchema.migrate(database)
             return nil
         } catch {
@@ -98,8 +99,8 @@ import TransferSystem
     ) throws {
         try fixture.open().record([.sample(1)])
         try fixture.database().execute("PRAGMA user_version = \(version)")
-        let file = CatalogFile(path: fixture.path, isDurable: true, calls: CatalogCalls())
-        let error = #expect(throws: CatalogError.self) { _ = try file.openWriter(validates: true) }
+        let file = CatalogFile(path: fixture.path, isDurable: true, calls: DatabaseCalls())
+        let error = #expect(throws: DatabaseError.self) { _ = try file.openWriter(validates: true) }
         #expect(error?.reason == .unknownVersion)
         #expect(error?.message.contains("version \(version)") ?? false)
         #expect(error?.message.contains("\(CatalogSchema.version)") ?? false)
@@ -110,7 +111,7 @@ import TransferSystem
         fixture.write([])
         let database = try fixture.database()
         try CatalogSchema.migrate(database, to: version)
-        let error = #expect(throws: CatalogError.self) { try CatalogSchema.requireCurrent(database) }
+        let error = #expect(throws: DatabaseError.self) { try CatalogSchema.requireCurrent(database) }
         #expect(error?.reason == .unavailable)
         #expect(error?.message.contains(version == 0 ? "is empty" : "older program") ?? false)
         #expect(error?.message.contains("next start of a server") ?? false)

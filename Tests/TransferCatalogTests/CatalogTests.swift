@@ -1,3 +1,4 @@
+import TransferDatabase
 import Glibc
 import Testing
 import TransferModel
@@ -126,7 +127,7 @@ import TransferTestSupport
         for isDurable in [true, false] {
             let fixture = try CatalogFixture()
             _ = fixture.open(isDurable: isDurable)
-            let file = CatalogFile(path: fixture.path, isDurable: isDurable, calls: CatalogCalls())
+            let file = CatalogFile(path: fixture.path, isDurable: isDurable, calls: DatabaseCalls())
             let writer = try file.openWriter(validates: false)
             // sqlite.org/pragma.html#pragma_synchronous: 0 off, 1 normal, 2 full.
             func level() throws -> Int64? { try writer.database.execute("PRAGMA synchronous") }

@@ -1,3 +1,4 @@
+import TransferDatabase
 import CSQLite
 import Glibc
 import Testing
@@ -22,7 +23,7 @@ import TransferTestSupport
         return Array(bytes.prefix(max(0, count)))
     }
 
-    private func checkReplaced(_ catalog: Catalog, _ reason: CatalogError.Reason) throws {
+    private func checkReplaced(_ catalog: Catalog, _ reason: DatabaseError.Reason) throws {
         let entry = CatalogEntry.sample(1)
         try catalog.record([entry])
         #expect(try catalog.entry(for: entry.id) == entry)
@@ -47,7 +48,8 @@ import TransferTestSupport
         let catalog = fixture.open()
         #expect(catalog.wasEmpty)
         try checkReplaced(catalog, .unknownVersion)
-        let moved = try Database(path: try #require(fixture.damages.first?.movedTo), calls: CatalogCalls())
+        let moved = try Database(
+            path: try #require(fixture.damages.first?.movedTo), called: Catalog.name, calls: DatabaseCalls())
         #expect(try moved.execute("SELECT count(*) FROM uploads") == 2)
     }
 
@@ -85,7 +87,8 @@ import TransferTestSupport
         #expect(count == (byReading ? 0 : 1))
         try catalog.record([.sample(7)])
         #expect(try catalog.count() == count + 1)
-        let moved = try Database(path: try #require(fixture.damages.first?.movedTo), calls: CatalogCalls())
+        let moved = try Database(
+            path: try #require(fixture.damages.first?.movedTo), called: Catalog.name, calls: DatabaseCalls())
         #expect(try moved.execute("SELECT count(*) FROM uploads") == 1)
     }
 
@@ -102,8 +105,8 @@ import TransferTestSupport
         mkdir(fixture.path, 0o700)
         let catalog = fixture.open()
         #expect(!catalog.wasEmpty)
-        #expect(throws: CatalogError.self) { try catalog.record([.sample(1)]) }
-        #expect(throws: CatalogError.self) { try catalog.count() }
+        #expect(throws: DatabaseError.self) { try catalog.record([.sample(1)]) }
+        #expect(throws: DatabaseError.self) { try catalog.count() }
         rmdir(fixture.path)
         try catalog.record([.sample(1)])
         #expect(try catalog.count() == 1)

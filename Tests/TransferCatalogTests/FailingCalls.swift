@@ -1,3 +1,4 @@
+import TransferDatabase
 import CSQLite
 import TransferSystem
 
@@ -14,8 +15,8 @@ final class FailingCalls: Sendable {
 
     private let state = Locked(State())
 
-    var calls: CatalogCalls {
-        CatalogCalls { _ in
+    var calls: DatabaseCalls {
+        DatabaseCalls { _ in
             self.state.withLock { state in
                 defer { state.count += 1 }
                 return state.failing.contains(state.count) ? state.code : SQLITE_OK

@@ -1,3 +1,4 @@
+import TransferDatabase
 import CSQLite
 import Testing
 import TransferModel
@@ -6,13 +7,13 @@ import TransferModel
 
 /// Every call of SQLite made to fail in turn: nothing is half recorded, and the catalog works again afterwards.
 @Suite struct FailingCatalogTests {
-    private static let failures: [(code: Int32, reason: CatalogError.Reason)] = [
+    private static let failures: [(code: Int32, reason: DatabaseError.Reason)] = [
         (SQLITE_FULL, .full), (SQLITE_IOERR, .failed), (SQLITE_IOERR | 4 << 8, .failed), (SQLITE_BUSY, .busy),
         (SQLITE_NOMEM, .unavailable), (SQLITE_CANTOPEN, .unavailable),
     ]
 
-    private func error(_ body: () throws(CatalogError) -> Void) -> CatalogError? {
-        do throws(CatalogError) {
+    private func error(_ body: () throws(DatabaseError) -> Void) -> DatabaseError? {
+        do throws(DatabaseError) {
             try body()
             return nil
         } catch {
@@ -30,7 +31,7 @@ import TransferModel
         for number in 0... {
             let (receipts, batch) = CatalogEntry.signed(3, from: 100)
             calls.fail(number, times: times, as: code)
-            guard let error = error({ () throws(CatalogError) in try catalog.record(batch, with: receipts) }) else {
+            guard let error = error({ () throws(DatabaseError) in try catalog.record(batch, with: receipts) }) else {
                 break
             }
             calls.pass()
@@ -58,7 +59,7 @@ import TransferModel
         try catalog.record([entries[2]])
         for number in 0... {
             calls.fail(number, times: times, as: code)
-            let error = error { () throws(CatalogError) in try catalog.settle() }
+            let error = error { () throws(DatabaseError) in try catalog.settle() }
             calls.pass()
             #expect(error == nil || error?.reason == reason, "call \(number)")
             for entry in entries { #expect(try catalog.entry(for: entry.id) == entry, "call \(number)") }
@@ -79,7 +80,7 @@ import TransferModel
         for number in 0... {
             calls.fail(number, as: code)
             var found: CatalogEntry?
-            let error = error { () throws(CatalogError) in
+            let error = error { () throws(DatabaseError) in
                 found = try catalog.entry(for: entry.id)
                 _ = try catalog.totals()
                 _ = try catalog.forEachEntry { _ in }

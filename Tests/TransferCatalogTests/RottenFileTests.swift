@@ -1,4 +1,5 @@
 import Testing
+import TransferDatabase
 import TransferModel
 import TransferSystem
 

@@ -29,6 +29,17 @@ enum Sample {
         id: 7, permissions: 0o600, size: 8 << 20, modified: .init(seconds: 0, nanoseconds: 1), version: version,
         offset: 4 << 20)
 
+    /// With and without what is optional.
+    static let deliveries = [
+        ListedDelivery(
+            number: 1, id: id, state: .queued, person: "alice", name: "photo.png", kind: .picture, size: 5, digest: xxh128,
+            queued: 1_767_225_600_500, changed: 1_767_225_600_501),
+        ListedDelivery(
+            number: .max, id: otherID, state: .expired, person: "写真", name: "a/😀", kind: .file, size: 0, digest: sha256,
+            queued: .min, changed: .max, modified: .init(seconds: -1, nanoseconds: 5), permissions: 0o640,
+            note: [4, 5], receipt: [1, 2, 3]),
+    ]
+
     /// At least one of every function code but `data`, with and without what is optional.
     static let messages: [Message] = [
         .hello(Hello(agent: "")),
@@ -99,6 +110,25 @@ enum Sample {
         .outcome(
             Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
         .cancel(9),
+        .begin(Begin(id: id, path: "a", size: 3, recipients: Recipients(["bob", "写真"]))),
+        .fetch(FetchRequest(id: 9, path: "", digest: .sha256, delivery: otherID)),
+        .people(PeopleRequest(id: 1)), .people(PeopleRequest(id: .max, isAboutItself: true)),
+        .persons(Persons(id: 1, [])),
+        .persons(
+            Persons(
+                id: 2,
+                [
+                    ListedPerson("bob", isHere: true, takesFromClient: false, sealingKey: [1, 2, 3]),
+                    ListedPerson("写真 \n", isHere: false, takesFromClient: true, isClient: true, isUnproven: true),
+                ])),
+        .mail(MailRequest(id: 1, .inbox)),
+        .mail(MailRequest(id: 2, .sent, after: .max, watches: true, wantsReceipts: true, wantsEnded: true)),
+        .deliveries(Deliveries(id: 1, [])), .deliveries(Deliveries(id: 2, deliveries)),
+        .settle(SettleRequest(id: 1, .delivered, time: .min, [id])),
+        .settle(
+            SettleRequest(
+                id: 2, .declined, time: .max, [id, otherID], signature: [UInt8](repeating: 7, count: 64))),
+        .arrived(0), .arrived(.max), .introduce(IntroduceRequest(id: 5, sealingKey: [0xFF])),
     ]
 }
 

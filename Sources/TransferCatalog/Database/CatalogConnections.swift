@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferSystem
 
 /// The connections of a catalog: opens them when they are needed, and replaces the file when it is damaged.
@@ -9,7 +10,7 @@ final class CatalogConnections: Sendable {
         /// Grows whenever the file is replaced.
         var generation = 0
         /// When to try to open it again, in nanoseconds of the monotonic clock, and why it has to be.
-        var retry: (at: Int64, error: CatalogError)?
+        var retry: (at: Int64, error: DatabaseError)?
     }
 
     private struct Reading {
@@ -43,9 +44,9 @@ final class CatalogConnections: Sendable {
     /// Opens the file for the first time, with a look for damage.
     ///
     /// - Returns: whether it knows nothing.
-    func open() throws(CatalogError) -> Bool {
-        try writing.withLock { (state) throws(CatalogError) in
-            do throws(CatalogError) {
+    func open() throws(DatabaseError) -> Bool {
+        try writing.withLock { (state) throws(DatabaseError) in
+            do throws(DatabaseError) {
                 let writer = try connect(&state, validates: true)
                 try writer.settle()
                 return try writer.isEmpty()
@@ -64,9 +65,9 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    func write(_ body: (CatalogWriter) throws(CatalogError) -> Void) throws(CatalogError) {
-        try writing.withLock { (state) throws(CatalogError) in
-            do throws(CatalogError) {
+    func write(_ body: (CatalogWriter) throws(DatabaseError) -> Void) throws(DatabaseError) {
+        try writing.withLock { (state) throws(DatabaseError) in
+            do throws(DatabaseError) {
                 try attempt(body, &state)
             } catch {
                 try replace(&state, error)
@@ -75,13 +76,13 @@ final class CatalogConnections: Sendable {
         }
     }
 
-    func read<T: Sendable>(_ body: (CatalogReader) throws(CatalogError) -> T) throws(CatalogError) -> T {
+    func read<T: Sendable>(_ body: (CatalogReader) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
         var generation = 0
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try attempt(body, &generation)
         } catch {
             guard error.condemns else { throw error }
-            try writing.withLock { (state) throws(CatalogError) in
+            try writing.withLock { (state) throws(DatabaseError) in
                 // Somebody else may have been faster.
                 if state.generation == generation { try replace(&state, error) } else { forgetReader() }
             }
@@ -94,10 +95,10 @@ final class CatalogConnections: Sendable {
 
 extension CatalogConnections {
     private func attempt(
-        _ body: (CatalogWriter) throws(CatalogError) -> Void, _ state: inout Writing
-    ) throws(CatalogError) {
+        _ body: (CatalogWriter) throws(DatabaseError) -> Void, _ state: inout Writing
+    ) throws(DatabaseError) {
         let connection = try connect(&state, validates: false)
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try body(connection)
         } catch {
             // A connection that saw the disk fail knows less than one that reads everything anew.
@@ -107,36 +108,36 @@ extension CatalogConnections {
     }
 
     private func attempt<T: Sendable>(
-        _ body: (CatalogReader) throws(CatalogError) -> T, _ generation: inout Int
-    ) throws(CatalogError) -> T {
+        _ body: (CatalogReader) throws(DatabaseError) -> T, _ generation: inout Int
+    ) throws(DatabaseError) -> T {
         if reading.withLock({ $0.connection == nil }) {
             // The file must be there, with its tables.
-            let current = try writing.withLock { (state) throws(CatalogError) in
+            let current = try writing.withLock { (state) throws(DatabaseError) in
                 _ = try connect(&state, validates: false)
                 return state.generation
             }
-            try reading.withLock { (state) throws(CatalogError) in
+            try reading.withLock { (state) throws(DatabaseError) in
                 if state.connection == nil {
                     state.generation = current
                     state.connection = try file.openReader()
                 }
             }
         }
-        let (used, found) = reading.withLock { state -> (Int, Result<T, CatalogError>) in
-            (state.generation, Result { () throws(CatalogError) in try read(body, &state) })
+        let (used, found) = reading.withLock { state -> (Int, Result<T, DatabaseError>) in
+            (state.generation, Result { () throws(DatabaseError) in try read(body, &state) })
         }
         generation = used
         return try found.get()
     }
 
     private func read<T: Sendable>(
-        _ body: (CatalogReader) throws(CatalogError) -> T, _ state: inout Reading
-    ) throws(CatalogError) -> T {
+        _ body: (CatalogReader) throws(DatabaseError) -> T, _ state: inout Reading
+    ) throws(DatabaseError) -> T {
         // Closed again by now only when the file was found damaged.
         guard let connection = state.connection else {
-            throw CatalogError(.unavailable, "The catalog is being replaced.")
+            throw DatabaseError(.unavailable, "The catalog is being replaced.")
         }
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try body(connection)
         } catch {
             if error.reason == .failed || connection.database.isInTransaction { state.connection = nil }
@@ -144,10 +145,10 @@ extension CatalogConnections {
         }
     }
 
-    private func connect(_ state: inout Writing, validates: Bool) throws(CatalogError) -> CatalogWriter {
+    private func connect(_ state: inout Writing, validates: Bool) throws(DatabaseError) -> CatalogWriter {
         if let connection = state.connection { return connection }
         if let retry = state.retry, monotonicNanoseconds() < retry.at { throw retry.error }
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             let connection = try file.openWriter(validates: validates)
             state.connection = connection
             state.retry = nil
@@ -166,7 +167,7 @@ extension CatalogConnections {
     }
 
     /// Moves the file aside when the error says that it is of no more use; throws the error when it doesn't.
-    private func replace(_ state: inout Writing, _ error: CatalogError) throws(CatalogError) {
+    private func replace(_ state: inout Writing, _ error: DatabaseError) throws(DatabaseError) {
         guard error.condemns else { throw error }
         state.connection?.database.leaveAlone()
         state.connection = nil
@@ -177,7 +178,7 @@ extension CatalogConnections {
             report(Catalog.Damage(error: error, movedTo: try file.moveAside()))
         } catch let failure {
             report(Catalog.Damage(error: error, movedTo: nil))
-            let error = CatalogError(.unavailable, "\(error.message) It cannot be moved: \(failure.reason).")
+            let error = DatabaseError(.unavailable, "\(error.message) It cannot be moved: \(failure.reason).")
             state.retry = (monotonicDeadline(after: retryInterval), error)
             throw error
         }

@@ -1,3 +1,4 @@
+import TransferDatabase
 internal import TransferModel
 
 /// The tables, and how those of earlier versions become today's. The version is the file's `user_version`.
@@ -137,10 +138,10 @@ enum CatalogSchema {
     ///
     /// - Parameter target: an older one only in tests.
     /// - Throws: `unknownVersion` when the file has one that is not in `steps`.
-    static func migrate(_ database: Database, to target: Int64 = version) throws(CatalogError) {
+    static func migrate(_ database: Database, to target: Int64 = version) throws(DatabaseError) {
         if try check(database) == target { return }
         try database.execute("BEGIN IMMEDIATE")
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             // Again, now that no other program can change it.
             for step in try check(database)..<max(target, try check(database)) {
                 for statement in steps[Int(step)] { try database.execute(statement) }
@@ -156,10 +157,10 @@ enum CatalogSchema {
     /// For whoever only reads.
     ///
     /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
-    static func requireCurrent(_ database: Database) throws(CatalogError) {
+    static func requireCurrent(_ database: Database) throws(DatabaseError) {
         let found = try check(database)
         guard found < version else { return }
-        throw CatalogError(
+        throw DatabaseError(
             .unavailable,
             found == 0
                 ? "The catalog is empty: whoever began it did not come to its end. The next start of a server makes it."
@@ -167,10 +168,10 @@ enum CatalogSchema {
     }
 
     /// - Returns: the version that the file has.
-    private static func check(_ database: Database) throws(CatalogError) -> Int64 {
+    private static func check(_ database: Database) throws(DatabaseError) -> Int64 {
         let found = try database.execute("PRAGMA user_version") ?? 0
         guard (0...version).contains(found) else {
-            throw CatalogError(
+            throw DatabaseError(
                 .unknownVersion,
                 "The catalog has version \(found) and this program knows none above \(version): a newer one wrote it.")
         }

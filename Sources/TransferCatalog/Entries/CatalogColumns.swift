@@ -1,3 +1,4 @@
+import TransferDatabase
 internal import TransferModel
 internal import TransferSystem
 
@@ -17,7 +18,7 @@ enum CatalogColumns {
         + names.split(separator: ", ").dropFirst().map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
     /// Binds all of an entry and runs the statement. Nothing is copied on the way to the database's pages.
-    static func run(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
+    static func run(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
         statement.bind(2, entry.state.rawValue)
         statement.bind(3, entry.isDurable ? 1 : 0)
         statement.bind(4, Int64(entry.kind.rawValue))
@@ -31,27 +32,27 @@ enum CatalogColumns {
         statement.bind(15, entry.version?.revision)
         statement.bind(16, entry.receipt.map { Int64(bitPattern: $0) })
         statement.bind(17, entry.client.map { Int64(bitPattern: $0) })
-        try entry.id.withBytes { (id) throws(CatalogError) in
+        try entry.id.withBytes { (id) throws(DatabaseError) in
             statement.bind(1, blob: id)
             try runLendingDigest(statement, entry)
         }
     }
 
-    private static func runLendingDigest(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
+    private static func runLendingDigest(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
         guard let digest = entry.digest else {
             statement.bind(9, nil)
             return try runLendingTexts(statement, entry)
         }
-        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(CatalogError) in
+        try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(DatabaseError) in
             statement.bind(9, blob: digest)
             try runLendingTexts(statement, entry)
         }
     }
 
-    private static func runLendingTexts(_ statement: Statement, _ entry: CatalogEntry) throws(CatalogError) {
-        try entry.path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+    private static func runLendingTexts(_ statement: Statement, _ entry: CatalogEntry) throws(DatabaseError) {
+        try entry.path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             statement.bind(12, text: path)
-            try entry.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(CatalogError) in
+            try entry.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
                 statement.bind(13, text: sender)
                 try statement.run()
             }
@@ -98,7 +99,7 @@ enum CatalogColumns {
 
 extension UploadID {
     /// Lends the bytes in network byte order.
-    func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws(CatalogError) -> T) throws(CatalogError) -> T {
+    func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
         try withUnsafeBytes(of: (high.bigEndian, low.bigEndian), body)
     }
 

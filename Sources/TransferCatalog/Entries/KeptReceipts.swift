@@ -1,3 +1,4 @@
+import TransferDatabase
 package import TransferModel
 
 /// Receipts that were signed together, as the catalog keeps them: what they have in common, and whose they are. With the
@@ -32,18 +33,18 @@ extension KeptReceipts {
         ORDER BY first DESC LIMIT 1
         """
 
-    func write(_ statement: Statement) throws(CatalogError) {
+    func write(_ statement: Statement) throws(DatabaseError) {
         statement.bind(1, Int64(clamping: seal.number))
         statement.bind(2, Int64(seal.version))
         statement.bind(3, Int64(clamping: seal.time))
         var ids: [UInt8] = []
         ids.reserveCapacity(uploads.count * UploadID.size)
         for id in uploads { try id.withBytes { ids.append(contentsOf: $0) } }
-        try seal.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(CatalogError) in
+        try seal.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
             statement.bind(4, text: sender)
-            try seal.signature.span.bytes.withUnsafeBytes { (signature) throws(CatalogError) in
+            try seal.signature.span.bytes.withUnsafeBytes { (signature) throws(DatabaseError) in
                 statement.bind(5, blob: signature)
-                try ids.span.bytes.withUnsafeBytes { (ids) throws(CatalogError) in
+                try ids.span.bytes.withUnsafeBytes { (ids) throws(DatabaseError) in
                     statement.bind(6, blob: ids)
                     try statement.run()
                 }

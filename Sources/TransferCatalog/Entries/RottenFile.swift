@@ -1,3 +1,4 @@
+import TransferDatabase
 package import TransferModel
 import TransferSystem
 
@@ -32,15 +33,15 @@ extension RottenFile {
 
     static let select = "SELECT path, object, touch, revision, size, algorithm, digest FROM rotten"
 
-    func write(_ statement: Statement) throws(CatalogError) {
+    func write(_ statement: Statement) throws(DatabaseError) {
         statement.bind(2, Int64(bitPattern: version.object))
         statement.bind(3, version.touch)
         statement.bind(4, version.revision)
         statement.bind(5, Int64(clamping: version.size))
         statement.bind(6, Int64(digest.algorithm.rawValue))
-        try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+        try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
             statement.bind(1, text: path)
-            try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(CatalogError) in
+            try digest.bytes.span.bytes.withUnsafeBytes { (digest) throws(DatabaseError) in
                 statement.bind(7, blob: digest)
                 try statement.run()
             }

@@ -1,3 +1,4 @@
+import TransferDatabase
 package import TransferModel
 
 /// An upload that has begun and has no acknowledgement so far: what its sender has declared, and whose it is.
@@ -57,7 +58,7 @@ extension UnfinishedUpload {
 
     static let select = "SELECT \(names) FROM unfinished ORDER BY begun"
 
-    func write(_ statement: Statement) throws(CatalogError) {
+    func write(_ statement: Statement) throws(DatabaseError) {
         statement.bind(3, size.map { Int64(clamping: $0) })
         statement.bind(4, Int64(kind.rawValue))
         statement.bind(5, Int64(function.rawValue))
@@ -68,11 +69,11 @@ extension UnfinishedUpload {
         statement.bind(11, client.map { Int64(bitPattern: $0) })
         statement.bind(12, begun)
         statement.bind(13, run.map { Int64(bitPattern: $0) })
-        try id.withBytes { (id) throws(CatalogError) in
+        try id.withBytes { (id) throws(DatabaseError) in
             statement.bind(1, blob: id)
-            try path.utf8.span.withUnsafeBufferPointer { (path) throws(CatalogError) in
+            try path.utf8.span.withUnsafeBufferPointer { (path) throws(DatabaseError) in
                 statement.bind(2, text: path)
-                try sender.utf8.span.withUnsafeBufferPointer { (sender) throws(CatalogError) in
+                try sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
                     statement.bind(10, text: sender)
                     try statement.run()
                 }

@@ -1,3 +1,4 @@
+package import TransferDatabase
 package import TransferModel
 
 /// What a server remembers of uploads across its restarts. Stored content never depends on it. Synchronous and safe to call
@@ -10,7 +11,7 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// is.
     ///
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(CatalogError)
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError)
 
     /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
     /// acknowledged stays as it is.
@@ -18,62 +19,62 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// It survives the process, and a crash of the machine once anything else was recorded behind it: so it costs no sync.
     ///
     /// - Parameter given: ids of those that will not be finished.
-    func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(CatalogError)
+    func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(DatabaseError)
 
     /// The uploads that have begun and were neither acknowledged nor forgotten, the oldest first.
-    func unfinished() throws(CatalogError) -> [UnfinishedUpload]
+    func unfinished() throws(DatabaseError) -> [UnfinishedUpload]
 
     /// Enters what was recorded where it can be found by its path; for when nobody waits.
-    func settle() throws(CatalogError)
+    func settle() throws(DatabaseError)
 
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
     var hasUnsettled: Bool { get }
 
     /// - Returns: nothing for an id that it doesn't know.
-    func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry?
+    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry?
 
     /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order.
-    func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]]
+    func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]]
 
     /// What has stored a file under a path, and has been settled: the newest 64, in no order.
-    func stored(at path: String) throws(CatalogError) -> [CatalogEntry]
+    func stored(at path: String) throws(DatabaseError) -> [CatalogEntry]
 
     /// Calls `body` with all acknowledged uploads that it knows, in the order in which it came to know it.
     ///
     /// - Returns: the number of entries that could not be read.
     @discardableResult
-    func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int
+    func forEachEntry(_ body: (CatalogEntry) -> Void) throws(DatabaseError) -> Int
 
     /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
-    func remove(paths: [String]) throws(CatalogError)
+    func remove(paths: [String]) throws(DatabaseError)
 
     /// What was acknowledged, in each state.
-    func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals]
+    func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals]
 
     /// How many acknowledged uploads it knows.
-    func count() throws(CatalogError) -> Int
+    func count() throws(DatabaseError) -> Int
 
     /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.
-    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts?
+    func receipts(with number: UInt64) throws(DatabaseError) -> KeptReceipts?
 
     /// Above all numbers of receipts that were given, as long as it was there to keep that.
-    var receiptNumber: UInt64 { get throws(CatalogError) }
+    var receiptNumber: UInt64 { get throws(DatabaseError) }
 
     /// Keeps a number that is above all of receipts; it is as durable as the records are when this returns.
-    func keep(receiptNumber: UInt64) throws(CatalogError)
+    func keep(receiptNumber: UInt64) throws(DatabaseError)
 
     /// Whether any file is known to be rotten.
-    func hasRotten() throws(CatalogError) -> Bool
+    func hasRotten() throws(DatabaseError) -> Bool
 
     /// What is known to be rotten under a path.
-    func rotten(at path: String) throws(CatalogError) -> RottenFile?
+    func rotten(at path: String) throws(DatabaseError) -> RottenFile?
 
     /// Files were read, and are not what was acknowledged.
-    func add(rotten files: [RottenFile]) throws(CatalogError)
+    func add(rotten files: [RottenFile]) throws(DatabaseError)
 
     /// What stands under these paths is no longer what was found rotten.
-    func removeRotten(at paths: [String]) throws(CatalogError)
+    func removeRotten(at paths: [String]) throws(DatabaseError)
 
     /// Brings everything in order and lets go of it, so that another server may use it.
-    func close() throws(CatalogError)
+    func close() throws(DatabaseError)
 }

@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferCatalog
 import TransferModel
 import TransferStore
@@ -15,7 +16,7 @@ extension KnownUploads {
 
     /// Uploads that have stored a file under a path, the newest last, as far as they are settled.
     private func stored(at path: String) -> [CatalogEntry] {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try records.stored(at: path).sorted { $0.committed < $1.committed }
         } catch {
             complain(error, unrecorded: 0)

@@ -1,3 +1,4 @@
+import TransferDatabase
 package import TransferCatalog
 package import TransferModel
 package import TransferStore
@@ -7,7 +8,7 @@ import TransferSystem
 extension KnownUploads {
     /// Whether any file is known to be rotten: one question for many files.
     package var hasRotten: Bool {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try records.hasRotten()
         } catch {
             complain(error, unrecorded: 0)
@@ -21,7 +22,7 @@ extension KnownUploads {
 
     /// A file was read, and is not what was acknowledged.
     package func add(rotten file: RottenFile) {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.add(rotten: [file])
         } catch {
             complain(error, unrecorded: 0)
@@ -43,7 +44,7 @@ extension KnownUploads {
 
     /// Paths whose files are rotten no more, because these uploads were stored or found there. Not those where another file
     /// has taken the place of the upload since, and was found rotten before the upload was recorded.
-    func healed(by entries: [CatalogEntry]) throws(CatalogError) -> [String] {
+    func healed(by entries: [CatalogEntry]) throws(DatabaseError) -> [String] {
         var paths: [String] = []
         for entry in entries {
             let lost = try records.rotten(at: entry.path)?.version
@@ -54,7 +55,7 @@ extension KnownUploads {
     }
 
     private func rotten(_ path: RelativePath, _ file: ContentVersion) -> RottenFile? {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try records.rotten(at: path.string).flatMap { $0.isStill(file) ? $0 : nil }
         } catch {
             complain(error, unrecorded: 0)

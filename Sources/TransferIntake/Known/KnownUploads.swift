@@ -1,3 +1,4 @@
+package import TransferDatabase
 import Synchronization
 package import TransferCatalog
 package import TransferModel
@@ -42,7 +43,7 @@ package final class KnownUploads: Sendable {
     /// Learns what is unfinished, and which ids the catalog knows; until then every one that isn't among the last is looked up.
     package func load() {
         var ids: [UploadID] = []
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             unfinished.add(try records.unfinished())
             defer { isLoaded.store(true, ordering: .relaxed) }
             guard !records.wasEmpty else { return }
@@ -63,7 +64,7 @@ package final class KnownUploads: Sendable {
     package func entry(for id: UploadID) -> CatalogEntry? {
         if let entry = recent.find(id) { return entry }
         guard filter.mayContain(id) else { return nil }
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try records.entry(for: id)
         } catch {
             complain(error, unrecorded: 0)
@@ -79,7 +80,7 @@ package final class KnownUploads: Sendable {
         recent.add(entries)
         filter.add(entries.lazy.map(\.id))
         unfinished.end(entries.lazy.map(\.id))
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.record(entries, with: receipts)
             rejoice()
             if try records.hasRotten() { try records.removeRotten(at: try healed(by: entries)) }
@@ -92,7 +93,7 @@ package final class KnownUploads: Sendable {
     ///
     /// - Returns: nothing unless all of it is known still.
     func signed(with number: UInt64) -> SignedEntries? {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             guard let kept = try records.receipts(with: number) else { return nil }
             var entries: [CatalogEntry] = []
             for (offset, id) in kept.uploads.enumerated() {
@@ -111,7 +112,7 @@ package final class KnownUploads: Sendable {
     /// Brings the catalog in order, while nobody waits for it; and learns from it what could not be learnt at the start.
     package func settle() {
         if !isLoaded.load(ordering: .relaxed) { load() }
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.settle()
         } catch {
             complain(error, unrecorded: 0)
@@ -120,7 +121,7 @@ package final class KnownUploads: Sendable {
 
     /// Forgets what was acknowledged under paths whose files are gone.
     package func forget(_ paths: [String]) {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.remove(paths: paths)
             if try records.hasRotten() { try records.removeRotten(at: paths) }
         } catch {
@@ -130,7 +131,7 @@ package final class KnownUploads: Sendable {
 
     /// What was acknowledged under each of these paths, the newest of it, as far as it is settled.
     package func entries(at paths: [String]) -> [[CatalogEntry]] {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try records.entries(at: paths)
         } catch {
             complain(error, unrecorded: 0)
@@ -147,7 +148,7 @@ package final class KnownUploads: Sendable {
     package func close() {
         // Whoever was asked to, later, finds nothing to write, and does not open the catalog again.
         recordUnfinished()
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.close()
         } catch {
             complain(error, unrecorded: 0)
@@ -158,7 +159,7 @@ package final class KnownUploads: Sendable {
     ///
     /// - Returns: false where that cannot be read.
     func forEachEntry(from client: KnownCaller, _ body: (CatalogEntry) -> Void) -> Bool {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.forEachEntry { if client.hasSent($0) { body($0) } }
             return true
         } catch {
@@ -168,14 +169,14 @@ package final class KnownUploads: Sendable {
     }
 
     /// - Returns: how many the catalog knows.
-    package func count() throws(CatalogError) -> Int { try records.count() }
+    package func count() throws(DatabaseError) -> Int { try records.count() }
 
     /// What the catalog knows, in each state; nothing when it cannot be read.
     package func totals() -> [CatalogEntry.State: CatalogTotals]? { try? records.totals() }
 
     /// Above all numbers of receipts that were given; 0 where nobody knows, and only the clock can tell.
     var receiptNumber: UInt64 {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             return try records.receiptNumber
         } catch {
             complain(error, unrecorded: 0)
@@ -184,14 +185,14 @@ package final class KnownUploads: Sendable {
     }
 
     func keep(receiptNumber: UInt64) {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try records.keep(receiptNumber: receiptNumber)
         } catch {
             complain(error, unrecorded: 0)
         }
     }
 
-    func complain(_ error: CatalogError, unrecorded: Int) {
+    func complain(_ error: DatabaseError, unrecorded: Int) {
         let now = clock.monotonic()
         let total = trouble.withLock { trouble -> Int? in
             trouble.unrecorded += unrecorded
@@ -244,7 +245,7 @@ extension KnownUploads {
     private func tell(_ begun: () -> [UnfinishedUpload] = { [] }, forgetting given: () -> [UploadID] = { [] }) {
         tellingUnfinished.withLock { _ in
             let uploads = begun()
-            do throws(CatalogError) {
+            do throws(DatabaseError) {
                 try records.recordUnfinished(uploads, forgetting: given())
             } catch {
                 unfinished.putBack(uploads)

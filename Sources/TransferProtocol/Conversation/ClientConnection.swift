@@ -27,6 +27,8 @@ package struct ClientConnection: Sendable {
     private var owed = 0
     private let wantsReceipts: Bool
     private var answers = Answers()
+    /// Whether the server was asked to tell of what arrives.
+    private var watches = false
 
     /// Whether `welcome` has arrived.
     package private(set) var isWelcomed = false
@@ -58,6 +60,10 @@ package struct ClientConnection: Sendable {
         case unknown([UploadID])
         /// Of the first request that has no whole answer: some of a list.
         case entries(Entries)
+        case persons(Persons)
+        case deliveries(Deliveries)
+        /// There are deliveries up to this number.
+        case arrived(UInt64)
         /// Its content follows.
         case file(FetchedFile)
         case block(BlockDigest)
@@ -96,6 +102,7 @@ package struct ClientConnection: Sendable {
     /// A request is on its way.
     package mutating func requested(_ request: Request) {
         answers.add(request)
+        if case .mail(let mail) = request, mail.watches { watches = true }
     }
 
     /// A piece of data has come.
@@ -186,7 +193,10 @@ package struct ClientConnection: Sendable {
         case .received(let received):
             // The result may have overtaken it in the server.
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
-        case .entries, .file, .block, .end, .outcome: return try answer(message)
+        case .entries, .file, .block, .end, .outcome, .persons, .deliveries: return try answer(message)
+        case .arrived(let number):
+            guard watches else { throw ProtocolFault(.unexpectedFrame, "The server told of mail that nobody waits for.") }
+            return .arrived(number)
         default:
             throw ProtocolFault(.unexpectedFrame, "The \(message.function) frame is not allowed from the server now.")
         }
@@ -196,6 +206,8 @@ package struct ClientConnection: Sendable {
         try answers.receive(message)
         switch message {
         case .entries(let entries): return .entries(entries)
+        case .persons(let persons): return .persons(persons)
+        case .deliveries(let deliveries): return .deliveries(deliveries)
         case .file(let file): return .file(file)
         case .block(let block): return .block(block)
         case .end(let end): return .fetched(end)

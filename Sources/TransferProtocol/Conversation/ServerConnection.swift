@@ -110,6 +110,10 @@ package struct ServerConnection: Sendable {
         case (.list(let list), .idle): return try admit(.list(list))
         case (.fetch(let fetch), .idle): return try admit(.fetch(fetch))
         case (.remove(let remove), .idle): return try admit(.remove(remove))
+        case (.people(let people), .idle): return try admit(.people(people))
+        case (.mail(let mail), .idle): return try admit(.mail(mail))
+        case (.settle(let settle), .idle): return try admit(.settle(settle))
+        case (.introduce(let introduce), .idle): return try admit(.introduce(introduce))
         // It may have been answered meanwhile.
         case (.cancel(let id), .idle): return requests.contains(id) ? .cancel(id) : .nothing
         case (.block(let block), .receiving): return .block(block)
@@ -126,7 +130,8 @@ package struct ServerConnection: Sendable {
         case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping),
             (.lookup, .receiving), (.lookup, .skipping), (.list, .receiving), (.list, .skipping), (.fetch, .receiving),
             (.fetch, .skipping), (.remove, .receiving), (.remove, .skipping), (.cancel, .receiving),
-            (.cancel, .skipping):
+            (.cancel, .skipping), (.people, .receiving), (.people, .skipping), (.mail, .receiving), (.mail, .skipping),
+            (.settle, .receiving), (.settle, .skipping), (.introduce, .receiving), (.introduce, .skipping):
             throw unexpected(message.function, "inside an upload")
         case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")
         case (.hello, _): throw unexpected(.hello, "twice")

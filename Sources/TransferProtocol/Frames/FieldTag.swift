@@ -37,6 +37,15 @@ struct FieldTag: RawRepresentable, Hashable {
     /// In `begin` and `resume`: the content is what the parts of this upload bring. No value.
     static let assembly = FieldTag(rawValue: 0x81)
 
+    /// In `begin` and `resume`: the people that the upload is for.
+    static let recipients = FieldTag(rawValue: 0x82)
+    /// In `fetch`: the delivery whose content is wanted, 16 bytes.
+    static let delivery = FieldTag(rawValue: 0x83)
+    /// In `begin` and `resume`: what only the recipients can read of a sealed upload.
+    static let note = FieldTag(rawValue: 0x84)
+    /// In `settle`: the recipient's signature, 64 bytes.
+    static let signature = FieldTag(rawValue: 15)
+
     /// Whether a receiver that doesn't know the tag must refuse the message.
     var isCritical: Bool { rawValue >= 0x80 }
 }

@@ -27,6 +27,13 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case remove = 36
     case outcome = 37
     case cancel = 38
+    case people = 48
+    case persons = 49
+    case mail = 50
+    case deliveries = 51
+    case settle = 52
+    case arrived = 53
+    case introduce = 54
 }
 
 /// How a body is encoded on the wire.

@@ -28,9 +28,6 @@ extension Begin {
 }
 
 extension Begin.Scope {
-    /// Made once: it would be an allocation for every small file.
-    static let tags: [FieldTag] = [.part, .assembly]
-
     /// - Parameter size: that `begin` declares.
     init(_ fields: MessageFields, size: UInt64?) throws(ProtocolFault) {
         switch (fields[.part], fields[.assembly]) {

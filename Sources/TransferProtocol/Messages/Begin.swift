@@ -24,6 +24,13 @@ package struct Begin: Equatable, Sendable {
     /// What of an upload this opens.
     package var scope: Scope
 
+    /// The people that the upload is for, who alone get it; nothing for one that is stored under its path.
+    package var recipients: Recipients?
+
+    /// What only the recipients can read: how a sealed upload is called, and by whom. Together with the recipients it has
+    /// `Recipients.mostBytes` at most.
+    package var note: [UInt8]?
+
     /// What of an upload a `begin` opens.
     package enum Scope: Equatable, Sendable {
         /// All of it.
@@ -37,7 +44,8 @@ package struct Begin: Equatable, Sendable {
     package init(
         id: UploadID, path: String, size: UInt64?, kind: ContentKind = .file, digest: DigestFunction = .xxh128,
         conflict: ConflictPolicy = .keepBoth, expectsAccept: Bool = false, modified: Timestamp? = nil,
-        permissions: UInt16? = nil, scope: Scope = .whole
+        permissions: UInt16? = nil, scope: Scope = .whole,
+        recipients: Recipients? = nil, note: [UInt8]? = nil
     ) {
         self.id = id
         self.path = path
@@ -49,6 +57,8 @@ package struct Begin: Equatable, Sendable {
         self.modified = modified
         self.permissions = permissions
         self.scope = scope
+        self.recipients = recipients
+        self.note = note
     }
 }
 
@@ -84,8 +94,17 @@ extension Begin {
         permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
         // A path that is not UTF-8 is the upload's fault, not the connection's: it becomes one that no check lets pass.
         path = String(validating: try reader.sizedArray(), as: UTF8.self) ?? Self.undecodablePath
-        scope = try Scope(reader.fields(known: Scope.tags), size: size)
+        let fields = try reader.fields(known: Self.tags)
+        scope = try Scope(fields, size: size)
+        recipients = try fields[.recipients].map { (value) throws(ProtocolFault) in try Recipients(value) }
+        note = fields[.note]
+        guard (note?.count ?? 0) + (recipients?.encoded.count ?? 0) <= Recipients.mostBytes else {
+            throw .malformed("The recipients and their note are too long.")
+        }
     }
+
+    /// Made once: it would be an allocation for every small file.
+    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note]
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
     package static let undecodablePath = "\u{FFFD}\0"
@@ -106,6 +125,8 @@ extension Begin {
         if let permissions { bytes.append(bigEndian: permissions) }
         bytes.append(path: path)
         scope.encode(into: &bytes)
+        if let recipients { bytes.append(field: .recipients, recipients.encoded) }
+        if let note { bytes.append(field: .note, note.prefix(Recipients.mostBytes - (recipients?.encoded.count ?? 0))) }
     }
 }
 

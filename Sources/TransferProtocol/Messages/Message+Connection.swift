@@ -172,4 +172,7 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     /// In `welcome`: the server answers `list`, `fetch` and `remove`.
     package static let files = Features(rawValue: 2)
+
+    /// In `welcome`: the client has a name here and a mailbox, and may send to others that have one.
+    package static let mail = Features(rawValue: 4)
 }

@@ -30,6 +30,14 @@ package enum Message: Equatable, Sendable {
     case outcome(Outcome)
     /// Ends a request that is not answered yet, as soon as the server can.
     case cancel(UInt32)
+    case people(PeopleRequest)
+    case persons(Persons)
+    case mail(MailRequest)
+    case deliveries(Deliveries)
+    case settle(SettleRequest)
+    /// There are deliveries for the client, up to this number.
+    case arrived(UInt64)
+    case introduce(IntroduceRequest)
 
     package var function: FunctionCode {
         switch self {
@@ -57,6 +65,13 @@ package enum Message: Equatable, Sendable {
         case .remove: .remove
         case .outcome: .outcome
         case .cancel: .cancel
+        case .people: .people
+        case .persons: .persons
+        case .mail: .mail
+        case .deliveries: .deliveries
+        case .settle: .settle
+        case .arrived: .arrived
+        case .introduce: .introduce
         }
     }
 
@@ -97,6 +112,13 @@ package enum Message: Equatable, Sendable {
         case .remove(let remove): remove.encode(into: &bytes)
         case .outcome(let outcome): outcome.encode(into: &bytes)
         case .cancel(let id): bytes.append(bigEndian: id)
+        case .people(let people): people.encode(into: &bytes)
+        case .persons(let persons): persons.encode(into: &bytes)
+        case .mail(let mail): mail.encode(into: &bytes)
+        case .deliveries(let deliveries): deliveries.encode(into: &bytes)
+        case .settle(let settle): settle.encode(into: &bytes)
+        case .arrived(let number): bytes.append(bigEndian: number)
+        case .introduce(let introduce): introduce.encode(into: &bytes)
         }
     }
 
@@ -138,6 +160,8 @@ package enum Message: Equatable, Sendable {
             _ = try reader.fields(known: [])
             return .unknown(ids)
         case .list, .entries, .fetch, .file, .remove, .outcome, .cancel: return try decodeRequest(function, &reader)
+        case .people, .persons, .mail, .deliveries, .settle, .arrived, .introduce:
+            return try decodeMail(function, &reader)
         case .ping, .pong, .block, .end, .abort, .received, .have:
             let message = try decodeFixed(function, &reader)
             try reader.finish()
@@ -161,6 +185,22 @@ package enum Message: Equatable, Sendable {
             _ = try reader.fields(known: [])
             return .cancel(id)
         default: throw .malformed("A \(function) frame is no part of a request.")
+        }
+    }
+
+    private static func decodeMail(_ function: FunctionCode, _ reader: inout BodyReader) throws(ProtocolFault) -> Message {
+        switch function {
+        case .people: return .people(try PeopleRequest(&reader))
+        case .persons: return .persons(try Persons(&reader))
+        case .mail: return .mail(try MailRequest(&reader))
+        case .deliveries: return .deliveries(try Deliveries(&reader))
+        case .settle: return .settle(try SettleRequest(&reader))
+        case .introduce: return .introduce(try IntroduceRequest(&reader))
+        case .arrived:
+            let number = try reader.integer(UInt64.self)
+            _ = try reader.fields(known: [])
+            return .arrived(number)
+        default: throw .malformed("A \(function) frame is no part of mail.")
         }
     }
 

@@ -30,6 +30,8 @@ struct Answers: Sendable {
     mutating func receive(_ message: Message) throws(ProtocolFault) {
         switch (message, current, isReceiving) {
         case (.entries(let entries), .list(let list), _) where entries.id == list.id: break
+        case (.persons(let persons), .people(let people), _) where persons.id == people.id: break
+        case (.deliveries(let deliveries), .mail(let mail), _) where deliveries.id == mail.id: break
         case (.file(let file), .fetch(let fetch), false) where file.id == fetch.id:
             guard file.offset == 0 || (file.offset == fetch.offset && file.version == fetch.version) else {
                 throw ProtocolFault(.unexpectedFrame, "The server sends a file from where nobody asked for it.")

@@ -7,6 +7,9 @@ package struct FetchRequest: Equatable, Sendable {
     /// Checked by the server.
     package var path: String
 
+    /// The delivery to the client whose content is wanted; the path is empty then.
+    package var delivery: UploadID?
+
     /// What the digests are made with.
     package var digest: DigestFunction
 
@@ -21,8 +24,9 @@ package struct FetchRequest: Equatable, Sendable {
 
     package init(
         id: UInt32, path: String, digest: DigestFunction = .xxh128, offset: UInt64 = 0, version: FileVersion? = nil,
-        length: UInt64? = nil
+        length: UInt64? = nil, delivery: UploadID? = nil
     ) {
+        self.delivery = delivery
         self.id = id
         self.path = path
         self.digest = digest
@@ -59,7 +63,15 @@ package struct FetchRequest: Equatable, Sendable {
             !offset.addingReportingOverflow(end).overflow
         else { throw .malformed("A fetch of a part ends inside a block.") }
         path = try reader.path()
-        _ = try reader.fields(known: [])
+        delivery = try reader.fields(known: [.delivery])[.delivery].map { (value) throws(ProtocolFault) in
+            try value.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolFault) in
+                var reader = BodyReader(bytes)
+                let id = try reader.uploadID()
+                try reader.finish()
+                return id
+            }
+        }
+        guard delivery == nil || path.isEmpty else { throw .malformed("A fetch of a delivery names a path.") }
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -73,5 +85,10 @@ package struct FetchRequest: Equatable, Sendable {
         version?.encode(into: &bytes)
         if let length { bytes.append(bigEndian: length) }
         bytes.append(path: path)
+        if let delivery {
+            var value: [UInt8] = []
+            delivery.encode(into: &value)
+            bytes.append(field: .delivery, value)
+        }
     }
 }

@@ -64,7 +64,7 @@ extension [UInt8] {
     }
 
     /// - Parameter bytes: at most 65,535.
-    private mutating func append(sized bytes: some Collection<UInt8>) {
+    mutating func append(sized bytes: some Collection<UInt8>) {
         append(bigEndian: UInt16(bytes.count))
         append(contentsOf: bytes)
     }

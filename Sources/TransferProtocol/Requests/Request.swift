@@ -5,6 +5,10 @@ package enum Request: Equatable, Sendable {
     case list(ListRequest)
     case fetch(FetchRequest)
     case remove(RemoveRequest)
+    case people(PeopleRequest)
+    case mail(MailRequest)
+    case settle(SettleRequest)
+    case introduce(IntroduceRequest)
 
     /// Chosen by the client; it tells requests apart that have no answer yet.
     package var id: UInt32 {
@@ -12,14 +16,20 @@ package enum Request: Equatable, Sendable {
         case .list(let list): list.id
         case .fetch(let fetch): fetch.id
         case .remove(let remove): remove.id
+        case .people(let people): people.id
+        case .mail(let mail): mail.id
+        case .settle(let settle): settle.id
+        case .introduce(let introduce): introduce.id
         }
     }
 
+    /// Empty where it is about no path.
     package var path: String {
         switch self {
         case .list(let list): list.path
         case .fetch(let fetch): fetch.path
         case .remove(let remove): remove.path
+        case .people, .mail, .settle, .introduce: ""
         }
     }
 
@@ -28,11 +38,21 @@ package enum Request: Equatable, Sendable {
         case .list(let list): .list(list)
         case .fetch(let fetch): .fetch(fetch)
         case .remove(let remove): .remove(remove)
+        case .people(let people): .people(people)
+        case .mail(let mail): .mail(mail)
+        case .settle(let settle): .settle(settle)
+        case .introduce(let introduce): .introduce(introduce)
         }
     }
 
     /// Bytes that count against `Limits.requestBytes`.
-    package var cost: Int { Self.fixedCost + min(path.utf8.count, Limits.path + 1) }
+    package var cost: Int {
+        switch self {
+        case .settle(let settle): Self.fixedCost + 16 * settle.deliveries.count
+        case .introduce(let introduce): Self.fixedCost + introduce.sealingKey.count
+        case .list, .fetch, .remove, .people, .mail: Self.fixedCost + min(path.utf8.count, Limits.path + 1)
+        }
+    }
 
     /// What a request without its path takes, on the wire and while it waits.
     package static let fixedCost = 32

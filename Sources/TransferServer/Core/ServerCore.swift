@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferCatalog
 import TransferIO
 import TransferIntake
@@ -52,7 +53,7 @@ final class ServerCore: Sendable {
 
     /// Says what the catalog knows, or why it cannot be used.
     func logCatalog() {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             let uploads = try intake.known.count()
             if uploads > 0 { observability.log.write([.catalogOpened(uploads: uploads)]) }
         } catch {

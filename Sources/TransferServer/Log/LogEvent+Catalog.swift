@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferCatalog
 import TransferIntake
 import TransferModel
@@ -44,7 +45,7 @@ extension LogEvent {
     }
 
     /// - Parameter unrecorded: uploads that were acknowledged without it since it last worked.
-    static func catalogFailed(_ error: CatalogError, unrecorded: Int) -> LogEvent {
+    static func catalogFailed(_ error: DatabaseError, unrecorded: Int) -> LogEvent {
         LogEvent(
             .error, "catalogFailed",
             "\(error.message.escapedForDisplay) Uploads are stored and acknowledged without it (\(unrecorded) so far); it "

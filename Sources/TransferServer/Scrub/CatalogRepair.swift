@@ -1,3 +1,4 @@
+import TransferDatabase
 import Glibc
 import TransferCatalog
 import TransferModel
@@ -36,7 +37,7 @@ final class CatalogRepair: Sendable {
 
     /// Opens the catalog, a new one in place of one that is lost or damaged. No server may be running.
     static func open(_ path: String) throws(ServerError) -> (CatalogRepair, PathOwners) {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             let movedTo = try moveDamaged(path)
             let isNew = access(path, F_OK) != 0
             // Makes it, or brings it up to date.
@@ -49,8 +50,8 @@ final class CatalogRepair: Sendable {
     }
 
     /// - Returns: where it is now, if it was damaged.
-    private static func moveDamaged(_ path: String) throws(CatalogError) -> String? {
-        do throws(CatalogError) {
+    private static func moveDamaged(_ path: String) throws(DatabaseError) -> String? {
+        do throws(DatabaseError) {
             _ = try PathOwners(path: path)
             return nil
         } catch {
@@ -60,7 +61,7 @@ final class CatalogRepair: Sendable {
     }
 
     /// - Parameter version: of the file, where there is one.
-    func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(CatalogError) {
+    func take(_ finding: ScrubFinding, _ path: RelativePath, _ version: ContentVersion?) throws(DatabaseError) {
         let full = state.withLock { state -> [CatalogEntry] in
             switch finding.kind {
             case .stranger: state.done.added += 1
@@ -80,7 +81,7 @@ final class CatalogRepair: Sendable {
     }
 
     /// Does what has to wait until everything is known.
-    func finish() throws(CatalogError) -> ScrubSummary.Repairs {
+    func finish() throws(DatabaseError) -> ScrubSummary.Repairs {
         let state = state.withLock { $0 }
         try catalog.record(state.found)
         var done = state.done

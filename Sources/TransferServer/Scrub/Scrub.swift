@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferCatalog
 import TransferModel
 import TransferStore
@@ -82,7 +83,7 @@ package final class Scrub: Sendable {
             (self.repair, self.claims) = (repair, claims)
         } else {
             repair = nil
-            do throws(CatalogError) {
+            do throws(DatabaseError) {
                 claims = try PathOwners(path: path)
             } catch {
                 claims = nil
@@ -105,7 +106,7 @@ package final class Scrub: Sendable {
         }
         try lookAgain()
         var summary = state.withLock { $0.summary }
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             summary.repairs = try repair?.finish()
         } catch {
             throw ServerError(error.message)
@@ -150,7 +151,7 @@ extension Scrub {
     private func inspect(
         _ path: RelativePath, _ opened: StoredFiles.Opened, _ buffer: UnsafeMutableRawBufferPointer, isFinal: Bool
     ) {
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             switch opened {
             case .file(let file):
                 let entry = try claims?.find(path.string)
@@ -173,7 +174,7 @@ extension Scrub {
     private func conclude(
         _ path: RelativePath, _ file: StoredFile, _ entry: CatalogEntry?, _ buffer: UnsafeMutableRawBufferPointer,
         isFinal: Bool
-    ) throws(CatalogError) {
+    ) throws(DatabaseError) {
         let size = file.version.size
         var finding = ScrubFinding(kind: .stranger, path: path.string, size: size, recorded: entry?.digest)
         if repair != nil || entry?.digest != nil {
@@ -188,7 +189,7 @@ extension Scrub {
         if let entry, let recorded = entry.digest {
             guard recorded != finding.found else {
                 state.withLock { $0.summary.intact.add(size) }
-                return keep { (claims) throws(CatalogError) in try claims.removeRotten(at: path.string) }
+                return keep { (claims) throws(DatabaseError) in try claims.removeRotten(at: path.string) }
             }
             finding.kind = entry.isTouched(file.version) || !file.isUnchanged ? .changed : .rotten
         }
@@ -203,7 +204,7 @@ extension Scrub {
 
     /// Lets the catalog know which files are rotten, so that a server sends and acknowledges them no more.
     private func keep(_ finding: ScrubFinding, _ version: ContentVersion) {
-        keep { (claims) throws(CatalogError) in
+        keep { (claims) throws(DatabaseError) in
             guard finding.kind == .rotten, let recorded = finding.recorded else {
                 return try claims.removeRotten(at: finding.path)
             }
@@ -212,9 +213,9 @@ extension Scrub {
     }
 
     /// Whoever may only read the catalog is told what is wrong all the same.
-    private func keep(_ body: (PathOwners) throws(CatalogError) -> Void) {
+    private func keep(_ body: (PathOwners) throws(DatabaseError) -> Void) {
         guard let claims else { return }
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             try body(claims)
         } catch {
             state.withLock { $0.summary.keepingFault = error.message }
@@ -247,7 +248,7 @@ extension Scrub {
     private func lookAgain() throws(ServerError) {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let suspects = Locked(state.withLock { $0.suspects })
-        do throws(CatalogError) {
+        do throws(DatabaseError) {
             if newest != nil { try claims?.refresh() }
             inEachThread { scrub, buffer in
                 while let path = suspects.withLock({ $0.popLast() }) {
@@ -262,7 +263,7 @@ extension Scrub {
     }
 
     /// What the walk did not come by: it is missing, unless it came, or could be reached, only later.
-    private func lookForMissing() throws(CatalogError) {
+    private func lookForMissing() throws(DatabaseError) {
         guard let claims else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -275,7 +276,7 @@ extension Scrub {
 
     private func lookFor(
         _ text: String, _ claims: PathOwners, _ buffer: UnsafeMutableRawBufferPointer
-    ) throws(CatalogError) {
+    ) throws(DatabaseError) {
         let path = try? RelativePath(text)
         let opened = path.map { files.open($0) } ?? .absent
         if let path {
@@ -287,7 +288,7 @@ extension Scrub {
         let entry = try claims.find(text)
         let finding = ScrubFinding(kind: .missing, path: text, size: entry?.size ?? 0, recorded: entry?.digest)
         if let path { try repair?.take(finding, path, nil) }
-        keep { (claims) throws(CatalogError) in try claims.removeRotten(at: text) }
+        keep { (claims) throws(DatabaseError) in try claims.removeRotten(at: text) }
         found(finding)
     }
 }

@@ -73,7 +73,7 @@ struct ClientPeer {
         case .reply(let reply): if !hasSaidGoodbye { link.send(reply) }
         case .refused(let result): throw ProtocolFault(result.code, result.message)
         case .welcomed, .found, .known, .unknown, .receipts, .progress, .leaving, .entries, .file, .block, .fetched,
-            .outcome, .nothing:
+            .outcome, .persons, .deliveries, .arrived, .nothing:
             break
         }
     }

@@ -58,13 +58,16 @@ import TransferModel
 
     private static let requests: [Request] = [
         .list(ListRequest(id: 1, path: "")), .fetch(FetchRequest(id: 2, path: "a")),
-        .remove(RemoveRequest(id: 3, path: "a")),
+        .remove(RemoveRequest(id: 3, path: "a")), .people(PeopleRequest(id: 4)), .mail(MailRequest(id: 5, .sent)),
+        .settle(SettleRequest(id: 6, .declined, time: 1, [Sample.id])),
+        .introduce(IntroduceRequest(id: 7, sealingKey: [1])),
     ]
 
     private static let messages: [Message] =
         requests.map(\.message) + [
             .entries(Entries(id: 1, [])), .file(Sample.file),
-            .outcome(TransferProtocol.Outcome(id: 1, code: .completed)), .cancel(1),
+            .outcome(TransferProtocol.Outcome(id: 1, code: .completed)), .cancel(1), .persons(Persons(id: 1, [])),
+            .deliveries(Deliveries(id: 1, [])), .arrived(1),
             .hello(Hello(agent: "x")), .welcome(Welcome()), .ping(7), .pong(7), .goodbye(Goodbye(.committed)),
             .begin(newBegin), .resume(question), .lookup(lookup), .unknown([Sample.id]),
             .receipts(BatchSeal(number: 1, time: 0, count: 1, signature: [], sender: "")),
@@ -84,7 +87,8 @@ import TransferModel
         case (.begin(let begin), .idle): Outcome(.begin(begin), .receiving)
         case (.resume(let begin), .idle): Outcome(.resume(begin), .idle)
         case (.lookup(let lookup), .idle): Outcome(.lookup(lookup), .idle)
-        case (.list, .idle), (.fetch, .idle), (.remove, .idle):
+        case (.list, .idle), (.fetch, .idle), (.remove, .idle), (.people, .idle), (.mail, .idle), (.settle, .idle),
+            (.introduce, .idle):
             requests.first { $0.message == message }.map { Outcome(.request($0), .idle) }
         case (.cancel, .idle): Outcome(.nothing, .idle)
         case (.block(let block), .receiving): Outcome(.block(block), .receiving)

@@ -97,7 +97,8 @@ import TransferTestSupport
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
         case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts, .list,
-            .entries, .fetch, .file, .remove, .outcome, .cancel:
+            .entries, .fetch, .file, .remove, .outcome, .cancel, .people, .persons, .mail, .deliveries, .settle, .arrived,
+            .introduce:
             true
         case .ping, .pong, .block, .end, .abort, .received, .have: false
         }
@@ -109,8 +110,12 @@ import TransferTestSupport
         case .hello: 4
         case .welcome: 28
         case .goodbye: 2
+        case .begin(let begin): message.body.count - (begin.recipients.map { 3 + $0.encoded.count } ?? 0)
+        case .fetch(let fetch): message.body.count - (fetch.delivery == nil ? 0 : 3 + 16)
+        case .settle(let settle): 15 + 16 * settle.deliveries.count
         // The last field says what is meant.
-        case .begin, .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .cancel:
+        case .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .file, .remove, .cancel, .people, .persons,
+            .mail, .deliveries, .arrived, .introduce:
             message.body.count
         case .outcome: 15
         case .result(let result): 27 + (result.digest.map { 1 + $0.bytes.count } ?? 0)

@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferModel
 import TransferProtocol
 import TransferStoreTestSupport
@@ -52,7 +53,7 @@ final class ServerRecording: Sendable {
                 path: configuration.directory, durability: .commit, fileSystem: fileSystem, disk: script.disk)
         }
         foundations.openCatalog = { [self] path, isDurable, report in
-            let calls = CatalogCalls(
+            let calls = DatabaseCalls(
                 failure: { [self] call in
                     if case .commit = call { beginCommit() }
                     return 0

@@ -1,3 +1,4 @@
+import TransferDatabase
 import TransferCatalog
 import TransferModel
 import TransferSystem
@@ -36,12 +37,12 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         reopen()
     }
 
-    private func mayFail() throws(CatalogError) {
+    private func mayFail() throws(DatabaseError) {
         guard let left = failsAfter else { return }
         failsAfter = left == 0 ? nil : left - 1
         if left == 0 {
             hasFailed = true
-            throw CatalogError(.failed, "The simulated disk failed under the catalog.")
+            throw DatabaseError(.failed, "The simulated disk failed under the catalog.")
         }
     }
 
@@ -52,7 +53,7 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     // MARK: Writing
 
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(CatalogError) {
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError) {
         try mayFail()
         for entry in entries { put(entry) }
         if let receipts {
@@ -61,22 +62,22 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         certain = seen
     }
 
-    func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(CatalogError) {
+    func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(DatabaseError) {
         try mayFail()
         for upload in uploads { seen.unfinished[upload.id] = upload }
         for id in given { seen.unfinished[id] = nil }
     }
 
-    func unfinished() throws(CatalogError) -> [UnfinishedUpload] {
+    func unfinished() throws(DatabaseError) -> [UnfinishedUpload] {
         try mayFail()
         return seen.unfinished.values.sorted { ($0.begun, $0.id.low) < ($1.begun, $1.id.low) }
     }
 
-    func settle() throws(CatalogError) { try mayFail() }
+    func settle() throws(DatabaseError) { try mayFail() }
 
     let hasUnsettled = false
 
-    func remove(paths: [String]) throws(CatalogError) {
+    func remove(paths: [String]) throws(DatabaseError) {
         try mayFail()
         for (id, entry) in seen.entries where paths.contains(entry.path) {
             seen.entries[id] = nil
@@ -85,39 +86,39 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         certain = seen
     }
 
-    func keep(receiptNumber: UInt64) throws(CatalogError) {
+    func keep(receiptNumber: UInt64) throws(DatabaseError) {
         try mayFail()
         seen.receiptNumber = max(seen.receiptNumber, receiptNumber)
         certain.receiptNumber = seen.receiptNumber
     }
 
-    func add(rotten files: [RottenFile]) throws(CatalogError) {
+    func add(rotten files: [RottenFile]) throws(DatabaseError) {
         try mayFail()
         for file in files { seen.rotten[file.path] = file }
         certain.rotten = seen.rotten
     }
 
-    func removeRotten(at paths: [String]) throws(CatalogError) {
+    func removeRotten(at paths: [String]) throws(DatabaseError) {
         try mayFail()
         for path in paths { seen.rotten[path] = nil }
         certain.rotten = seen.rotten
     }
 
-    func close() throws(CatalogError) { certain = seen }
+    func close() throws(DatabaseError) { certain = seen }
 
     // MARK: Reading
 
-    func entry(for id: UploadID) throws(CatalogError) -> CatalogEntry? {
+    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
         try mayFail()
         return seen.entries[id]
     }
 
-    func entries(at paths: [String]) throws(CatalogError) -> [[CatalogEntry]] {
+    func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
         try mayFail()
         return paths.map { path in entries { $0.path == path } }
     }
 
-    func stored(at path: String) throws(CatalogError) -> [CatalogEntry] {
+    func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] {
         try mayFail()
         return entries { $0.path == path && $0.state == .committed }
     }
@@ -126,28 +127,28 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         seen.order.compactMap { seen.entries[$0] }.filter(isWanted)
     }
 
-    func forEachEntry(_ body: (CatalogEntry) -> Void) throws(CatalogError) -> Int {
+    func forEachEntry(_ body: (CatalogEntry) -> Void) throws(DatabaseError) -> Int {
         try mayFail()
         for id in seen.order { if let entry = seen.entries[id] { body(entry) } }
         return 0
     }
 
-    func totals() throws(CatalogError) -> [CatalogEntry.State: CatalogTotals] { [:] }
+    func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals] { [:] }
 
-    func count() throws(CatalogError) -> Int { seen.entries.count }
+    func count() throws(DatabaseError) -> Int { seen.entries.count }
 
-    func receipts(with number: UInt64) throws(CatalogError) -> KeptReceipts? {
+    func receipts(with number: UInt64) throws(DatabaseError) -> KeptReceipts? {
         try mayFail()
         return seen.receipts.last { number >= $0.seal.number && number - $0.seal.number < UInt64($0.uploads.count) }
     }
 
     var receiptNumber: UInt64 {
-        get throws(CatalogError) { seen.receiptNumber }
+        get throws(DatabaseError) { seen.receiptNumber }
     }
 
-    func hasRotten() throws(CatalogError) -> Bool { !seen.rotten.isEmpty }
+    func hasRotten() throws(DatabaseError) -> Bool { !seen.rotten.isEmpty }
 
-    func rotten(at path: String) throws(CatalogError) -> RottenFile? { seen.rotten[path] }
+    func rotten(at path: String) throws(DatabaseError) -> RottenFile? { seen.rotten[path] }
 
     /// What it knows, without a call that could fail.
     subscript(id: UploadID) -> CatalogEntry? { seen.entries[id] }

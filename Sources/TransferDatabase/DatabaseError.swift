@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// Why the catalog could not do what it was asked. No stored file depends on that.
-package struct CatalogError: Error, Equatable, Sendable {
+/// Why a database could not do what it was asked.
+package struct DatabaseError: Error, Equatable, Sendable {
     package enum Reason: Equatable, Sendable {
         /// The file is no database, or one whose content contradicts itself.
         case damaged
@@ -31,18 +31,20 @@ package struct CatalogError: Error, Equatable, Sendable {
     package var condemns: Bool { reason == .damaged || reason == .unknownVersion }
 }
 
-extension CatalogError {
+extension DatabaseError {
     /// Bits of an extended result code that are the primary one (sqlite.org/rescode.html).
     private static let primaryBits: Int32 = 0xFF
 
     /// Decides reason and wording for a result code of SQLite: the one place that does.
-    init(code: Int32, saying message: String) {
+    ///
+    /// - Parameter database: what the message calls it.
+    package init(code: Int32, saying message: String, of database: String) {
         switch code & Self.primaryBits {
-        case SQLITE_CORRUPT, SQLITE_NOTADB: self.init(.damaged, "The catalog is damaged: \(message).")
-        case SQLITE_FULL: self.init(.full, "There is no room for the catalog: \(message).")
-        case SQLITE_IOERR: self.init(.failed, "The disk failed under the catalog: \(message).")
-        case SQLITE_BUSY, SQLITE_LOCKED: self.init(.busy, "Another program holds the catalog: \(message).")
-        default: self.init(.unavailable, "The catalog cannot be used: \(message).")
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self.init(.damaged, "The \(database) is damaged: \(message).")
+        case SQLITE_FULL: self.init(.full, "There is no room for the \(database): \(message).")
+        case SQLITE_IOERR: self.init(.failed, "The disk failed under the \(database): \(message).")
+        case SQLITE_BUSY, SQLITE_LOCKED: self.init(.busy, "Another program holds the \(database): \(message).")
+        default: self.init(.unavailable, "The \(database) cannot be used: \(message).")
         }
     }
 }

@@ -1,14 +1,14 @@
 internal import CSQLite
 
 /// A prepared statement.
-final class Statement {
+package final class Statement {
     private let handle: OpaquePointer
     private let database: Database
-    private let kind: CatalogCalls.Call
+    private let kind: DatabaseCalls.Call
     /// What binding failed with since the last reset.
     private var failure: Int32 = SQLITE_OK
 
-    init(_ sql: String, in database: Database, kind: CatalogCalls.Call = .step) throws(CatalogError) {
+    package init(_ sql: String, in database: Database, kind: DatabaseCalls.Call = .step) throws(DatabaseError) {
         self.database = database
         self.kind = kind
         if let code = database.calls.failure?(.prepare), code != SQLITE_OK { throw database.error(code) }
@@ -16,7 +16,8 @@ final class Statement {
         let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil)
         // Our own statements are right, so tables or columns are missing.
         if code == SQLITE_ERROR {
-            throw CatalogError(.damaged, "The catalog is damaged: \(String(cString: sqlite3_errmsg(database.handle))).")
+            throw DatabaseError(
+                code: SQLITE_CORRUPT, saying: String(cString: sqlite3_errmsg(database.handle)), of: database.name)
         }
         guard code == SQLITE_OK, let made else { throw database.error(code) }
         handle = made
@@ -27,13 +28,13 @@ final class Statement {
     }
 
     /// Runs it to its end, without rows.
-    func run() throws(CatalogError) {
+    package func run() throws(DatabaseError) {
         defer { reset() }
         _ = try next()
     }
 
     /// - Returns: whether there is another row, whose columns can be read until the next call.
-    func next() throws(CatalogError) -> Bool {
+    package func next() throws(DatabaseError) -> Bool {
         let code = step()
         guard code == SQLITE_ROW || code == SQLITE_DONE else { throw database.error(code) }
         return code == SQLITE_ROW
@@ -46,7 +47,7 @@ final class Statement {
     }
 
     /// Makes it ready to run again. What was bound stays, but what it points to may be gone: bind all of it again.
-    func reset() {
+    package func reset() {
         sqlite3_reset(handle)
         failure = SQLITE_OK
     }
@@ -55,21 +56,21 @@ final class Statement {
 // MARK: Parameters
 
 extension Statement {
-    func bind(_ index: Int32, _ value: Int64) {
+    package func bind(_ index: Int32, _ value: Int64) {
         note(sqlite3_bind_int64(handle, index, value))
     }
 
-    func bind(_ index: Int32, _ value: Int64?) {
+    package func bind(_ index: Int32, _ value: Int64?) {
         if let value { bind(index, value) } else { note(sqlite3_bind_null(handle, index)) }
     }
 
     /// - Parameter bytes: not copied; valid until the statement is reset.
-    func bind(_ index: Int32, blob bytes: UnsafeRawBufferPointer) {
+    package func bind(_ index: Int32, blob bytes: UnsafeRawBufferPointer) {
         note(sqlite3_bind_blob(handle, index, bytes.baseAddress, Int32(clamping: bytes.count), nil))
     }
 
     /// - Parameter text: UTF-8, not copied; valid until the statement is reset.
-    func bind(_ index: Int32, text: UnsafeBufferPointer<UInt8>) {
+    package func bind(_ index: Int32, text: UnsafeBufferPointer<UInt8>) {
         // A null pointer would be NULL and not the empty text.
         let bytes = UnsafeRawPointer(text.baseAddress ?? StaticString("").utf8Start)
         note(
@@ -85,24 +86,24 @@ extension Statement {
 // MARK: Columns
 
 extension Statement {
-    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    package func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+    package func optionalInteger(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
-    func number(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+    package func number(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
     /// Repaired where it is not UTF-8.
-    func text(_ column: Int32) -> String {
+    package func text(_ column: Int32) -> String {
         guard let text = sqlite3_column_text(handle, column) else { return "" }
         let count = Int(sqlite3_column_bytes(handle, column))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
+    package func blob(_ column: Int32) -> [UInt8] { withBlob(column) { Array($0) } }
 
-    func withBlob<T>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> T) -> T {
+    package func withBlob<T>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> T) -> T {
         let bytes = sqlite3_column_blob(handle, column)
         let count = bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
         return body(UnsafeRawBufferPointer(start: bytes, count: count))

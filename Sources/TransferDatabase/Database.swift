@@ -1,9 +1,12 @@
 internal import CSQLite
 
 /// One connection to a database file, for one thread at a time.
-final class Database {
+package final class Database {
     let handle: OpaquePointer
-    let calls: CatalogCalls
+    package let calls: DatabaseCalls
+
+    /// What messages call it, such as "catalog".
+    package let name: String
 
     /// Milliseconds to wait for another program that is writing: longer than any transaction should take, shorter than a
     /// client's patience.
@@ -12,25 +15,27 @@ final class Database {
     /// Done once, whoever is first. It is only faster, so it may fail.
     private static let isConfigured: Bool = csqlite_count_no_memory() == SQLITE_OK
 
-    /// - Parameter path: an existing file's.
-    init(path: String, calls: CatalogCalls) throws(CatalogError) {
+    /// - Parameters:
+    ///   - path: an existing file's.
+    ///   - name: what messages call it.
+    package init(path: String, called name: String, calls: DatabaseCalls = DatabaseCalls()) throws(DatabaseError) {
         _ = Self.isConfigured
         if let code = calls.failure?(.open), code != SQLITE_OK {
-            throw CatalogError(code: code, saying: String(cString: sqlite3_errstr(code)))
+            throw DatabaseError(code: code, saying: String(cString: sqlite3_errstr(code)), of: name)
         }
         var made: OpaquePointer?
         // Without a lock of its own: who calls has one. SQLite is compiled to take some names for URIs, but none that
         // begins with a slash or a dot.
-        let name = path.hasPrefix("/") ? path : "./" + path
-        let code = sqlite3_open_v2(name, &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-        guard let made else { throw CatalogError(code: SQLITE_NOMEM, saying: "out of memory") }
+        let file = path.hasPrefix("/") ? path : "./" + path
+        let code = sqlite3_open_v2(file, &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard let made else { throw DatabaseError(code: SQLITE_NOMEM, saying: "out of memory", of: name) }
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(made))
             sqlite3_close_v2(made)
-            throw CatalogError(code: code, saying: message)
+            throw DatabaseError(code: code, saying: message, of: name)
         }
         handle = made
-        self.calls = calls
+        (self.calls, self.name) = (calls, name)
         sqlite3_busy_timeout(handle, Self.patience)
         sqlite3_extended_result_codes(handle, 1)
     }
@@ -41,10 +46,10 @@ final class Database {
     }
 
     /// Whether a transaction is open.
-    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// Closing leaves the file as it is from now on.
-    func leaveAlone() {
+    package func leaveAlone() {
         _ = csqlite_keep_log(handle)
     }
 
@@ -52,16 +57,16 @@ final class Database {
     ///
     /// - Returns: the first number of the first row; nothing without a row.
     @discardableResult
-    func execute(_ sql: String) throws(CatalogError) -> Int64? {
+    package func execute(_ sql: String) throws(DatabaseError) -> Int64? {
         let statement = try Statement(sql, in: self)
         defer { statement.reset() }
         return try statement.next() ? statement.integer(0) : nil
     }
 
     /// What a result code means.
-    func error(_ code: Int32) -> CatalogError {
+    func error(_ code: Int32) -> DatabaseError {
         // What SQLite says of its last call, unless a test spoke for it.
         let said = sqlite3_extended_errcode(handle) == code ? sqlite3_errmsg(handle) : sqlite3_errstr(code)
-        return CatalogError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)")
+        return DatabaseError(code: code, saying: said.map { String(cString: $0) } ?? "error \(code)", of: name)
     }
 }

@@ -1,17 +1,23 @@
 /// The calls of SQLite that can fail because of what they work on. Tests put failures in their place.
-struct CatalogCalls: Sendable {
+package struct DatabaseCalls: Sendable {
     /// Asked before each call: a result code other than SQLITE_OK is taken for what the call returned, and the call is not
     /// made. Nothing asks nobody.
-    var failure: (@Sendable (Call) -> Int32)?
+    package var failure: (@Sendable (Call) -> Int32)?
 
     /// Told of each transaction of the writing connection that was committed, and whether it was synced.
-    var committed: (@Sendable (_ isSynced: Bool) -> Void)?
+    package var committed: (@Sendable (_ isSynced: Bool) -> Void)?
 
     /// What is about to be called.
-    enum Call: Sendable {
+    package enum Call: Sendable {
         case open
         case prepare
         case step
         case commit
+    }
+
+    package init(
+        failure: (@Sendable (Call) -> Int32)? = nil, committed: (@Sendable (_ isSynced: Bool) -> Void)? = nil
+    ) {
+        (self.failure, self.committed) = (failure, committed)
     }
 }

@@ -1,0 +1,85 @@
+import Glibc
+package import TransferSystem
+
+/// A database on disk: how its file is made and opened for writing.
+package struct DatabaseFile: Sendable {
+    package let path: String
+
+    /// What messages call it.
+    package let name: String
+
+    /// Whether what is written has to survive a crash of the machine.
+    package let isDurable: Bool
+
+    package let calls: DatabaseCalls
+
+    /// What SQLite keeps beside a database in write-ahead mode (sqlite.org/walformat.html).
+    package static let suffixes = ["", "-wal", "-shm"]
+
+    /// Pages of the log after which they are written to the database: 4 MiB. What the log may keep on disk when more came
+    /// at once.
+    private static let logPages = 1000
+    private static let logSize = 16 << 20
+
+    package init(path: String, called name: String, isDurable: Bool, calls: DatabaseCalls = DatabaseCalls()) {
+        (self.path, self.name, self.isDurable, self.calls) = (path, name, isDurable, calls)
+    }
+
+    /// Opens it for writing, made where it is missing: with a log beside it, so that readers don't wait.
+    ///
+    /// - Parameter cacheSize: KiB of pages that the connection keeps.
+    package func open(cacheSize: Int) throws(DatabaseError) -> Database {
+        try make()
+        let database = try Database(path: path, called: name, calls: calls)
+        // The first that reads the file, so this is where one that is no database shows.
+        try database.execute("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA synchronous = \(isDurable ? "FULL" : "OFF")")
+        try database.execute("PRAGMA wal_autocheckpoint = \(Self.logPages)")
+        try database.execute("PRAGMA journal_size_limit = \(Self.logSize)")
+        try database.execute("PRAGMA cache_size = -\(cacheSize)")
+        // Nothing in it is secret, and overwriting what is deleted costs time.
+        try database.execute("PRAGMA secure_delete = OFF")
+        try database.execute("PRAGMA cell_size_check = ON")
+        try database.execute("PRAGMA foreign_keys = ON")
+        // A server that is confined to its directory cannot make temporary files elsewhere. None should be needed.
+        try database.execute("PRAGMA temp_store = MEMORY")
+        return database
+    }
+
+    /// Looks for damage.
+    ///
+    /// - Parameter wholeCheckSize: bytes up to which all of a file is looked through; in a larger one damage is noticed when
+    ///   it is met.
+    package func validate(_ database: Database, wholeCheckSize: Int64) throws(DatabaseError) {
+        let pages = try database.execute("PRAGMA page_count") ?? 0
+        let pageSize = try database.execute("PRAGMA page_size") ?? 0
+        let (size, overflow) = pages.multipliedReportingOverflow(by: pageSize)
+        guard !overflow, size <= wholeCheckSize else { return }
+        let check = try Statement("PRAGMA quick_check(1)", in: database)
+        defer { check.reset() }
+        let found = try check.next() ? check.text(0) : "nothing was found"
+        guard found == "ok" else { throw DatabaseError(.damaged, "The \(name) is damaged: \(found).") }
+    }
+
+    /// SQLite would make a file that others can read.
+    private func make() throws(DatabaseError) {
+        do throws(SystemError) {
+            let made = Descriptor(
+                try system("open") { Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) })
+            if isDurable { try syncDirectory() }
+            _ = consume made
+        } catch {
+            guard !error.isExisting else { return }
+            throw DatabaseError(.unavailable, "Cannot make '\(path)': \(error.reason).")
+        }
+    }
+
+    /// Makes names in its folder durable.
+    package func syncDirectory() throws(SystemError) {
+        let name = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let directory = Descriptor(
+            try system("open") { Glibc.open(name.isEmpty ? "/" : name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+        let number = directory.number
+        try system("fsync") { fsync(number) }
+    }
+}
