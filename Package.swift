@@ -76,13 +76,14 @@ let package = Package(
         library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferDatabase", uses: ["TransferSystem", "CSQLite"]),
         library("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
+        library("TransferMail", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
         library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         library(
             "TransferIntake",
             uses: [
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts",
                 "TransferSystem",
-                "TransferStore", "TransferDatabase", "TransferCatalog",
+                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail",
             ]),
         library(
             "TransferServer",
@@ -92,7 +93,7 @@ let package = Package(
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferDatabase",
-                "TransferCatalog", "CLinux",
+                "TransferCatalog", "TransferMail", "CLinux",
             ]),
         library(
             "TransferClient",
@@ -163,6 +164,7 @@ let package = Package(
         tests(
             "TransferStore",
             uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferStoreTestSupport", "CLinux"]),
+        tests("TransferMail", uses: ["TransferDatabase", "TransferModel", "CSQLite"]),
         tests("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferProtocol", "CSQLite"]),
         tests(
             "TransferIntake",

@@ -77,7 +77,7 @@ private final class ClaimsConnection: @unchecked Sendable {
         database = try Database(path: path, called: Catalog.name, calls: DatabaseCalls())
         // Closing must not write the log back: that is the server's to do.
         database.leaveAlone()
-        try CatalogSchema.requireCurrent(database)
+        try CatalogSchema.schema.requireCurrent(database)
         try Self.validate(database)
         try database.execute("PRAGMA temp_store = FILE")
         try database.execute(

@@ -1,4 +1,5 @@
 package import TransferDatabase
+package import TransferMail
 package import Synchronization
 package import TransferCatalog
 import TransferKeys
@@ -38,6 +39,12 @@ package final class Intake: Sendable {
 
     package let quotas: CallerQuotas
 
+    /// What is for somebody; nothing where nobody has a name.
+    package let mailroom: Mailroom?
+
+    /// Content that may be in a mailbox, and may not, because the ledger has failed meanwhile.
+    let doubtfulMail = Locked([Mail]())
+
     /// Gives receipts to callers that ask; nothing where acknowledgements don't promise enough for that.
     let issuer: ReceiptIssuer?
 
@@ -55,11 +62,12 @@ package final class Intake: Sendable {
 
     /// - Parameters:
     ///   - records: what is remembered of uploads.
+    ///   - mailroom: the mailboxes, where there are any.
     ///   - signer: whose receipts are given; nothing for none.
     ///   - report: is told what an operator has to hear of, from any thread.
     package init(
         _ configuration: Configuration, store: any ContentStore, records: any UploadRecords, signer: ServerIdentity?,
-        clock: IntakeClock = .system, report: @escaping @Sendable (IntakeEvent) -> Void
+        mailroom: Mailroom? = nil, clock: IntakeClock = .system, report: @escaping @Sendable (IntakeEvent) -> Void
     ) {
         self.store = store
         self.clock = clock
@@ -73,7 +81,8 @@ package final class Intake: Sendable {
                 first: known.receiptNumber, keep: { known.keep(receiptNumber: $0) }, utc: clock.utc)
             return ReceiptIssuer(signer, numbers: numbers, utc: clock.utc)
         }
-        quotas = CallerQuotas(known, store)
+        self.mailroom = mailroom
+        quotas = CallerQuotas(known, store, mailroom)
         assemblies = Assemblies(limit: configuration.maximumAssemblies) { id in
             guard known.unfinished(id) != nil else { return }
             known.forgetUnfinished([id]) { store.hasPart($0) }

@@ -17,7 +17,7 @@ import TransferSystem
     private func makeFirstVersion(_ id: UploadID) throws {
         fixture.write([])
         let database = try fixture.database()
-        try CatalogSchema.migrate(database, to: 1)
+        try CatalogSchema.schema.migrate(database, to: 1)
         #expect(try database.execute("PRAGMA user_version") == 1)
         try database.execute(
             """
@@ -37,7 +37,7 @@ import TransferSystem
         #expect(try catalog.entry(for: id) == old)
         try catalog.record([.sample(7, id: id)])
         #expect(try catalog.entry(for: id) == .sample(7, id: id))
-        #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.version)
+        #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.schema.version)
         #expect(fixture.damages.isEmpty)
     }
 
@@ -46,7 +46,7 @@ import TransferSystem
         let (stored, begun) = (UploadID.random(), UploadID.random())
         fixture.write([])
         let database = try fixture.database()
-        try CatalogSchema.migrate(database, to: 9)
+        try CatalogSchema.schema.migrate(database, to: 9)
         try database.execute(
             """
             INSERT INTO uploads (id, state, durable, kind, size, begun, committed, inode, changed, modified, path, sender)
@@ -81,20 +81,20 @@ import TransferSystem
             #expect(try fixture.database().execute("PRAGMA user_version") == 1, "call \(number)")
         }
         #expect(calls.count > 5)
-        #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.version)
+        #expect(try fixture.database().execute("PRAGMA user_version") == CatalogSchema.schema.version)
         #expect(try fixture.open().count() == 1)
     }
 
     private func migrationError(_ database: Database) -> DatabaseError? {
         do throws(DatabaseError) {
-            try CatalogSchema.migrate(database)
+            try CatalogSchema.schema.migrate(database)
             return nil
         } catch {
             return error
         }
     }
 
-    @Test(arguments: [CatalogSchema.version + 1, 1000, -1] as [Int64]) func unknownVersionsAreRefusedInPlainWords(
+    @Test(arguments: [CatalogSchema.schema.version + 1, 1000, -1] as [Int64]) func unknownVersionsAreRefusedInPlainWords(
         _ version: Int64
     ) throws {
         try fixture.open().record([.sample(1)])
@@ -103,15 +103,15 @@ import TransferSystem
         let error = #expect(throws: DatabaseError.self) { _ = try file.openWriter(validates: true) }
         #expect(error?.reason == .unknownVersion)
         #expect(error?.message.contains("version \(version)") ?? false)
-        #expect(error?.message.contains("\(CatalogSchema.version)") ?? false)
+        #expect(error?.message.contains("\(CatalogSchema.schema.version)") ?? false)
     }
 
     /// Whoever only reads brings nothing up to date, and says who does.
     @Test(arguments: [0, 1] as [Int64]) func whoReadsSaysWhatIsMissing(_ version: Int64) throws {
         fixture.write([])
         let database = try fixture.database()
-        try CatalogSchema.migrate(database, to: version)
-        let error = #expect(throws: DatabaseError.self) { try CatalogSchema.requireCurrent(database) }
+        try CatalogSchema.schema.migrate(database, to: version)
+        let error = #expect(throws: DatabaseError.self) { try CatalogSchema.schema.requireCurrent(database) }
         #expect(error?.reason == .unavailable)
         #expect(error?.message.contains(version == 0 ? "is empty" : "older program") ?? false)
         #expect(error?.message.contains("next start of a server") ?? false)

@@ -15,6 +15,8 @@ package final class Authenticator: Sendable {
         var proven = ProvenTokens()
         /// Secrets that are being hashed.
         var hashing = 0
+        /// Who has a mailbox, by the lists of these revisions.
+        var people: (keys: Int, tokens: Int, index: [PathKey: ListedPerson])?
         /// What is to be logged.
         var faults: [String] = []
     }

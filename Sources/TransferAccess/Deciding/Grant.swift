@@ -32,6 +32,14 @@ package struct Grant: Hashable, Sendable {
         (self.source, self.name, self.options) = (source, name, options)
     }
 
+    /// The name under which it has a mailbox. Nothing for those who are in no list: anybody could have theirs.
+    package var person: String? {
+        switch source {
+        case .key, .token: name
+        case .owner, .listener, .everyone: nil
+        }
+    }
+
     /// Where a path of this client is.
     ///
     /// - Throws: `RelativePath.Fault` when it becomes too long or too deep there.

@@ -18,6 +18,7 @@ extension AccessOptions {
         case "folder": folder = try Self.folder(Self.value(name, value))
         case "quota": quota = try Self.size(name, Self.value(name, value))
         case "max-upload": maximumUpload = try Self.size(name, Self.value(name, value))
+        case "mail-from": mailFrom = try Self.names(name, value)
         case "expires": expires = try Self.time(Self.value(name, value))
         case "no-remove": try take(.noRemove, name, value)
         case "read-only": try take(.readOnly, name, value)
@@ -57,6 +58,19 @@ extension AccessOptions {
         guard plain.escapedForDisplay == plain else {
             throw AccessFault("'\(text.escapedForDisplay)' contains characters that cannot be shown")
         }
+    }
+
+    /// Nobody is a list, too: a mailbox that takes nothing.
+    private static func names(_ name: String, _ value: String?) throws(AccessFault) -> [String] {
+        guard let value else { throw AccessFault("'\(name)' needs a value") }
+        let names = value.split(separator: ",", omittingEmptySubsequences: false).map { piece in
+            String(piece.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        guard !value.isEmpty else { return [] }
+        guard names.allSatisfy({ !$0.isEmpty && $0.escapedForDisplay == $0 }) else {
+            throw AccessFault("'\(name)' needs names with commas between them")
+        }
+        return names
     }
 
     private static func size(_ name: String, _ text: String) throws(AccessFault) -> UInt64 {

@@ -13,6 +13,9 @@ package struct AccessOptions: Hashable, Sendable {
 
     package var rights = AccessRights.readWrite
 
+    /// Names of those whose uploads it takes into its mailbox; nothing for everybody's.
+    package var mailFrom: [String]?
+
     /// When its access ends.
     package var expires: UTCTime?
 
@@ -35,6 +38,7 @@ extension AccessOptions: CustomStringConvertible {
         case .readOnly: options.append("read-only")
         case .writeOnly: options.append("write-only")
         }
+        if let mailFrom { options.append("mail-from=" + Self.quoted(mailFrom.joined(separator: ","))) }
         if let expires { options.append("expires=\(expires)") }
         return options.joined(separator: ",")
     }

@@ -4,6 +4,9 @@ import TransferSystem
 struct WatchedList<Entry: AccessEntry>: Sendable {
     private(set) var list = AccessList<Entry>()
 
+    /// Grows whenever the list is read.
+    private(set) var revision = 0
+
     private let name: String
     private var identity: FileIdentity?
     private var hasBeenRead = false
@@ -26,6 +29,7 @@ struct WatchedList<Entry: AccessEntry>: Sendable {
         guard !hasBeenRead || !isSettled || present != identity else { return [] }
         let isNew = !hasBeenRead || present != identity
         hasBeenRead = true
+        revision += 1
         // From before it is read: a change after that is noticed next time.
         identity = present
         isSettled = present.map { utcNanoseconds() &- $0.changed > Self.tick } ?? true

@@ -28,7 +28,7 @@ struct CatalogFile: Sendable {
     /// - Parameter validates: whether to look for damage.
     func openWriter(validates: Bool) throws(DatabaseError) -> CatalogWriter {
         let database = try file.open(cacheSize: Self.cacheSize)
-        try CatalogSchema.migrate(database)
+        try CatalogSchema.schema.migrate(database)
         if validates { try file.validate(database, wholeCheckSize: Self.wholeCheckSize) }
         return try CatalogWriter(database, isDurable: isDurable)
     }

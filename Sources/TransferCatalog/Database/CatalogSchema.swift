@@ -132,49 +132,5 @@ enum CatalogSchema {
         ],
     ]
 
-    static var version: Int64 { Int64(steps.count) }
-
-    /// Brings the file to a version, in one transaction.
-    ///
-    /// - Parameter target: an older one only in tests.
-    /// - Throws: `unknownVersion` when the file has one that is not in `steps`.
-    static func migrate(_ database: Database, to target: Int64 = version) throws(DatabaseError) {
-        if try check(database) == target { return }
-        try database.execute("BEGIN IMMEDIATE")
-        do throws(DatabaseError) {
-            // Again, now that no other program can change it.
-            for step in try check(database)..<max(target, try check(database)) {
-                for statement in steps[Int(step)] { try database.execute(statement) }
-            }
-            try database.execute("PRAGMA user_version = \(target)")
-            try database.execute("COMMIT")
-        } catch {
-            if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
-            throw error
-        }
-    }
-
-    /// For whoever only reads.
-    ///
-    /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
-    static func requireCurrent(_ database: Database) throws(DatabaseError) {
-        let found = try check(database)
-        guard found < version else { return }
-        throw DatabaseError(
-            .unavailable,
-            found == 0
-                ? "The catalog is empty: whoever began it did not come to its end. The next start of a server makes it."
-                : "The catalog was written by an older program. The next start of a server brings it up to date.")
-    }
-
-    /// - Returns: the version that the file has.
-    private static func check(_ database: Database) throws(DatabaseError) -> Int64 {
-        let found = try database.execute("PRAGMA user_version") ?? 0
-        guard (0...version).contains(found) else {
-            throw DatabaseError(
-                .unknownVersion,
-                "The catalog has version \(found) and this program knows none above \(version): a newer one wrote it.")
-        }
-        return found
-    }
+    static let schema = DatabaseSchema(steps, called: Catalog.name)
 }

@@ -234,7 +234,9 @@ extension RequestSession: PipedFrameSession {
             guard result.code != .shuttingDown else { return end(.lost(result.message)) }
             end(result.code == .busy && result.retryAfter != nil ? .paused(result) : .refused(result))
         // No upload was begun here, so the machine lets nothing about one pass.
-        case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .known, .unknown, .nothing: break
+        case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .known, .unknown, .persons, .deliveries,
+            .arrived, .nothing:
+            break
         }
         switch message {
         case .end, .outcome: answered()
@@ -339,6 +341,18 @@ extension Request {
         case .remove(var remove):
             remove.id = id
             return .remove(remove)
+        case .people(var people):
+            people.id = id
+            return .people(people)
+        case .mail(var mail):
+            mail.id = id
+            return .mail(mail)
+        case .settle(var settle):
+            settle.id = id
+            return .settle(settle)
+        case .introduce(var introduce):
+            introduce.id = id
+            return .introduce(introduce)
         }
     }
 }

@@ -12,7 +12,7 @@ package struct Acknowledgement: Equatable, Sendable {
     /// `committed` or `alreadyStored`.
     package let code: ResultCode
 
-    /// Where the content is in the server's directory.
+    /// Where the content is in the server's directory. Of what is for somebody, where it would be.
     package let path: RelativePath
 
     package let kind: ContentKind
@@ -46,5 +46,11 @@ package struct Acknowledgement: Equatable, Sendable {
         code = entry.state == .committed && entry.run == run ? .committed : .alreadyStored
         (path, size, digest, isDurable) = (upload.path, entry.size, upload.digest, entry.isDurable)
         self.kind = kind
+    }
+
+    /// - Parameter kind: that its sender says now.
+    init(again mail: Completion.StillDelivered, kind: ContentKind) {
+        (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
+        (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
     }
 }

@@ -1,11 +1,13 @@
 import TransferAccess
 import TransferCatalog
+import TransferDatabase
+import TransferMail
 package import TransferModel
 import TransferReceipts
 import TransferStore
 import TransferSystem
 
-/// The way of uploads that are all there to their acknowledgements: claim, publish, sign, record, release. Each step returns
+/// The way of uploads that are all there to their acknowledgements: claim, publish, deliver, sign, record, release. Each step returns
 /// the proof that the next one asks for, and only the last of them makes an acknowledgement; so none can be made early.
 ///
 /// Used by one thread at a time.
@@ -25,8 +27,10 @@ package final class Completion {
             let size: UInt64
             let digest: Digest
             let isDurable: Bool
-            /// For the catalog.
+            /// For the catalog, unless it is for somebody.
             fileprivate(set) var entry: CatalogEntry
+            /// For the mailboxes.
+            fileprivate(set) var mail: Mail?
         }
 
         enum Ending {
@@ -37,6 +41,11 @@ package final class Completion {
 
         let upload: OpenUpload
         fileprivate(set) var ending: Ending
+    }
+
+    /// Proof that all that is for somebody is in the mailboxes, or has failed.
+    private struct Delivered {
+        let uploads: [Published]
     }
 
     /// Proof that everything which a receipt can promise has one, where the caller wants them.
@@ -70,6 +79,21 @@ package final class Completion {
 
         fileprivate init(entry: CatalogEntry, path: RelativePath, digest: Digest) {
             (self.entry, self.path, self.digest) = (entry, path, digest)
+        }
+    }
+
+    /// Proof that all for whom an upload is have it, or can still have it.
+    struct StillDelivered {
+        let id: UploadID
+        /// What its sender calls it now, in the server's directory.
+        let path: RelativePath
+        let size: UInt64
+        let digest: Digest
+        let isDurable: Bool
+
+        fileprivate init(_ mail: Mail, at path: RelativePath, isDurable: Bool) {
+            (id, size, digest) = (mail.id, mail.size, mail.digest)
+            (self.path, self.isDurable) = (path, isDurable)
         }
     }
 
@@ -197,12 +221,27 @@ extension Completion {
             published.removeAll(keepingCapacity: true)
             unsignedBytes = 0
         }
-        return release(record(sign(published, for: caller)))
+        return release(record(sign(deliver(published), for: caller)))
     }
 
-    private func sign(_ published: [Published], for caller: Caller) -> Signed {
-        guard let issuer else { return Signed(uploads: published, seal: nil) }
-        var (uploads, signed) = (published, [Int]())
+    /// One transaction for all that is for somebody.
+    private func deliver(_ published: [Published]) -> Delivered {
+        let mails = published.indices.compactMap { index in published[index].mail.map { (index, $0) } }
+        guard !mails.isEmpty else { return Delivered(uploads: published) }
+        var uploads = published
+        let queued = intake.queue(mails.map { index, mail in (mail, published[index].upload.intent.recipients) })
+        for ((index, _), result) in zip(mails, queued) {
+            switch result {
+            case .success(let isNew): uploads[index].delivered(isNew: isNew)
+            case .failure(let error): uploads[index].fail(error)
+            }
+        }
+        return Delivered(uploads: uploads)
+    }
+
+    private func sign(_ delivered: Delivered, for caller: Caller) -> Signed {
+        guard let issuer else { return Signed(uploads: delivered.uploads, seal: nil) }
+        var (uploads, signed) = (delivered.uploads, [Int]())
         let acknowledged = uploads.indices.compactMap { index in
             guard case .stored(let stored) = uploads[index].ending,
                 let acknowledged = ReceiptIssuer.Acknowledged(stored, uploads[index].upload.intent.kind, for: caller)
@@ -210,7 +249,7 @@ extension Completion {
             signed.append(index)
             return acknowledged
         }
-        guard !acknowledged.isEmpty else { return Signed(uploads: published, seal: nil) }
+        guard !acknowledged.isEmpty else { return Signed(uploads: uploads, seal: nil) }
         let seal = issuer.issue(acknowledged, sender: caller.sender).seal
         for (offset, index) in signed.enumerated() { uploads[index].setReceipt(seal.number &+ UInt64(offset)) }
         return Signed(uploads: uploads, seal: seal)
@@ -260,6 +299,23 @@ extension Intake {
         else { return nil }
         return Completion.StillStored(entry: entry, path: path, digest: digest)
     }
+
+    /// The acknowledgement of an upload that is for somebody, if all of them have it or can still have it. Who has declined it
+    /// or has let it expire gets it anew.
+    ///
+    /// - Parameter path: what its sender calls it now.
+    func stillDelivered(_ intent: UploadIntent, at path: RelativePath) throws(StoreError) -> Completion.StillDelivered? {
+        let deliveries = try knownDeliveries(of: intent.id)
+        guard let mail = deliveries.first?.mail, mail.digest.algorithm.function == intent.function else { return nil }
+        let states = Dictionary(deliveries.map { (PathKey($0.recipient), $0.state) }) { first, _ in first }
+        for name in intent.recipients {
+            guard let state = states[PathKey(name)], state.isOpen || state == .delivered else { return nil }
+        }
+        guard !states.values.contains(where: \.isOpen) || store.version(at: mail.path)?.size == mail.size else {
+            return nil
+        }
+        return Completion.StillDelivered(mail, at: path, isDurable: store.durability == .commit)
+    }
 }
 
 extension Completion.Published {
@@ -293,14 +349,35 @@ extension Completion.Published {
             id: publication.id, state: placed.state, path: placed.path.string, kind: upload.intent.kind, size: size,
             digest: publication.digest, isDurable: isDurable, sender: caller.sender, client: caller.id, begun: begun,
             committed: moment, run: upload.run, version: placed.version)
+        let mail = upload.intent.isMail ? upload.mail(publication, at: placed.path, from: caller, queued: moment) : nil
         ending = .stored(
             Stored(
-                isNew: placed.isNew, path: placed.path, size: size, digest: publication.digest, isDurable: isDurable,
-                entry: entry))
+                isNew: placed.isNew, path: mail == nil ? placed.path : upload.statedPath ?? placed.path, size: size,
+                digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
+    }
+
+    /// What is for somebody.
+    fileprivate var mail: Mail? {
+        if case .stored(let stored) = ending { stored.mail } else { nil }
+    }
+
+    /// It is in the mailboxes.
+    ///
+    /// - Parameter isNew: whether this upload has brought it there.
+    fileprivate mutating func delivered(isNew: Bool) {
+        guard case .stored(let stored) = ending else { return }
+        ending = .stored(
+            Stored(
+                isNew: isNew, path: stored.path, size: stored.size, digest: stored.digest, isDurable: stored.isDurable,
+                entry: stored.entry, mail: stored.mail))
+    }
+
+    fileprivate mutating func fail(_ error: StoreError) {
+        if case .stored(let stored) = ending { ending = .failed(error, size: stored.size) }
     }
 
     fileprivate var entry: CatalogEntry? {
-        if case .stored(let stored) = ending { stored.entry } else { nil }
+        if case .stored(let stored) = ending, stored.mail == nil { stored.entry } else { nil }
     }
 
     fileprivate mutating func setReceipt(_ number: UInt64) {

@@ -15,12 +15,18 @@ package struct Caller: Sendable {
     /// Who it is, whatever it is called; nothing where clients cannot be told apart.
     package let id: UInt64?
 
-    /// - Parameter peer: the client's address, for one that has no name.
-    package init(_ grant: Grant, _ scope: UploadScope, peer: String) {
+    /// The name under which it has a mailbox; nothing for one that has none.
+    package private(set) var person: String?
+
+    /// - Parameters:
+    ///   - peer: the client's address, for one that has no name.
+    ///   - person: the name of one that comes over a wire without keys.
+    package init(_ grant: Grant, _ scope: UploadScope, peer: String, person: String? = nil) {
         self.grant = grant
         self.scope = scope
         sender = grant.source == .everyone ? peer : grant.name
         id = CallerID.make(grant.source)
+        self.person = grant.person ?? person
     }
 
     /// For clients that cannot be told apart, who may do everything.
@@ -29,7 +35,10 @@ package struct Caller: Sendable {
     }
 
     /// What it may do from now on.
-    package mutating func renew(_ grant: Grant) { self.grant = grant }
+    package mutating func renew(_ grant: Grant) {
+        self.grant = grant
+        person = grant.person ?? person
+    }
 }
 
 // MARK: What comes in

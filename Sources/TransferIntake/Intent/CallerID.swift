@@ -2,6 +2,7 @@ package import TransferAccess
 import TransferCatalog
 import TransferCodec
 import TransferKeys
+import TransferMail
 import TransferModel
 package import TransferSystem
 
@@ -24,12 +25,15 @@ enum CallerID {
 
 /// A client, to find what it has sent.
 struct KnownCaller: Sendable {
-    private let id: UInt64?
+    let id: UInt64?
     private let name: String
 
     init(_ grant: Grant) {
         (id, name) = (CallerID.make(grant.source), grant.name)
     }
+
+    /// Whether it has sent something that is for somebody.
+    func hasSent(_ mail: Mail) -> Bool { id != nil && mail.client == id }
 
     /// Older servers have only written the name: then that has to do.
     func hasSent(_ entry: CatalogEntry) -> Bool { isIt(entry.client, entry.sender) }

@@ -25,6 +25,12 @@ package struct UploadIntent: Equatable, Sendable {
 
     package var extent: Extent
 
+    /// The people that it is for, each once; nobody for one that is stored under its path.
+    package var recipients: [String]
+
+    /// What only they can read, of a sealed upload.
+    package var note: [UInt8]?
+
     /// What of an upload this opens.
     package enum Extent: Equatable, Sendable {
         /// All of it.
@@ -38,15 +44,19 @@ package struct UploadIntent: Equatable, Sendable {
     package init(
         id: UploadID, path: String, size: UInt64?, kind: ContentKind = .file, function: DigestFunction = .xxh128,
         conflict: ConflictPolicy = .keepBoth, modified: Timestamp? = nil, permissions: UInt16? = nil,
-        extent: Extent = .whole
+        extent: Extent = .whole, recipients: [String] = [], note: [UInt8]? = nil
     ) {
         (self.id, self.path, self.size) = (id, path, size)
         (self.kind, self.function, self.conflict) = (kind, function, conflict)
         (self.modified, self.permissions, self.extent) = (modified, permissions, extent)
+        (self.recipients, self.note) = (recipients, note)
     }
 }
 
 extension UploadIntent {
+    /// Whether it is for somebody, and has no path of its own.
+    var isMail: Bool { !recipients.isEmpty }
+
     /// Bytes that the upload has at least, as far as this tells: a stream tells no more than where its parts are.
     var leastSize: UInt64 {
         guard case .part(let part) = extent else { return size ?? 0 }

@@ -39,6 +39,8 @@ package final class OpenUpload {
     private let digester: ContentDigester
     /// Where it is to be stored, once that is checked.
     package private(set) var path: RelativePath?
+    /// What its acknowledgement calls it: the same place, but for what is for somebody.
+    private(set) var statedPath: RelativePath?
     private var target = Target.none
     private var lastBlock: (index: UInt64, digest: [UInt8])?
     /// Of a part's blocks, one after the other.
@@ -100,9 +102,13 @@ extension OpenUpload {
     ///
     /// - Returns: where it is to be stored.
     func checkDeclaration() throws(StoreError) -> RelativePath {
-        let path = try checkedPath()
-        self.path = path
+        let stated = try checkedPath()
         if intent.leastSize > limit { throw tooLarge }
+        if intent.isMail { try intake.admitMail(intent, from: caller) }
+        // Nobody else can have that place, so nothing there is replaced.
+        let path = intent.isMail ? RelativePath.mail(intent.wholeID) : stated
+        (self.path, statedPath) = (path, stated)
+        if intent.isMail { intent.conflict = .keepBoth }
         guard intake.store.abilities.replacesNothing || intent.conflict == .overwrite else { throw .onlyReplacing }
         return path
     }
@@ -143,11 +149,19 @@ extension OpenUpload {
     private func acknowledgement() throws(StoreError) -> Acknowledgement? {
         // The id of a part is never acknowledged.
         if case .part = intent.extent { return nil }
+        if intent.isMail { return try mailAcknowledgement() }
         guard let found = intake.stillStored(intent.id, intent.function, for: caller, hasRotten: true) else {
             return nil
         }
         guard intent.size ?? found.entry.size == found.entry.size else { throw .otherContent }
         return Acknowledgement(again: found, run: run, kind: intent.kind)
+    }
+
+    /// The same for what is for somebody: all of them have it or can still have it.
+    private func mailAcknowledgement() throws(StoreError) -> Acknowledgement? {
+        guard let statedPath, let found = try intake.stillDelivered(intent, at: statedPath) else { return nil }
+        guard intent.size ?? found.size == found.size else { throw .otherContent }
+        return Acknowledgement(again: found, kind: intent.kind)
     }
 
     /// Asked again when it is published; this spares the way to content that has no chance. One of the same size may be the

@@ -1,5 +1,7 @@
 package import TransferAccess
 import TransferCatalog
+import TransferDatabase
+package import TransferMail
 import TransferModel
 package import TransferStore
 import TransferSystem
@@ -8,10 +10,11 @@ import TransferSystem
 package final class CallerQuotas: Sendable {
     private let known: KnownUploads
     private let store: any ContentStore
+    private let mailroom: Mailroom?
     private let quotas = Locked([Grant.Source: (client: KnownCaller, quota: Quota)]())
 
-    init(_ known: KnownUploads, _ store: any ContentStore) {
-        (self.known, self.store) = (known, store)
+    init(_ known: KnownUploads, _ store: any ContentStore, _ mailroom: Mailroom?) {
+        (self.known, self.store, self.mailroom) = (known, store, mailroom)
     }
 
     /// - Returns: nothing for a client without one.
@@ -40,12 +43,20 @@ package final class CallerQuotas: Sendable {
         }
     }
 
+    /// Gives back what was for somebody and is not needed any more.
+    package func removed(_ mails: [Mail]) {
+        let quotas = quotas.withLock { Array($0.values) }
+        for mail in mails {
+            for (client, quota) in quotas where client.hasSent(mail) { quota.removed(mail.size) }
+        }
+    }
+
     private func make(_ limit: UInt64, _ client: KnownCaller) -> Quota {
         Quota(limit: limit) { limit, room in
             "This client may store \(limit) bytes on the server, and of these \(room) are left: files of its have to be "
                 + "removed there, or its quota raised."
-        } count: { [known, store] parts in
-            Self.count(client, parts, known, store)
+        } count: { [known, store, mailroom] parts in
+            Self.count(client, parts, known, store, mailroom)
         }
     }
 
@@ -54,7 +65,8 @@ package final class CallerQuotas: Sendable {
     /// - Parameter parts: that count already.
     /// - Returns: nothing where the catalog cannot say.
     private static func count(
-        _ client: KnownCaller, _ parts: [UploadID], _ known: KnownUploads, _ store: any ContentStore
+        _ client: KnownCaller, _ parts: [UploadID], _ known: KnownUploads, _ store: any ContentStore,
+        _ mailroom: Mailroom?
     ) -> Quota.Count? {
         var count = Quota.Count(stored: 0, parts: [:])
         var paths: Set<RelativePath> = []
@@ -64,6 +76,14 @@ package final class CallerQuotas: Sendable {
                 entry.version?.hasSameContent(as: version) ?? false, paths.insert(path).inserted
             else { return }
             count.stored = count.stored.addingClamped(entry.size)
+        }
+        do throws(DatabaseError) {
+            // A ledger that cannot be opened takes nothing that could count.
+            if let id = client.id, let mailroom, mailroom.isOpen {
+                count.stored = count.stored.addingClamped(try mailroom.ledger.openBytes(of: id))
+            }
+        } catch {
+            return nil
         }
         return isComplete ? count : nil
     }

@@ -13,6 +13,9 @@ public struct RelativePath: Hashable, Sendable {
     /// The folder in a directory that is pulled to, with what has arrived of long files.
     package static let partsName = ".transfer-parts"
 
+    /// The folder in the server's own with content that is for somebody.
+    package static let mailName = "mail"
+
     /// Why a text is not a path; a sentence.
     public struct Fault: Error, Equatable, Sendable {
         /// A sentence for people.
@@ -135,6 +138,37 @@ extension RelativePath {
     /// Of the bytes.
     public func hash(into hasher: inout Hasher) {
         string.hashBytes(into: &hasher)
+    }
+}
+
+// MARK: Mail
+
+extension RelativePath {
+    private static let mailPrefix = "\(reservedName)/\(mailName)/"
+
+    /// A new place for content that is for somebody: in the server's own folder, where no client's path leads.
+    package static func mail(_ id: UploadID) -> RelativePath {
+        RelativePath(unchecked: "\(mailPrefix)\(id)-\(UploadID.random().description.prefix(16))")
+    }
+
+    /// A place that was made by `mail(_:)`, as it was written down or found.
+    ///
+    /// - Returns: nothing for any other text.
+    package init?(mail text: String) {
+        let digits = text.utf8.dropFirst(Self.mailPrefix.utf8.count)
+        guard text.utf8.starts(with: Self.mailPrefix.utf8), digits.count == 32 + 1 + 16,
+            digits.allSatisfy({ $0 == UInt8(ascii: "-") || Hexadecimal.value(of: $0) != nil })
+        else { return nil }
+        self.init(unchecked: text)
+    }
+
+    /// The folder of all that is for somebody.
+    package static var mailFolder: RelativePath { RelativePath(unchecked: "\(reservedName)/\(mailName)") }
+
+    /// Whether it is a place that the server has made for what is for somebody, or leads to one.
+    package var leadsToMail: Bool {
+        string.utf8.starts(with: Self.mailPrefix.utf8) || string.hasSameBytes(as: Self.reservedName)
+            || string.hasSameBytes(as: Self.mailFolder.string)
     }
 }
 

@@ -107,6 +107,8 @@ extension ResultCode {
     public static let notFound = ResultCode(rawValue: 305)
     /// Something else has the path than was asked for: a directory, a file, or neither.
     public static let wrongForm = ResultCode(rawValue: 306)
+    /// Nobody of that name has a mailbox on the server.
+    public static let unknownRecipient = ResultCode(rawValue: 307)
 
     /// More or fewer bytes arrived than were declared.
     public static let sizeMismatch = ResultCode(rawValue: 400)
@@ -167,7 +169,7 @@ extension ResultCode {
         (.forbidden, "forbidden"), (.encryptionRequired, "encryptionRequired"),
         (.invalidPath, "invalidPath"), (.pathConflict, "pathConflict"),
         (.uploadTooLarge, "uploadTooLarge"), (.unsupportedDigest, "unsupportedDigest"), (.aborted, "aborted"),
-        (.notFound, "notFound"), (.wrongForm, "wrongForm"),
+        (.notFound, "notFound"), (.wrongForm, "wrongForm"), (.unknownRecipient, "unknownRecipient"),
         (.sizeMismatch, "sizeMismatch"), (.digestMismatch, "digestMismatch"), (.contentMismatch, "contentMismatch"),
         (.incomplete, "incomplete"), (.fileChanged, "fileChanged"),
         (.insufficientStorage, "insufficientStorage"), (.quotaExceeded, "quotaExceeded"),

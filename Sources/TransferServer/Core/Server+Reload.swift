@@ -1,6 +1,7 @@
 import TransferIO
 import TransferIntake
 package import TransferKeys
+import TransferMail
 import TransferModel
 import TransferStore
 import TransferSystem
@@ -84,6 +85,7 @@ extension ServerCore {
         transport.currentSettings.withLock { $0 = settings }
         intake.maximumUpload = settings.maximumUpload
         intake.keepUnfinished = settings.keepUnfinished.nanoseconds
+        intake.mailroom?.limits = MailLimits(bytes: settings.mailboxQuota)
         transport.limits.withLock { $0.change(perNetwork: settings.maximumPerNetwork) }
         reload.whenDone()
     }

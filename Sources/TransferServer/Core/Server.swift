@@ -3,6 +3,7 @@ import Synchronization
 package import TransferIO
 import TransferIntake
 import TransferKeys
+import TransferMail
 import TransferModel
 import TransferProtocol
 import TransferReceipts
@@ -126,6 +127,7 @@ package actor Server {
         await core.transport.pool.run { [core, discovery] in
             core.intake.forgetUnfinished()
             core.intake.known.close()
+            core.intake.mailroom?.close()
             discovery?.close()
         }
         statusSocket?.close()

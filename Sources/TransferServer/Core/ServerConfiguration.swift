@@ -132,6 +132,15 @@ package struct ServerConfiguration: Sendable {
     /// a process that does nothing else.
     package var isConfined = false
 
+    /// Whether what is for somebody is kept for him. Only where clients have names.
+    package var keepsMail = true
+
+    /// Bytes that may wait for one person; of these, one sender may fill half.
+    package var mailboxQuota: UInt64 = 10 << 30
+
+    /// How long something waits for somebody who doesn't come.
+    package var keepMail = Interval.seconds(30 * 86_400)
+
     /// Files beside those of `security` that are read again while the server runs.
     package var rereadFiles: [RereadFile] = []
 

@@ -1,4 +1,6 @@
+import TransferDatabase
 import TransferIntake
+import TransferMail
 import TransferModel
 import TransferStore
 
@@ -16,5 +18,19 @@ extension ServerCore {
             observability.log.write([.expiryFailed(error)])
         }
         intake.forgetUnfinished()
+        expireMail(leftovers: leftovers)
+    }
+
+    /// What waits in mailboxes doesn't stay for ever, either.
+    private func expireMail(leftovers: Bool) {
+        guard intake.mailroom?.isOpen ?? false else { return }
+        do throws(DatabaseError) {
+            let orphans = leftovers ? try intake.sweepMail() : 0
+            let expired = try intake.expireMail(after: transport.settings.keepMail.nanoseconds)
+            observability.log.write(expired.map { .mailExpired($0) })
+            if orphans > 0 { observability.log.write([.mailSwept(orphans)]) }
+        } catch {
+            observability.log.write([.mailFailed(error)])
+        }
     }
 }

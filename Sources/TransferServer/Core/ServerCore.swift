@@ -2,6 +2,7 @@ import TransferDatabase
 import TransferCatalog
 import TransferIO
 import TransferIntake
+import TransferMail
 import TransferModel
 import TransferStore
 
@@ -25,12 +26,14 @@ final class ServerCore: Sendable {
     ) {
         (self.configuration, self.store) = (configuration, store)
         frontEnds = foundations.frontEnds
+        let gate = configuration.authenticator.map { AccessGate($0, log: log) }
         let intake = Intake(
             Intake.Configuration(configuration), store: store,
-            records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer
+            records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer,
+            mailroom: gate.flatMap { Self.openMailroom(configuration, store, log, $0, on: foundations) }
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
-        transport = Transport(configuration, identity, log: log)
+        transport = Transport(configuration, identity, gate)
         let figures = StoreFigures {
             StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.unfinished())
         }
@@ -49,6 +52,20 @@ final class ServerCore: Sendable {
         return foundations.openCatalog(path, store.durability == .commit) { damage in
             log.write([.catalogDamaged(damage)])
         }
+    }
+
+    /// Mailboxes that cannot be used are no reason not to start: everything else works.
+    private static func openMailroom(
+        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, _ gate: AccessGate,
+        on foundations: ServerFoundations
+    ) -> Mailroom? {
+        guard configuration.keepsMail, !configuration.isOpen else { return nil }
+        let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)"
+        let opened = Result { () throws(DatabaseError) in
+            try foundations.openMail(path, store.durability == .commit)
+        }
+        if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
+        return Mailroom(opened, gate, MailLimits(bytes: configuration.mailboxQuota))
     }
 
     /// Says what the catalog knows, or why it cannot be used.

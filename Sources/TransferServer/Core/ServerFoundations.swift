@@ -1,4 +1,6 @@
 import TransferCatalog
+import TransferDatabase
+import TransferMail
 import TransferStore
 
 /// Opens what a server stands on. Tests put others in their place.
@@ -13,5 +15,10 @@ struct ServerFoundations: Sendable {
     /// Is given the path of the database, whether it has to survive a crash of the machine, and who is told of damage.
     var openCatalog: @Sendable (String, Bool, @escaping @Sendable (Catalog.Damage) -> Void) -> Catalog = {
         path, isDurable, report in Catalog(path: path, isDurable: isDurable, report: report)
+    }
+
+    /// Is given the path of the ledger of mailboxes, and whether it has to survive a crash of the machine.
+    var openMail: @Sendable (String, Bool) throws(DatabaseError) -> MailLedger = {
+        (path, isDurable) throws(DatabaseError) in try MailLedger(path: path, isDurable: isDurable)
     }
 }

@@ -11,6 +11,8 @@ package struct ServerSettings: Equatable, Sendable {
     package let timeouts: Liveness.Timeouts
     package let drain: Interval
     package let keepUnfinished: Interval
+    package let mailboxQuota: UInt64
+    package let keepMail: Interval
 
     init(_ configuration: ServerConfiguration) {
         maximumUpload = configuration.maximumUpload
@@ -19,5 +21,7 @@ package struct ServerSettings: Equatable, Sendable {
         timeouts = configuration.timeouts
         drain = configuration.drain
         keepUnfinished = configuration.keepUnfinished
+        mailboxQuota = configuration.mailboxQuota
+        keepMail = configuration.keepMail
     }
 }

@@ -57,11 +57,11 @@ final class Transport: Sendable {
 
     private static let unsentLimit = 64 << 20
 
-    init(_ configuration: ServerConfiguration, _ identity: Identity, log: Log) {
+    init(_ configuration: ServerConfiguration, _ identity: Identity, _ gate: AccessGate?) {
         security = Locked(identity.tls)
         currentSettings = Locked(ServerSettings(configuration))
         uploadSecret = identity.secret
-        gate = configuration.authenticator.map { AccessGate($0, log: log) }
+        self.gate = gate
         (agent, digestThreads) = (configuration.agent, configuration.digestThreads)
         pool = BlockingPool(name: "transfer-disk", threads: configuration.blockingThreads)
         buffers = BufferPool(size: Self.bufferSize, count: Self.bufferCount)

@@ -25,6 +25,8 @@ final class OwnFolder: Sendable {
     ///   - root: the directory that has the folder.
     /// - Throws: ELOOP where it is the folder.
     func check(_ path: RelativePath, in root: DirectoryHandle) throws(SystemError) {
+        // No client can name such a path.
+        if path.leadsToMail { return }
         let slash = path.string.utf8.firstIndex(of: UInt8(ascii: "/"))
         let key = PathKey(slash.map { String(path.string[..<$0]) } ?? path.string)
         if others.withLock({ $0.contains(key) }) { return }

@@ -56,6 +56,13 @@ package protocol ContentStore: AnyObject, Sendable {
     /// Throws the part of an upload away, if there is one. Whoever asks must see to it that nobody else has it.
     func removePart(_ id: UploadID) throws(StoreError)
 
+    /// Removes content in places that `RelativePath.mail(_:)` has made, as far as that is possible. Nobody is told what of it
+    /// was there, and it need not be durable.
+    func removeMail(_ paths: [RelativePath])
+
+    /// The places that `RelativePath.mail(_:)` has made and that have content.
+    func mailFiles() -> [RelativePath]
+
     /// What there is of unfinished uploads.
     func unfinished() throws(StoreError) -> UnfinishedContent
 

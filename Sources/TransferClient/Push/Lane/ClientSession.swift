@@ -300,7 +300,7 @@ extension ClientSession: MessageSession {
         case .acknowledged(let result): try uploads.acknowledged(result)
         case .receipts(let receipts): uploads.received(receipts)
         // This session asks for nothing, so the machine lets no answer pass.
-        case .entries, .file, .block, .fetched, .outcome: break
+        case .persons, .deliveries, .arrived, .entries, .file, .block, .fetched, .outcome: break
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true

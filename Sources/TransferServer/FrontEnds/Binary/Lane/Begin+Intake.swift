@@ -15,7 +15,8 @@ extension UploadIntent {
             }
         self.init(
             id: caller.inner(begin.id), path: begin.path, size: begin.size, kind: begin.kind, function: begin.digest,
-            conflict: begin.conflict, modified: begin.modified, permissions: begin.permissions, extent: extent)
+            conflict: begin.conflict, modified: begin.modified, permissions: begin.permissions, extent: extent,
+            recipients: begin.recipients?.names ?? [], note: begin.note)
     }
 }
 

@@ -64,6 +64,7 @@ extension BinarySession {
             conversation.answered(outcome.answered)
             driver.liveness.active(now: .now)
             queue(outcome.chunk)
+            if outcome.watches { watchMail() }
             if let refusal = outcome.refusal { end(.refused(refusal)) }
         }
         waiting.isServing = false

@@ -10,7 +10,7 @@ import TransferSystem
 final class FileSending {
     let request: FetchRequest
 
-    /// Where it is in the server's directory.
+    /// Where it is in the server's directory. Of a delivery, what its sender calls it.
     let path: RelativePath
 
     /// Nanoseconds of the monotonic clock.
@@ -19,9 +19,13 @@ final class FileSending {
     /// Bytes of the whole content.
     var size: UInt64 { content.attributes.size }
 
+    /// The delivery whose content this is; nothing for a stored file.
+    let delivery: UploadID?
+
     /// The file, should it turn out to be rotten.
     var suspect: RottenFile? {
-        known.map { RottenFile(path: path.string, version: content.attributes.version, digest: $0) }
+        guard delivery == nil else { return nil }
+        return known.map { RottenFile(path: path.string, version: content.attributes.version, digest: $0) }
     }
 
     private let content: StoredContent
@@ -53,6 +57,7 @@ final class FileSending {
     ) {
         (self.request, self.path, self.content, self.known) = (request, path, content, known)
         self.digester = digester
+        delivery = request.delivery
         let attributes = content.attributes
         let goesOn = attributes.fileVersion == request.version && request.offset <= attributes.size
         let start = goesOn ? request.offset : 0

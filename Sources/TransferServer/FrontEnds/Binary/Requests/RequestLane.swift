@@ -13,16 +13,19 @@ import TransferSystem
 /// `@unchecked Sendable`: the session lets it do one step at a time and waits for the outcome, so no two threads are ever
 /// in it.
 package final class RequestLane: @unchecked Sendable {
-    private enum Work {
+    enum Work {
         case sending(FileSending)
         case listing(FolderListing)
         case removing(RemoveRequest, RelativePath, Removal, files: UInt64)
+        /// Something of the mailboxes.
+        case answering(any MailAnswer)
 
         var id: UInt32 {
             switch self {
             case .sending(let sending): sending.request.id
             case .listing(let listing): listing.request.id
             case .removing(let request, _, _, _): request.id
+            case .answering(let answer): answer.id
             }
         }
     }
@@ -38,7 +41,7 @@ package final class RequestLane: @unchecked Sendable {
     /// Whose requests these are; set before the first one, and renewed with every step.
     package var client: Caller
 
-    private let resources: LaneResources
+    let resources: LaneResources
     let peer: String
     /// Those that are not begun are behind the first ones.
     private var requests: [Request] = []
@@ -49,11 +52,13 @@ package final class RequestLane: @unchecked Sendable {
     private var refusal: StoreError?
     private var work: Work?
     private var digesters: [DigestFunction: ContentDigester] = [:]
-    private var outcome = RequestOutcome(chunk: RequestLane.noChunk)
-    private var reader: StoreReader?
+    var outcome = RequestOutcome(chunk: RequestLane.noChunk)
+    private(set) var reader: StoreReader?
+    /// Deliveries that were sent to the client in this step.
+    var fetched: [UploadID] = []
     private var remover: StoreRemover?
     private var removed: [Removed] = []
-    private var events: [LogEvent] = []
+    var events: [LogEvent] = []
     private var failures = FailureTally()
     /// Whether any file is known to be rotten; asked with every step that begins something.
     private var hasRotten = false
@@ -103,6 +108,7 @@ package final class RequestLane: @unchecked Sendable {
         let turn = Turn(on: resources.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
+        noteFetched()
         reader = nil
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
@@ -160,6 +166,10 @@ package final class RequestLane: @unchecked Sendable {
             self.remover = remover
             return .removing(
                 remove, path, try remover.begin(path, isRecursive: remove.isRecursive), files: 0)
+        case .people(let people): return .answering(try begin(people))
+        case .mail(let mail): return .answering(try begin(mail))
+        case .settle(let settle): return .answering(try begin(settle))
+        case .introduce(let introduce): return .answering(try begin(introduce))
         }
     }
 
@@ -168,6 +178,7 @@ package final class RequestLane: @unchecked Sendable {
         case .sending(let sending):
             guard let digest = try sending.fill(outcome.chunk) else { return false }
             outcome.chunk.append(.end(End(size: sending.endSize, digest: digest)))
+            if let delivery = sending.delivery, sending.isLast { fetched.append(delivery) }
             events.append(.fetched(sending, digest, peer: peer))
             answered(sending.request.id)
         case .listing(let listing):
@@ -177,6 +188,12 @@ package final class RequestLane: @unchecked Sendable {
             answered(listing.request.id)
         case .removing(let request, let path, let removal, let files):
             return try goOn(request, path, removal, files)
+        case .answering(let answer):
+            guard let ending = try answer.fill(outcome.chunk) else { return false }
+            outcome.chunk.append(.outcome(ending))
+            if answer.watches { outcome.watches = true }
+            events += answer.events(peer: peer)
+            answered(answer.id)
         }
         return true
     }
@@ -215,12 +232,11 @@ extension RequestLane {
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
+        if let delivery = fetch.delivery { return try begin(fetch, of: delivery) }
         guard let path = try client.seen(fetch.path) else {
             throw StoreError(.wrongForm, "The server's directory is a folder, and no file.")
         }
-        let reader = reader ?? resources.store.reader()
-        self.reader = reader
-        let content = try reader.open(path)
+        let content = try open(path)
         guard !hasRotten || !resources.intake.known.isRotten(path, content.attributes.version) else {
             throw .contentLost(path)
         }
@@ -233,6 +249,12 @@ extension RequestLane {
         return sending
     }
 
+    func open(_ path: RelativePath) throws(StoreError) -> StoredContent {
+        let reader = reader ?? resources.store.reader()
+        self.reader = reader
+        return try reader.open(path)
+    }
+
     /// What the catalog says; only worth a look for content of more than a block.
     private func digest(
         of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
@@ -243,7 +265,7 @@ extension RequestLane {
         return known?.algorithm == function.tree ? known : nil
     }
 
-    private func digester(_ function: DigestFunction) -> ContentDigester {
+    func digester(_ function: DigestFunction) -> ContentDigester {
         let digester = digesters[function] ?? ContentDigester(function)
         digesters[function] = digester
         digester.reset()
@@ -328,6 +350,7 @@ extension RequestLane {
                 failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)
+            case .answering(let answer): failed(work.id, answer.subject, error)
             }
         }
     }

@@ -11,6 +11,9 @@ package struct RequestOutcome: Sendable {
     /// Whether there is more to do.
     package var isBusy = false
 
+    /// Whether the client wants to hear of its mail from now on.
+    package var watches = false
+
     /// Why the client may ask for nothing any more.
     package var refusal: Refusal?
 }

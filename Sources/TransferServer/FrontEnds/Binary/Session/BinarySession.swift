@@ -57,6 +57,12 @@ actor BinarySession {
     var pipe: BatchPipe<LaneBatch>
     private(set) var isDraining = false
     private(set) var ending: Ending?
+    /// Whether the client wants to hear of its mail.
+    var isWatching = false
+    /// Whether it is being told.
+    var isTelling = false
+    /// Whether something has come since.
+    var hasNews = false
     /// What the client has said first, as long as nobody has decided about it.
     private var hello: Hello?
     private var isDecided = false
@@ -155,6 +161,8 @@ extension BinarySession: PipedFrameSession {
     func parsed() {
         send(conversation.takeAnswers())
         tellLane()
+        // Who waits for mail has a use for the connection as long as it is heard of.
+        if isWatching { driver.liveness.active(now: .now) }
         // The last thing that a stopping server waits for may have been the end of an upload that it refused.
         endIfDrained()
     }
@@ -229,6 +237,7 @@ extension BinarySession {
     private func finish() async {
         await finishWork()
         await endRequests()
+        leaveMailroom()
         await transport.pool.run(for: account) { [lane] in lane.cancel() }
         stopTimer()
         sayGoodbye()

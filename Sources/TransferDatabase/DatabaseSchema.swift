@@ -1,0 +1,59 @@
+/// The tables of a database, and how those of earlier versions become today's. The version is the file's `user_version`.
+package struct DatabaseSchema: Sendable {
+    private let steps: [[String]]
+    private let name: String
+
+    /// - Parameters:
+    ///   - steps: what each version adds to the one before it; the first makes an empty file version 1.
+    ///   - name: what messages call the database.
+    package init(_ steps: [[String]], called name: String) {
+        (self.steps, self.name) = (steps, name)
+    }
+
+    package var version: Int64 { Int64(steps.count) }
+
+    /// Brings the file to a version, in one transaction.
+    ///
+    /// - Parameter target: an older one only in tests.
+    /// - Throws: `unknownVersion` when the file has one that is not in `steps`.
+    package func migrate(_ database: Database, to target: Int64? = nil) throws(DatabaseError) {
+        let target = target ?? version
+        if try check(database) == target { return }
+        try database.execute("BEGIN IMMEDIATE")
+        do throws(DatabaseError) {
+            // Again, now that no other program can change it.
+            for step in try check(database)..<max(target, try check(database)) {
+                for statement in steps[Int(step)] { try database.execute(statement) }
+            }
+            try database.execute("PRAGMA user_version = \(target)")
+            try database.execute("COMMIT")
+        } catch {
+            if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// For whoever only reads.
+    ///
+    /// - Throws: `unknownVersion` for a newer version, `unavailable` for an older one.
+    package func requireCurrent(_ database: Database) throws(DatabaseError) {
+        let found = try check(database)
+        guard found < version else { return }
+        throw DatabaseError(
+            .unavailable,
+            found == 0
+                ? "The \(name) is empty: whoever began it did not come to its end. The next start of a server makes it."
+                : "The \(name) was written by an older program. The next start of a server brings it up to date.")
+    }
+
+    /// - Returns: the version that the file has.
+    private func check(_ database: Database) throws(DatabaseError) -> Int64 {
+        let found = try database.execute("PRAGMA user_version") ?? 0
+        guard (0...version).contains(found) else {
+            throw DatabaseError(
+                .unknownVersion,
+                "The \(name) has version \(found) and this program knows none above \(version): a newer one wrote it.")
+        }
+        return found
+    }
+}

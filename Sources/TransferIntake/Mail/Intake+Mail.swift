@@ -1,0 +1,161 @@
+package import TransferDatabase
+package import TransferMail
+import TransferModel
+package import TransferStore
+import TransferSystem
+
+/// What is for somebody: between the mailboxes, which know who can have it, and the store, which has its content.
+extension Intake {
+    /// Whether an upload has a chance, before its content travels.
+    func admitMail(_ intent: UploadIntent, from caller: Caller) throws(StoreError) {
+        guard let mailroom else {
+            throw .noMailboxes
+        }
+        // What was sent before is no more for those who have it.
+        if case .part = intent.extent {} else if try !knownDeliveries(of: intent.id).isEmpty { return }
+        do throws(MailRefusal) {
+            try mailroom.admit(intent.uploadSize, from: caller.person, to: intent.recipients)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// What became of an upload that was sent before.
+    func knownDeliveries(of id: UploadID) throws(StoreError) -> [Delivery] {
+        guard let mailroom else { return [] }
+        do throws(DatabaseError) {
+            return try mailroom.ledger.deliveries(of: id)
+        } catch {
+            throw StoreError(mail: error)
+        }
+    }
+
+    /// Puts published uploads into mailboxes, all in one transaction. Content that nobody gets is removed.
+    ///
+    /// - Returns: of each whether it is what its recipients get, or why it is not taken.
+    func queue(_ mails: [(mail: Mail, recipients: [String])]) -> [Result<Bool, StoreError>] {
+        guard let mailroom else {
+            free(mails.map(\.mail))
+            return mails.map { _ in .failure(.noMailboxes) }
+        }
+        let queued: [QueuedMail]
+        do throws(DatabaseError) {
+            try settleDoubtfulMail(mailroom)
+            queued = try mailroom.queue(mails) { [store] in store.version(at: $0) != nil }
+        } catch {
+            // It may be in the ledger all the same, so its content has to stay until that is known.
+            doubtfulMail.withLock { $0 += mails.map(\.mail) }
+            let failure = StoreError(mail: error)
+            return mails.map { _ in .failure(failure) }
+        }
+        return zip(mails, queued).map { sent, result in
+            switch result {
+            case .queued(_, let isKept, let freed):
+                free((isKept ? [] : [sent.mail]) + (freed.map { [$0] } ?? []))
+                return .success(isKept)
+            case .refused(let refusal):
+                free([sent.mail])
+                return .failure(StoreError(refusal))
+            }
+        }
+    }
+
+    /// Removes content that was for somebody and that nobody needs any more. What cannot be removed goes at the next start.
+    package func free(_ mails: [Mail]) {
+        guard !mails.isEmpty else { return }
+        store.removeMail(mails.map(\.path))
+        quotas.removed(mails)
+    }
+
+    /// Ends what has waited for too long.
+    ///
+    /// - Parameter age: nanoseconds.
+    /// - Returns: what has ended.
+    package func expireMail(after age: Int64) throws(DatabaseError) -> [Delivery] {
+        guard let mailroom, mailroom.isOpen else { return [] }
+        try settleDoubtfulMail(mailroom)
+        let ended = try mailroom.expire(after: age)
+        free(ended.freed)
+        return ended.deliveries
+    }
+
+    /// Removes content in the place of mail that is in no mailbox: uploads that were published when a server ended. To be
+    /// called before the first upload.
+    ///
+    /// - Returns: how many files.
+    package func sweepMail() throws(DatabaseError) -> Int {
+        guard let mailroom else { return 0 }
+        let open = try mailroom.ledger.openPaths()
+        let orphans = store.mailFiles().filter { !open.contains($0) }
+        store.removeMail(orphans)
+        return orphans.count
+    }
+
+    /// Looks again at what was published while the ledger failed.
+    private func settleDoubtfulMail(_ mailroom: Mailroom) throws(DatabaseError) {
+        let doubtful = doubtfulMail.withLock { doubtful in
+            defer { doubtful = [] }
+            return doubtful
+        }
+        guard !doubtful.isEmpty else { return }
+        do throws(DatabaseError) {
+            let open = try mailroom.ledger.openPaths()
+            free(doubtful.filter { !open.contains($0.path) })
+        } catch {
+            doubtfulMail.withLock { $0 += doubtful }
+            throw error
+        }
+    }
+}
+
+extension OpenUpload {
+    /// As it goes into mailboxes.
+    ///
+    /// - Parameters:
+    ///   - path: where its content is.
+    ///   - moment: UTC, in nanoseconds since 1970.
+    func mail(_ publication: Publication, at path: RelativePath, from caller: Caller, queued moment: Int64) -> Mail {
+        let name = statedPath.flatMap(caller.shown) ?? statedPath
+        return Mail(
+            id: intent.id, sender: caller.person ?? caller.sender, client: caller.id, name: name?.string ?? "",
+            kind: intent.kind, size: publication.size, digest: publication.digest, modified: intent.modified,
+            permissions: intent.permissions, note: intent.note, path: path, queued: moment)
+    }
+}
+
+extension StoreError {
+    init(_ refusal: MailRefusal) {
+        switch refusal {
+        case .unknown(let name):
+            self.init(
+                .unknownRecipient,
+                "Nobody here is called '\(name.escapedForDisplay)'; `transfer people` lists who is.")
+        case .declines(let name):
+            self.init(.forbidden, "\(name.escapedForDisplay) takes nothing from this client.")
+        case .full(let name, let bytes):
+            self.init(
+                .quotaExceeded,
+                "The mailbox of \(name.escapedForDisplay) is full: \(ByteFormat.size(bytes)) may wait there.")
+        case .fullOfYours(let name, let bytes):
+            self.init(
+                .quotaExceeded,
+                "As much of this client's waits for \(name.escapedForDisplay) as may: \(ByteFormat.size(bytes)).")
+        case .noName:
+            self.init(
+                .forbidden,
+                "This client has no name here, and so nobody could tell whom it is from: its key has to be in the "
+                    + "server's list (transfer access add).")
+        case .unavailable(let reason): self.init(.storageFailed, reason)
+        }
+    }
+
+    package static let noMailboxes = StoreError(
+        .forbidden, "This server keeps no mailboxes: it stores uploads, and hands none on.")
+
+    /// - Parameter error: of the ledger.
+    package init(mail error: DatabaseError) {
+        self.init(
+            error.reason == .full ? .insufficientStorage : .storageFailed,
+            "The mailboxes cannot be used: \(error.message)")
+    }
+}

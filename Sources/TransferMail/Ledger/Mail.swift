@@ -1,0 +1,85 @@
+package import TransferModel
+
+/// An upload that is for somebody, as the ledger keeps it.
+package struct Mail: Equatable, Sendable {
+    /// The server's id of the upload; deliveries go by it.
+    package var id: UploadID
+
+    /// Who sent it, by name.
+    package var sender: String
+
+    /// Tells the client that sent it from all others; nothing for one that cannot be told from others.
+    package var client: UInt64?
+
+    /// As the sender calls it: a path that was checked.
+    package var name: String
+
+    package var kind: ContentKind
+
+    /// Bytes of content.
+    package var size: UInt64
+
+    /// Computed from what was stored.
+    package var digest: Digest
+
+    package var modified: Timestamp?
+
+    /// Permission bits, 0 to 0o777.
+    package var permissions: UInt16?
+
+    /// What only the recipients can read, of a sealed upload.
+    package var note: [UInt8]?
+
+    /// Where the content is.
+    package var path: RelativePath
+
+    /// When it was stored; UTC, in nanoseconds since 1970.
+    package var queued: Int64
+
+    package init(
+        id: UploadID, sender: String, client: UInt64?, name: String, kind: ContentKind, size: UInt64, digest: Digest,
+        modified: Timestamp? = nil, permissions: UInt16? = nil, note: [UInt8]? = nil, path: RelativePath, queued: Int64
+    ) {
+        (self.id, self.sender, self.client, self.name) = (id, sender, client, name)
+        (self.kind, self.size, self.digest) = (kind, size, digest)
+        (self.modified, self.permissions, self.note) = (modified, permissions, note)
+        (self.path, self.queued) = (path, queued)
+    }
+}
+
+/// One upload on its way to one person.
+package struct Delivery: Equatable, Sendable {
+    /// Grows with every delivery of the server.
+    package var number: UInt64
+
+    package var mail: Mail
+    package var recipient: String
+    package var state: DeliveryState
+
+    /// When it came to its state; UTC, in nanoseconds since 1970.
+    package var changed: Int64
+
+    /// What the recipient has signed.
+    package var receipt: [UInt8]?
+}
+
+/// What a mailbox may hold. One that is full takes nothing more before something in it has ended.
+package struct MailLimits: Equatable, Sendable {
+    /// Deliveries that may wait for one person, and of them those from one sender.
+    package var count: Int
+    package var countOfPair: Int
+
+    /// Bytes of their content.
+    package var bytes: UInt64
+    package var bytesOfPair: UInt64
+
+    /// Deliveries that wait for one person: a listing of them all takes a moment.
+    package static let usualCount = 100_000
+
+    /// - Parameter bytes: that may wait for one person. One sender may fill half of it, so that no one can shut out the
+    ///   others.
+    package init(count: Int = usualCount, bytes: UInt64) {
+        (self.count, countOfPair) = (count, max(1, count / 2))
+        (self.bytes, bytesOfPair) = (bytes, max(1, bytes / 2))
+    }
+}

@@ -1,0 +1,108 @@
+import TransferDatabase
+import TransferModel
+
+/// How mails and deliveries stand in rows.
+enum MailColumns {
+    static let insert = """
+        INSERT INTO mails (id, sender, client, name, kind, size, algorithm, digest, modified, nanoseconds, permissions, note,
+            path, queued)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+        """
+
+    /// A mail that is stored again, after all of its deliveries had ended or its content was lost.
+    static let update = """
+        UPDATE mails SET sender = ?2, client = ?3, name = ?4, kind = ?5, size = ?6, algorithm = ?7, digest = ?8,
+            modified = ?9, nanoseconds = ?10, permissions = ?11, note = ?12, path = ?13, queued = ?14
+        WHERE id = ?1
+        """
+
+    /// Of a mail `m`; those of a delivery `d` follow.
+    private static let mail = """
+        m.id, m.sender, m.client, m.name, m.kind, m.size, m.algorithm, m.digest, m.modified, m.nanoseconds, m.permissions,
+        m.note, m.path, m.queued, m.number
+        """
+    private static let delivery = "d.number, d.recipient, d.state, d.changed, d.receipt"
+
+    static func select(where condition: String) -> String {
+        "SELECT \(mail), \(delivery) FROM deliveries d JOIN mails m ON m.number = d.mail WHERE \(condition)"
+    }
+
+    static func selectMail(where condition: String) -> String { "SELECT \(mail) FROM mails m WHERE \(condition)" }
+
+    /// The column with a mail's number.
+    static let number: Int32 = 14
+
+    static func bind(_ mail: Mail, to statement: Statement) {
+        statement.bind(3, mail.client.map { Int64(bitPattern: $0) })
+        statement.bind(5, Int64(mail.kind.rawValue))
+        statement.bind(6, Int64(clamping: mail.size))
+        statement.bind(7, Int64(mail.digest.algorithm.rawValue))
+        statement.bind(9, mail.modified?.seconds)
+        statement.bind(10, mail.modified.map { Int64($0.nanoseconds) })
+        statement.bind(11, mail.permissions.map { Int64($0) })
+        statement.bind(14, mail.queued)
+    }
+
+    /// - Returns: nothing for a row that says what cannot be.
+    static func mail(_ row: Statement) -> Mail? {
+        guard let id = row.uploadID(0), let kind = UInt8(exactly: row.integer(4)), let size = UInt64(exactly: row.integer(5)),
+            let number = UInt8(exactly: row.integer(6)), let algorithm = DigestAlgorithm(rawValue: number),
+            let path = RelativePath(mail: row.text(12))
+        else { return nil }
+        let digest = row.blob(7)
+        guard digest.count == algorithm.function.size else { return nil }
+        let modified = row.optionalInteger(8).flatMap { seconds in
+            UInt32(exactly: row.integer(9)).map { Timestamp(seconds: seconds, nanoseconds: $0) }
+        }
+        return Mail(
+            id: id, sender: row.text(1), client: row.optionalInteger(2).map { UInt64(bitPattern: $0) }, name: row.text(3),
+            kind: ContentKind(rawValue: kind) ?? .file, size: size, digest: Digest(algorithm, digest), modified: modified,
+            permissions: row.optionalInteger(10).flatMap { UInt16(exactly: $0) },
+            note: row.isNull(11) ? nil : row.blob(11), path: path, queued: row.integer(13))
+    }
+
+    /// - Returns: nothing for a row that says what cannot be.
+    static func delivery(_ row: Statement) -> Delivery? {
+        guard let mail = mail(row), let number = UInt64(exactly: row.integer(15)),
+            let state = UInt8(exactly: row.integer(17)).flatMap(DeliveryState.init)
+        else { return nil }
+        return Delivery(
+            number: number, mail: mail, recipient: row.text(16), state: state, changed: row.integer(18),
+            receipt: row.isNull(19) ? nil : row.blob(19))
+    }
+}
+
+extension Statement {
+    func uploadID(_ column: Int32) -> UploadID? {
+        withBlob(column) { $0.count == UploadID.size ? UploadID($0.bytes, at: 0) : nil }
+    }
+
+    /// Runs with texts and blobs bound, which stay where they are meanwhile.
+    func with<R>(
+        texts: [(Int32, String)], blobs: [(Int32, [UInt8]?)] = [], _ body: (Statement) throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        if let (index, text) = texts.first {
+            return try text.utf8.span.withUnsafeBufferPointer { (bytes) throws(DatabaseError) in
+                bind(index, text: bytes)
+                return try with(texts: Array(texts.dropFirst()), blobs: blobs, body)
+            }
+        }
+        guard let (index, blob) = blobs.first else { return try body(self) }
+        guard let blob else {
+            bind(index, nil as Int64?)
+            return try with(texts: [], blobs: Array(blobs.dropFirst()), body)
+        }
+        return try blob.span.bytes.withUnsafeBytes { (bytes) throws(DatabaseError) in
+            bind(index, blob: bytes)
+            return try with(texts: [], blobs: Array(blobs.dropFirst()), body)
+        }
+    }
+}
+
+extension UploadID {
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        encode(into: &bytes)
+        return bytes
+    }
+}

@@ -1,0 +1,242 @@
+import TransferDatabase
+import TransferModel
+
+/// The connection of a ledger, with its prepared statements.
+///
+/// `@unchecked Sendable`: only used with the lock of its ledger held.
+final class MailConnection: @unchecked Sendable {
+    let database: Database
+    private let begin: Statement
+    private let commit: Statement
+    private let insertMail: Statement
+    private let updateMail: Statement
+    private let findMail: Statement
+    private let deliveriesOfMail: Statement
+    private let insertDelivery: Statement
+    private let deleteDelivery: Statement
+    private let setState: Statement
+    private let findDelivery: Statement
+    private let inbox: Statement
+    private let allOfInbox: Statement
+    private let sent: Statement
+    private let openOfMail: Statement
+    private let newest: Statement
+    /// Whether transactions are synced now.
+    private var isSyncing = true
+
+    init(_ database: Database) throws(DatabaseError) {
+        self.database = database
+        begin = try Statement("BEGIN IMMEDIATE", in: database)
+        commit = try Statement("COMMIT", in: database, kind: .commit)
+        insertMail = try Statement(MailColumns.insert, in: database)
+        updateMail = try Statement(MailColumns.update, in: database)
+        findMail = try Statement(MailColumns.selectMail(where: "m.id = ?1"), in: database)
+        deliveriesOfMail = try Statement(MailColumns.select(where: "m.id = ?1 ORDER BY d.number"), in: database)
+        insertDelivery = try Statement(
+            "INSERT INTO deliveries (mail, recipient, state, changed) VALUES (?1, ?2, 1, ?3)", in: database)
+        deleteDelivery = try Statement("DELETE FROM deliveries WHERE number = ?1", in: database)
+        setState = try Statement(
+            "UPDATE deliveries SET state = ?2, changed = ?3, receipt = coalesce(?4, receipt) WHERE number = ?1",
+            in: database)
+        findDelivery = try Statement(
+            MailColumns.select(where: "m.id = ?1 AND d.recipient = ?2"), in: database)
+        inbox = try Statement(
+            MailColumns.select(where: "d.recipient = ?1 AND d.number > ?2 AND d.state < 3 ORDER BY d.number LIMIT ?3"),
+            in: database)
+        allOfInbox = try Statement(
+            MailColumns.select(where: "d.recipient = ?1 AND d.number > ?2 ORDER BY d.number LIMIT ?3"), in: database)
+        sent = try Statement(
+            MailColumns.select(where: "m.sender = ?1 AND d.number > ?2 ORDER BY d.number LIMIT ?3"), in: database)
+        openOfMail = try Statement(
+            "SELECT 1 FROM deliveries d JOIN mails m ON m.number = d.mail WHERE m.id = ?1 AND d.state < 3 LIMIT 1",
+            in: database)
+        newest = try Statement("SELECT max(number) FROM deliveries", in: database)
+    }
+
+    /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
+    ///
+    /// - Parameter isSynced: as durable as the database was opened for.
+    func transaction<T>(isSynced: Bool, _ body: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+        if isSynced != isSyncing {
+            try database.execute("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
+            isSyncing = isSynced
+        }
+        try begin.run()
+        do throws(DatabaseError) {
+            let result = try body()
+            try commit.run()
+            database.calls.committed?(isSynced)
+            return result
+        } catch {
+            // Some failures have rolled back already. When this one fails too, the connection has to go.
+            if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
+            throw error
+        }
+    }
+}
+
+// MARK: Mails
+
+extension MailConnection {
+    /// A mail and its number.
+    func find(_ id: UploadID) throws(DatabaseError) -> (mail: Mail, number: Int64)? {
+        try findMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
+            defer { row.reset() }
+            guard try row.next(), let mail = MailColumns.mail(row) else { return nil }
+            return (mail, row.integer(MailColumns.number))
+        }
+    }
+
+    /// - Returns: its number.
+    func insert(_ mail: Mail) throws(DatabaseError) -> Int64 {
+        try write(mail, insertMail)
+        return try database.execute("SELECT last_insert_rowid()") ?? 0
+    }
+
+    func update(_ mail: Mail) throws(DatabaseError) { try write(mail, updateMail) }
+
+    private func write(_ mail: Mail, _ statement: Statement) throws(DatabaseError) {
+        MailColumns.bind(mail, to: statement)
+        try statement.with(
+            texts: [(2, mail.sender), (4, mail.name), (13, mail.path.string)],
+            blobs: [(1, mail.id.bytes), (8, mail.digest.bytes), (12, mail.note)]
+        ) { (statement) throws(DatabaseError) in try statement.run() }
+    }
+
+    /// Whether anybody can still have it.
+    func isOpen(_ id: UploadID) throws(DatabaseError) -> Bool {
+        try openOfMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
+            defer { row.reset() }
+            return try row.next()
+        }
+    }
+}
+
+// MARK: Deliveries
+
+extension MailConnection {
+    func deliveries(of id: UploadID) throws(DatabaseError) -> [Delivery] {
+        try deliveriesOfMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in try all(row) }
+    }
+
+    func delivery(of id: UploadID, to recipient: String) throws(DatabaseError) -> Delivery? {
+        try findDelivery.with(texts: [(2, recipient)], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
+            try all(row).first
+        }
+    }
+
+    /// - Parameter number: of the mail.
+    func queue(_ number: Int64, to recipient: String, at moment: Int64) throws(DatabaseError) {
+        insertDelivery.bind(1, number)
+        insertDelivery.bind(3, moment)
+        try insertDelivery.with(texts: [(2, recipient)]) { (row) throws(DatabaseError) in try row.run() }
+    }
+
+    func delete(delivery number: UInt64) throws(DatabaseError) {
+        deleteDelivery.bind(1, Int64(clamping: number))
+        try deleteDelivery.run()
+    }
+
+    /// - Parameter receipt: nothing leaves it as it is.
+    func set(
+        _ state: DeliveryState, of number: UInt64, at moment: Int64, receipt: [UInt8]? = nil
+    ) throws(DatabaseError) {
+        setState.bind(1, Int64(clamping: number))
+        setState.bind(2, Int64(state.rawValue))
+        setState.bind(3, moment)
+        try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(DatabaseError) in try row.run() }
+    }
+
+    /// What is for somebody, in order.
+    func inbox(
+        of recipient: String, after number: UInt64, limit: Int, withEnded: Bool
+    ) throws(DatabaseError) -> [Delivery] {
+        try page(withEnded ? allOfInbox : inbox, of: recipient, after: number, limit)
+    }
+
+    /// What somebody has sent, in order.
+    func sent(by sender: String, after number: UInt64, limit: Int) throws(DatabaseError) -> [Delivery] {
+        try page(sent, of: sender, after: number, limit)
+    }
+
+    /// The largest number of any delivery.
+    func newestNumber() throws(DatabaseError) -> UInt64 {
+        defer { newest.reset() }
+        return try newest.next() ? UInt64(clamping: newest.integer(0)) : 0
+    }
+
+    private func page(
+        _ statement: Statement, of name: String, after number: UInt64, _ limit: Int
+    ) throws(DatabaseError) -> [Delivery] {
+        statement.bind(2, Int64(clamping: number))
+        statement.bind(3, Int64(limit))
+        return try statement.with(texts: [(1, name)]) { (row) throws(DatabaseError) in try all(row) }
+    }
+
+    /// Rows that cannot be are left out.
+    func all(_ rows: Statement) throws(DatabaseError) -> [Delivery] {
+        defer { rows.reset() }
+        var found: [Delivery] = []
+        while try rows.next() {
+            if let delivery = MailColumns.delivery(rows) { found.append(delivery) }
+        }
+        return found
+    }
+}
+
+// MARK: All of it
+
+extension MailConnection {
+    func totals() throws(DatabaseError) -> MailTotals {
+        var totals = MailTotals()
+        let rows = try Statement(
+            """
+            SELECT m.sender, d.recipient, m.size FROM deliveries d JOIN mails m ON m.number = d.mail WHERE d.state < 3
+            """, in: database)
+        defer { rows.reset() }
+        while try rows.next() {
+            totals.add(UInt64(clamping: rows.integer(2)), from: rows.text(0), to: rows.text(1))
+        }
+        return totals
+    }
+
+    /// What waits and was queued before a moment, some of it.
+    func overdue(before moment: Int64, limit: Int) throws(DatabaseError) -> [Delivery] {
+        let rows = try Statement(
+            MailColumns.select(where: "d.state < 3 AND d.changed < \(moment) AND m.queued < \(moment) LIMIT \(limit)"),
+            in: database)
+        return try all(rows)
+    }
+
+    /// Forgets mails all of whose deliveries ended before a moment.
+    func forget(endedBefore moment: Int64) throws(DatabaseError) {
+        try database.execute(
+            """
+            DELETE FROM mails WHERE queued < \(moment) AND NOT EXISTS
+            (SELECT 1 FROM deliveries d WHERE d.mail = mails.number AND (d.state < 3 OR d.changed >= \(moment)))
+            """)
+    }
+
+    /// Where the content is that somebody can still have.
+    func openPaths() throws(DatabaseError) -> Set<RelativePath> {
+        let rows = try Statement(
+            "SELECT path FROM mails m WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)",
+            in: database)
+        defer { rows.reset() }
+        var paths: Set<RelativePath> = []
+        while try rows.next() {
+            if let path = RelativePath(mail: rows.text(0)) { paths.insert(path) }
+        }
+        return paths
+    }
+
+    /// Bytes that a client has sent and that still wait.
+    func openBytes(of client: UInt64) throws(DatabaseError) -> UInt64 {
+        let sum = try database.execute(
+            """
+            SELECT coalesce(sum(size), 0) FROM mails m WHERE client = \(Int64(bitPattern: client)) AND EXISTS
+            (SELECT 1 FROM deliveries d WHERE d.mail = m.number AND d.state < 3)
+            """)
+        return UInt64(clamping: sum ?? 0)
+    }
+}

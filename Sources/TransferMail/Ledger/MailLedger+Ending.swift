@@ -1,0 +1,97 @@
+package import TransferDatabase
+package import TransferModel
+
+/// What came of deliveries that ended.
+package struct EndedDeliveries: Equatable, Sendable {
+    /// Those that changed now.
+    package var deliveries: [Delivery] = []
+
+    /// Those whose content nobody needs any more.
+    package var freed: [Mail] = []
+
+    package init() {}
+}
+
+extension MailLedger {
+    /// All of some deliveries has been sent to their recipient, who has not said that it is safe. Nothing depends on it, so it
+    /// is not synced.
+    ///
+    /// - Returns: those of which that is news.
+    package func fetched(_ ids: [UploadID], by recipient: String, at moment: Int64) throws(DatabaseError) -> [Delivery] {
+        try write(isSynced: false) { (connection, _) throws(DatabaseError) in
+            var news: [Delivery] = []
+            for id in ids {
+                guard let found = try connection.delivery(of: id, to: recipient), found.state == .queued else { continue }
+                try connection.set(.fetched, of: found.number, at: moment)
+                news.append(found)
+            }
+            return news
+        }
+    }
+
+    /// A recipient has received uploads, or doesn't want them: all of it is written down, or nothing. What is said again
+    /// changes nothing. What somebody says to have received he has, whatever was said before.
+    ///
+    /// - Parameters:
+    ///   - state: `delivered` or `declined`.
+    ///   - receipts: for each upload, what the recipient has signed; nothing for none.
+    /// - Returns: nothing when one of them was never for this person.
+    package func settle(
+        _ ids: [UploadID], by recipient: String, as state: DeliveryState, receipts: [[UInt8]]?, at moment: Int64
+    ) throws(DatabaseError) -> EndedDeliveries? {
+        try write { (connection, totals) throws(DatabaseError) in
+            var found: [Delivery] = []
+            for id in ids {
+                guard let delivery = try connection.delivery(of: id, to: recipient) else { return nil }
+                found.append(delivery)
+            }
+            var ended = EndedDeliveries()
+            for (index, delivery) in found.enumerated() {
+                // Trap: `receipts` has one for each of `ids`, by the caller.
+                let receipt = receipts?[index]
+                let isNews = state == .delivered ? delivery.state != .delivered : delivery.state.isOpen
+                guard isNews || (state == .delivered && delivery.receipt == nil && receipt != nil) else { continue }
+                try Self.end(delivery, as: state, receipt, at: moment, connection, &totals, &ended)
+            }
+            return ended
+        }
+    }
+
+    /// Ends what was queued before a moment and still waits, some of it.
+    package func expire(
+        before moment: Int64, at now: Int64, limit: Int = 1000
+    ) throws(DatabaseError) -> EndedDeliveries {
+        let overdue = try read { (connection) throws(DatabaseError) in
+            try connection.overdue(before: moment, limit: limit)
+        }
+        guard !overdue.isEmpty else { return EndedDeliveries() }
+        return try write { (connection, totals) throws(DatabaseError) in
+            var ended = EndedDeliveries()
+            for delivery in overdue {
+                let found = try connection.delivery(of: delivery.mail.id, to: delivery.recipient)
+                guard let found, found.state.isOpen, found.number == delivery.number else { continue }
+                try Self.end(found, as: .expired, nil, at: now, connection, &totals, &ended)
+            }
+            return ended
+        }
+    }
+
+    /// Forgets mails that ended before a moment. Whoever sends one of them again sends it anew.
+    package func forget(endedBefore moment: Int64) throws(DatabaseError) {
+        try write { (connection, _) throws(DatabaseError) in try connection.forget(endedBefore: moment) }
+    }
+
+    private static func end(
+        _ delivery: Delivery, as state: DeliveryState, _ receipt: [UInt8]?, at moment: Int64,
+        _ connection: MailConnection, _ totals: inout MailTotals, _ ended: inout EndedDeliveries
+    ) throws(DatabaseError) {
+        try connection.set(state, of: delivery.number, at: moment, receipt: receipt)
+        var changed = delivery
+        (changed.state, changed.changed) = (state, moment)
+        changed.receipt = receipt ?? delivery.receipt
+        ended.deliveries.append(changed)
+        guard delivery.state.isOpen else { return }
+        totals.remove(delivery.mail.size, from: delivery.mail.sender, to: delivery.recipient)
+        if try !connection.isOpen(delivery.mail.id) { ended.freed.append(delivery.mail) }
+    }
+}

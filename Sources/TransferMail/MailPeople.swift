@@ -1,0 +1,29 @@
+import TransferModel
+
+/// Somebody who has a mailbox.
+package struct MailPerson: Equatable, Sendable {
+    package var name: String
+
+    /// Names of those whose uploads this person takes; nothing for everybody's.
+    package var takesFrom: [String]?
+
+    /// Whether the name came over a wire without keys.
+    package var isUnproven: Bool
+
+    package init(_ name: String, takesFrom: [String]? = nil, isUnproven: Bool = false) {
+        (self.name, self.takesFrom, self.isUnproven) = (name, takesFrom, isUnproven)
+    }
+
+    package func takes(from sender: String) -> Bool {
+        takesFrom.map { names in names.contains { $0.hasSameBytes(as: sender) } } ?? true
+    }
+}
+
+/// Who has a mailbox, as the server's operator says. Asked whenever somebody sends something, from any thread.
+package protocol MailPeople: Sendable {
+    /// Everybody, each name once.
+    var people: [MailPerson] { get }
+
+    /// - Returns: nothing for a name that nobody has.
+    func person(_ name: String) -> MailPerson?
+}

@@ -1,0 +1,202 @@
+package import TransferDatabase
+package import TransferModel
+import TransferSystem
+
+/// The mailboxes of a server: who may send to whom, what waits for whom, and who wants to hear of it. Synchronous and safe to
+/// call from any thread; most of it waits for the disk.
+package final class Mailroom: Sendable {
+    /// Names that wires without keys may bring: each has a row, and anybody can make one up.
+    package static let mostUnproven = 4096
+
+    private let opened: Result<MailLedger, DatabaseError>
+    private let people: any MailPeople
+    private let watchers = MailWatchers()
+    private let settings: Locked<MailLimits>
+    /// What the ledger knows of people: asked for with every upload.
+    private let known = Locked([PathKey: KnownPerson]())
+    private let utc: @Sendable () -> Int64
+
+    /// - Parameters:
+    ///   - opened: the ledger, or why it cannot be opened: then nothing is taken for anybody.
+    ///   - utc: the time in nanoseconds since 1970.
+    package init(
+        _ opened: Result<MailLedger, DatabaseError>, _ people: any MailPeople, _ limits: MailLimits,
+        utc: @escaping @Sendable () -> Int64 = utcNanoseconds
+    ) {
+        (self.opened, self.people, self.utc) = (opened, people, utc)
+        settings = Locked(limits)
+        guard case .success(let ledger) = opened, let found = try? ledger.people() else { return }
+        known.withLock { known in for person in found { known[PathKey(person.name)] = person } }
+    }
+
+    package var limits: MailLimits {
+        get { settings.withLock(\.self) }
+        set { settings.withLock { $0 = newValue } }
+    }
+
+    /// - Throws: why the ledger cannot be used.
+    package var ledger: MailLedger {
+        get throws(DatabaseError) { try opened.get() }
+    }
+
+    /// Whether the mailboxes can be used at all.
+    package var isOpen: Bool { (try? opened.get()) != nil }
+
+    package func close() {
+        (try? opened.get())?.close()
+    }
+}
+
+// MARK: People
+
+extension Mailroom {
+    /// - Returns: nothing for a name that nobody has.
+    package func person(_ name: String) -> MailPerson? {
+        if let person = people.person(name) { return person }
+        guard known.withLock({ $0[PathKey(name)]?.isUnproven }) ?? false else { return nil }
+        return MailPerson(name, isUnproven: true)
+    }
+
+    /// Everybody who has a mailbox, in order of the names' bytes.
+    package var everybody: [MailPerson] {
+        let listed = people.people
+        let names = Set(listed.lazy.map { PathKey($0.name) })
+        let unproven = known.withLock { known in
+            known.values.filter { $0.isUnproven && !names.contains(PathKey($0.name)) }.map(\.name)
+        }
+        return (listed + unproven.map { MailPerson($0, isUnproven: true) })
+            .sorted { PathKey($0.name) < PathKey($1.name) }
+    }
+
+    /// What somebody says of its key for sealed uploads.
+    package func sealingKey(of name: String) -> [UInt8]? { known.withLock { $0[PathKey(name)]?.sealingKey } }
+
+    /// Keeps what somebody says of its key.
+    package func introduce(_ name: String, sealingKey: [UInt8]) throws(DatabaseError) {
+        var person = known.withLock { $0[PathKey(name)] } ?? KnownPerson(name: name, isUnproven: false)
+        person.sealingKey = sealingKey
+        try keep(person)
+    }
+
+    /// A name came over a wire without keys: it has a mailbox from now on.
+    ///
+    /// - Returns: why not: somebody with a key has the name, or there are too many.
+    package func takeUnproven(_ name: String) throws(DatabaseError) -> MailRefusal? {
+        if people.person(name) != nil { return .unknown(name) }
+        let (found, count) = known.withLock { known in
+            (known[PathKey(name)], known.values.count { $0.isUnproven })
+        }
+        if found?.isUnproven ?? false { return nil }
+        guard count < Self.mostUnproven else {
+            return .unavailable("The server knows \(count) names of older programs already and takes no more.")
+        }
+        try keep(KnownPerson(name: name, sealingKey: found?.sealingKey, isUnproven: true))
+        return nil
+    }
+
+    private func keep(_ person: KnownPerson) throws(DatabaseError) {
+        try ledger.keep(person, at: utc())
+        known.withLock { $0[PathKey(person.name)] = person }
+    }
+}
+
+// MARK: Sending
+
+extension Mailroom {
+    /// Whether an upload has a chance, before its content travels.
+    ///
+    /// - Parameters:
+    ///   - sender: nothing for one without a name.
+    ///   - size: bytes of content; nothing where nobody knows.
+    package func admit(_ size: UInt64?, from sender: String?, to recipients: [String]) throws(MailRefusal) {
+        guard let sender else { throw .noName }
+        let ledger: MailLedger
+        do throws(DatabaseError) {
+            ledger = try self.ledger
+        } catch {
+            throw .unavailable(error.message)
+        }
+        for name in recipients {
+            guard let person = person(name) else { throw .unknown(name) }
+            guard person.takes(from: sender) else { throw .declines(name) }
+            if let refusal = ledger.refusal(size ?? 0, from: sender, to: name, limits) { throw refusal }
+        }
+    }
+
+    /// Puts mails into mailboxes and tells those who watch.
+    ///
+    /// - Returns: what came of each, in order.
+    package func queue(
+        _ mails: [(mail: Mail, recipients: [String])], isThere: (RelativePath) -> Bool
+    ) throws(DatabaseError) -> [QueuedMail] {
+        let queued = try ledger.queue(mails, limits, isThere: isThere)
+        watchers.notify(
+            queued.flatMap { queued in if case .queued(let fresh, _, _) = queued { fresh } else { [] as [String] } })
+        return queued
+    }
+}
+
+// MARK: Receiving
+
+extension Mailroom {
+    /// All of some deliveries has been sent to their recipient.
+    package func fetched(_ ids: [UploadID], by recipient: String) throws(DatabaseError) {
+        watchers.notify(Self.senders(of: try ledger.fetched(ids, by: recipient, at: utc())))
+    }
+
+    /// A recipient has received uploads, or doesn't want them.
+    ///
+    /// - Parameter receipts: for each upload, what the recipient has signed; nothing for none.
+    /// - Returns: nothing when one of them was never for this person.
+    package func settle(
+        _ ids: [UploadID], by recipient: String, as state: DeliveryState, receipts: [[UInt8]]?
+    ) throws(DatabaseError) -> EndedDeliveries? {
+        let ended = try ledger.settle(ids, by: recipient, as: state, receipts: receipts, at: utc())
+        if let ended { watchers.notify(Self.senders(of: ended.deliveries)) }
+        return ended
+    }
+
+    /// Ends what has waited for too long, and forgets what ended long ago.
+    ///
+    /// - Parameter age: nanoseconds.
+    /// - Returns: what ended now.
+    package func expire(after age: Int64) throws(DatabaseError) -> EndedDeliveries {
+        let now = utc()
+        let moment = now.subtractingReportingOverflow(age).partialValue
+        var all = EndedDeliveries()
+        while true {
+            let ended = try ledger.expire(before: moment, at: now)
+            guard !ended.deliveries.isEmpty else { break }
+            all.deliveries += ended.deliveries
+            all.freed += ended.freed
+        }
+        watchers.notify(Self.senders(of: all.deliveries))
+        try ledger.forget(endedBefore: moment.subtractingReportingOverflow(age).partialValue)
+        return all
+    }
+
+    private static func senders(of deliveries: [Delivery]) -> [String] {
+        var seen: Set<PathKey> = []
+        return deliveries.map(\.mail.sender).filter { seen.insert(PathKey($0)).inserted }
+    }
+}
+
+// MARK: Who is here
+
+extension Mailroom {
+    /// Somebody has come over a connection.
+    package func enter(_ name: String, _ connection: Int) { watchers.enter(name, connection) }
+
+    package func leave(_ name: String, _ connection: Int) { watchers.leave(name, connection) }
+
+    /// Calls `notify`, from any thread, whenever there is news for somebody who has entered: something has come for him, or
+    /// something that he has sent has come to another state.
+    package func watch(_ name: String, _ connection: Int, _ notify: @escaping @Sendable () -> Void) {
+        watchers.watch(name, connection, notify)
+    }
+
+    package func isHere(_ name: String) -> Bool { watchers.isHere(name) }
+
+    /// How many names are here.
+    package var visitors: Int { watchers.count }
+}

@@ -1,0 +1,164 @@
+import TransferAccess
+import TransferCatalog
+import TransferDatabase
+import TransferIntake
+import TransferKeys
+import TransferMail
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferStore
+
+/// Questions about people and mailboxes. A client sees what is for it and what it has sent, and nothing else.
+extension RequestLane {
+    func begin(_ request: PeopleRequest) throws(StoreError) -> PeopleListing {
+        let (mailroom, person) = try mailbox(toRead: !request.isAboutItself)
+        if request.isAboutItself {
+            let isHere = mailroom.isHere(person)
+            return PeopleListing(
+                request.id,
+                [
+                    ListedPerson(
+                        person, isHere: isHere, takesFromClient: mailroom.person(person)?.takes(from: person) ?? false,
+                        isClient: true, sealingKey: mailroom.sealingKey(of: person))
+                ])
+        }
+        return PeopleListing(
+            request.id,
+            mailroom.everybody.map { other in
+                ListedPerson(
+                    other.name, isHere: mailroom.isHere(other.name), takesFromClient: other.takes(from: person),
+                    isClient: other.name.hasSameBytes(as: person), isUnproven: other.isUnproven,
+                    sealingKey: mailroom.sealingKey(of: other.name))
+            })
+    }
+
+    func begin(_ request: MailRequest) throws(StoreError) -> MailListing {
+        let (mailroom, person) = try mailbox(toRead: request.box == .inbox)
+        return MailListing(request, for: person, try ledger(of: mailroom))
+    }
+
+    func begin(_ request: IntroduceRequest) throws(StoreError) -> DoneAnswer {
+        let (mailroom, person) = try mailbox(toRead: true)
+        try attemptMail { () throws(DatabaseError) in
+            try mailroom.introduce(person, sealingKey: request.sealingKey)
+        }
+        return DoneAnswer(outcome: Outcome(id: request.id, code: .completed), subject: "introduce")
+    }
+
+    /// What the client says is true for it: whoever received something has it, and what is delivered can be freed.
+    func begin(_ request: SettleRequest) throws(StoreError) -> DoneAnswer {
+        let (mailroom, person) = try mailbox(toRead: true)
+        let state: DeliveryState = request.verdict == .delivered ? .delivered : .declined
+        var receipts: [[UInt8]]?
+        if state == .delivered, let signature = request.signature {
+            receipts = try self.receipts(for: request, signature, of: person, mailroom)
+        }
+        let ended = try attemptMail { () throws(DatabaseError) in
+            try mailroom.settle(request.deliveries, by: person, as: state, receipts: receipts)
+        }
+        guard let ended else { throw .notForYou }
+        resources.intake.free(ended.freed)
+        return DoneAnswer(
+            outcome: Outcome(
+                id: request.id, code: .completed, isDurable: resources.store.durability == .commit,
+                count: UInt64(request.deliveries.count)),
+            subject: "settle", done: ended.deliveries)
+    }
+
+    /// The content of a delivery.
+    func begin(_ fetch: FetchRequest, of id: UploadID) throws(StoreError) -> FileSending {
+        let (mailroom, person) = try mailbox(toRead: true)
+        let ledger = try ledger(of: mailroom)
+        let found = try attemptMail { () throws(DatabaseError) in try ledger.delivery(of: id, to: person) }
+        guard let found, found.state.isOpen else { throw .notForYou }
+        let content = try open(found.mail.path)
+        let digest = found.mail.digest
+        let isKnown = fetch.length == nil && digest.algorithm == fetch.digest.tree
+        // The name was checked when it came; a ledger that says anything else names nothing.
+        let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
+        let sending = FileSending(
+            fetch, name, content, known: isKnown ? digest : nil, digester: digester(fetch.digest))
+        guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }
+        outcome.chunk.append(.file(sending.beginning))
+        return sending
+    }
+
+    /// Says of what was sent that it was, all of a step together. Nothing depends on it.
+    func noteFetched() {
+        guard !fetched.isEmpty, let mailroom = resources.intake.mailroom, let person = client.person else { return }
+        defer { fetched.removeAll(keepingCapacity: true) }
+        try? mailroom.fetched(fetched, by: person)
+    }
+
+    /// - Parameter toRead: whether only those who may see something have it.
+    private func mailbox(toRead: Bool) throws(StoreError) -> (Mailroom, String) {
+        guard let mailroom = resources.intake.mailroom else { throw .noMailboxes }
+        guard let person = client.person else { throw StoreError(MailRefusal.noName) }
+        guard !toRead || client.grant.options.rights.mayRead else {
+            throw StoreError(.forbidden, "This client may not see what is stored: its access is for sending.")
+        }
+        return (mailroom, person)
+    }
+
+    private func ledger(of mailroom: Mailroom) throws(StoreError) -> MailLedger {
+        try attemptMail { () throws(DatabaseError) in try mailroom.ledger }
+    }
+
+    private func attemptMail<T>(_ body: () throws(DatabaseError) -> T) throws(StoreError) -> T {
+        do throws(DatabaseError) {
+            return try body()
+        } catch {
+            throw StoreError(mail: error)
+        }
+    }
+
+    /// What the recipient has signed, as its senders get it.
+    ///
+    /// - Throws: `forbidden` for a signature that is not the client's over exactly that.
+    private func receipts(
+        for request: SettleRequest, _ signature: [UInt8], of person: String, _ mailroom: Mailroom
+    ) throws(StoreError) -> [[UInt8]] {
+        let badSignature = StoreError(
+            .forbidden, "The receipt is not signed with the key that this client has shown, or says something else.")
+        guard case .key(let key) = client.grant.source else { throw badSignature }
+        let ledger = try ledger(of: mailroom)
+        var receipts: [DeliveryReceipt] = []
+        for id in request.deliveries {
+            let found = try attemptMail { () throws(DatabaseError) in try ledger.delivery(of: id, to: person) }
+            guard let found else { throw .notForYou }
+            do throws(ReceiptFault) {
+                receipts.append(
+                    try DeliveryReceipt(found, signed: request.time, by: key, server: resources.intake.receiptKey))
+            } catch {
+                throw badSignature
+            }
+        }
+        guard let lines = DeliveryBatch.lines(receipts, signature: signature) else { throw badSignature }
+        return lines
+    }
+}
+
+extension StoreError {
+    /// Of a delivery that was never for the client, or that it cannot have any more: it learns no more than that.
+    fileprivate static let notForYou = StoreError(.notFound, "There is no such delivery for this client, or not any more.")
+}
+
+extension DeliveryReceipt {
+    /// What the recipient has to have signed.
+    ///
+    /// - Parameters:
+    ///   - time: by the recipient's clock; milliseconds since 1970.
+    ///   - server: the key of the server's receipts; nothing where it gives none.
+    fileprivate init(
+        _ delivery: Delivery, signed time: Int64, by key: PublicKey, server: [UInt8]?
+    ) throws(ReceiptFault) {
+        let mail = delivery.mail
+        guard let name = try? RelativePath(mail.name), let milliseconds = UInt64(exactly: time),
+            let time = ReceiptTime(milliseconds: milliseconds)
+        else { throw .malformed("a name or a time that no receipt has") }
+        try self.init(
+            delivery: mail.id, to: delivery.recipient, from: mail.sender, name: name, kind: mail.kind, size: mail.size,
+            digest: mail.digest, time: time, recipient: key, server: ServerKey(server ?? []))
+    }
+}

@@ -1,0 +1,22 @@
+import TransferAccess
+import TransferIntake
+import TransferMail
+import TransferModel
+
+/// Who is in the lists has a mailbox.
+extension AccessGate: MailPeople {
+    var people: [MailPerson] { listed.map(MailPerson.init) }
+
+    func person(_ name: String) -> MailPerson? { listed(name).map(MailPerson.init) }
+}
+
+extension MailPerson {
+    fileprivate init(_ person: ListedPerson) {
+        self.init(person.name, takesFrom: person.takesFrom)
+    }
+}
+
+extension Caller {
+    /// Whether it has a name under which something can wait for it, or that others see.
+    func hasMailbox(in intake: Intake) -> Bool { person != nil && intake.mailroom?.isOpen ?? false }
+}
