@@ -9,10 +9,7 @@ import TransferModel
 @Suite struct DocumentTests {
     @Test func theExampleIsAGoodReceipt() throws {
         let document = try Self.read("docs/RECEIPTS.md")
-        // Broken into lines for reading, each after the first one indented by a space.
-        let block = try #require(
-            document.split(separator: "```json\n").dropFirst().first?.split(separator: "\n```").first)
-        let line = block.split(separator: "\n").map { $0.hasPrefix(" ") ? $0.dropFirst() : $0 }.joined()
+        let line = try #require(Self.example(0, of: document))
         let signed = try SignedReceipt(json: Array(line.utf8))
         try ReceiptVerifier().verify(signed)
         #expect(signed.receipt.server == Sample.key)
@@ -20,6 +17,28 @@ import TransferModel
             .map { $0.prefix { $0 != "#" }.filter { $0 != " " } }.joined()
         #expect(hexadecimal.contains(String(hexadecimal: signed.encoded)))
         #expect(document.contains(String(Sample.key.fingerprint.prefix(15))))
+    }
+
+    @Test func theExampleOfADeliveryIsWhatIsMade() throws {
+        let document = try Self.read("docs/RECEIPTS.md")
+        let line = try #require(Self.example(1, of: document))
+        var receipts = try Sample.deliveries(3)
+        let id = try #require(UploadID(hexadecimal: "00112233445566778899aabbccddeeff"))
+        let digest = try #require([UInt8](hexadecimal: "b5e9c1ad071b3e7fc779cfaa5e523818"))
+        receipts[1] = try Sample.delivery(
+            id: id, name: "hello.txt", kind: .text, size: 5, digest: Digest(.xxh128, digest))
+        let lines = DeliveryBatch.lines(receipts, signature: DeliveryBatch.sign(receipts, with: Sample.recipient))
+        #expect(lines?[1] == Array(line.utf8))
+        #expect(document.contains(String(Sample.recipient.key.fingerprint.prefix(15))))
+    }
+
+    /// Broken into lines for reading, each after the first one indented by a space.
+    private static func example(_ number: Int, of document: String) -> String? {
+        let blocks = document.split(separator: "```json\n").dropFirst().compactMap {
+            $0.split(separator: "\n```").first
+        }
+        guard number < blocks.count else { return nil }
+        return blocks[number].split(separator: "\n").map { $0.hasPrefix(" ") ? $0.dropFirst() : $0 }.joined()
     }
 
     private struct NotFound: Error {

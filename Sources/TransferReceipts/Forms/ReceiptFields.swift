@@ -15,10 +15,7 @@ struct ReceiptFields {
     var sender: String?
     var time: ReceiptTime?
     var server: Bytes32?
-    var index: UInt64 = 0
-    var treeSize: UInt64 = 0
-    var inclusion: [Bytes32]? = []
-    var signature: [UInt8] = []
+    var proof = ReceiptProofFields()
 }
 
 extension Receipt {
@@ -47,16 +44,7 @@ extension SignedReceipt {
     /// - Parameter ending: of the text of the receipt before it.
     convenience init(_ fields: ReceiptFields, _ ending: inout ReceiptEnding?) throws(ReceiptFault) {
         let receipt = try Receipt(fields)
-        guard (1...UInt64(Limits.receiptBatch)).contains(fields.treeSize), fields.index < fields.treeSize else {
-            throw .malformed("no leaf of a tree")
-        }
-        guard let inclusion = fields.inclusion, inclusion.count <= Self.longestInclusion else {
-            throw .malformed("no inclusion path")
-        }
-        guard fields.signature.count == ServerKey.signatureSize else { throw .malformed("no signature") }
-        self.init(
-            receipt, text: receipt.text(&ending), index: UInt32(fields.index), treeSize: UInt32(fields.treeSize),
-            inclusion: inclusion,
-            signature: fields.signature)
+        let proof = try ReceiptProof(fields.proof, leaves: Limits.receiptBatch, height: Self.longestInclusion)
+        self.init(receipt, text: receipt.text(&ending), proof)
     }
 }

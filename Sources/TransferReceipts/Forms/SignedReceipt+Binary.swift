@@ -6,10 +6,10 @@ extension SignedReceipt {
     /// As it travels in a `result` frame; `docs/PROTOCOL.md` has the table.
     package var encoded: [UInt8] {
         Self.encode(
-            receipt, Proof(index: index, treeSize: treeSize, inclusion: inclusion, signature: signature))
+            receipt, ReceiptProof(index: index, treeSize: treeSize, inclusion: inclusion, signature: signature))
     }
 
-    static func encode(_ receipt: Receipt, _ proof: Proof) -> [UInt8] {
+    static func encode(_ receipt: Receipt, _ proof: ReceiptProof) -> [UInt8] {
         let texts = receipt.path.string.utf8.count + receipt.sender.utf8.count
         // What is always there takes 201 bytes at most. No more than is needed: a server keeps these for a while.
         return ByteWriter.bytes(capacity: 201 + texts + Bytes32.count * proof.inclusion.count) { bytes in
@@ -65,13 +65,13 @@ extension ReceiptFields {
         size = try reader.number(8)
         time = ReceiptTime(milliseconds: try reader.number(8))
         server = Bytes32(try reader.bytes(Bytes32.count))
-        signature = try reader.array(ServerKey.signatureSize)
-        index = try reader.number(4)
-        treeSize = try reader.number(4)
+        proof.signature = try reader.array(ServerKey.signatureSize)
+        proof.index = try reader.number(4)
+        proof.treeSize = try reader.number(4)
         digest = try reader.digest()
         path = try reader.text()
         sender = try reader.text()
-        inclusion = try reader.hashes(Int(try reader.number(1)))
+        proof.inclusion = try reader.hashes(Int(try reader.number(1)))
         try reader.finish()
     }
 }

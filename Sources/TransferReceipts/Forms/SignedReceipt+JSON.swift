@@ -7,28 +7,14 @@ extension SignedReceipt {
 
     /// As `json`, in UTF-8.
     package var jsonBytes: [UInt8] {
-        // Of the proof, what is always there takes 227 bytes at most.
-        ByteWriter.bytes(capacity: text.count + 256 + 67 * Self.longestInclusion) { write(to: &$0) }
+        let capacity = text.count + ByteWriter.receiptEnvelope(height: Self.longestInclusion)
+        return ByteWriter.bytes(capacity: capacity) { write(to: &$0) }
     }
 
     func write(to line: inout ByteWriter) {
-        line.append("{\"receipt\":")
-        line.append(text)
-        line.append(",\"index\":")
-        line.append(decimal: UInt64(index))
-        line.append(",\"treeSize\":")
-        line.append(decimal: UInt64(treeSize))
-        line.append(",\"inclusion\":[")
-        var isFirst = true
-        forEachOfInclusion { hash in
-            line.append(isFirst ? "\"" : ",\"")
-            hash.withUnsafeBytes { line.append(hexadecimal: $0) }
-            line.append("\"")
-            isFirst = false
-        }
-        line.append("],\"signature\":\"")
-        line.append(hexadecimal: signature)
-        line.append("\"}")
+        line.append(
+            receipt: text, index: index, treeSize: treeSize, signature: signature,
+            forEachOfInclusion: forEachOfInclusion)
     }
 
     /// Bytes of the longest line: a path and a sender of nothing but control characters take six times their bytes.

@@ -71,16 +71,8 @@ public final class SignedReceipt: Sendable {
         self.signature = signature
     }
 
-    /// What leads from a receipt's text to the signature.
-    struct Proof {
-        let index: UInt32
-        let treeSize: UInt32
-        let inclusion: [Bytes32]
-        let signature: [UInt8]
-    }
-
     /// - Parameter text: the receipt's.
-    convenience init(_ receipt: Receipt, text: [UInt8], _ proof: Proof) {
+    convenience init(_ receipt: Receipt, text: [UInt8], _ proof: ReceiptProof) {
         self.init(
             receipt, text: text, index: proof.index, treeSize: proof.treeSize, inclusion: proof.inclusion,
             signature: proof.signature)
@@ -89,16 +81,9 @@ public final class SignedReceipt: Sendable {
     /// Bytes of an inclusion path's length: a tree of 65,536 leaves is 16 high.
     static let longestInclusion = 16
 
-    /// What is signed: three lines that nothing else that is signed with this key begins like.
+    /// What is signed; see `TreeHead`.
     package static func signedMessage(treeSize: UInt32, root: Bytes32) -> [UInt8] {
-        // A number has up to ten digits, a hash 64.
-        ByteWriter.bytes(capacity: 128) { message in
-            message.append("transfer receipts 1\n")
-            message.append(decimal: UInt64(treeSize))
-            message.append("\n")
-            root.withUnsafeBytes { message.append(hexadecimal: $0) }
-            message.append("\n")
-        }
+        TreeHead(size: treeSize, root: root).message(.uploads)
     }
 }
 

@@ -42,8 +42,8 @@ package struct ReceiptBatch {
     /// All receipts with their proofs, in order.
     package var signed: [SignedReceipt] { uploads.indices.map { signed($0) } }
 
-    private func proof(_ index: Int) -> SignedReceipt.Proof {
-        SignedReceipt.Proof(
+    private func proof(_ index: Int) -> ReceiptProof {
+        ReceiptProof(
             index: UInt32(index), treeSize: UInt32(uploads.count), inclusion: tree.inclusionPath(of: index),
             signature: signature)
     }

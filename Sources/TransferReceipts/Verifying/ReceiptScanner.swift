@@ -10,7 +10,7 @@ struct ReceiptScanner {
         self.line = line
     }
 
-    /// Reads all of the line.
+    /// Reads all of the line of a server's receipt.
     mutating func fields() throws(ReceiptFault) -> ReceiptFields {
         var fields = ReceiptFields()
         try expect("{\"receipt\":{\"version\":")
@@ -28,12 +28,39 @@ struct ReceiptScanner {
         fields.result = Receipt.results.first { $0.name == result }
         fields.sender = try string(after: ",\"sender\":")
         fields.time = ReceiptTime(try string(after: ",\"time\":"))
-        fields.server = [UInt8](hexadecimal: try string(after: ",\"server\":")).flatMap { Bytes32($0) }
-        try proof(&fields)
+        fields.server = try key(after: ",\"server\":")
+        fields.proof = try proof()
         return fields
     }
 
-    private mutating func proof(_ fields: inout ReceiptFields) throws(ReceiptFault) {
+    /// Reads all of the line of a delivery receipt.
+    mutating func deliveryFields() throws(ReceiptFault) -> DeliveryFields {
+        var fields = DeliveryFields()
+        try expect("{\"receipt\":{\"version\":")
+        fields.version = try integer()
+        guard fields.version == UInt64(DeliveryReceipt.version) else { throw .unknownVersion }
+        fields.delivery = UploadID(hexadecimal: try string(after: ",\"delivery\":"))
+        fields.to = try string(after: ",\"to\":")
+        fields.from = try string(after: ",\"from\":")
+        fields.name = try string(after: ",\"name\":")
+        fields.kind = ContentKind(name: try string(after: ",\"kind\":"))
+        try expect(",\"size\":")
+        fields.size = try integer()
+        fields.digest = Digest(name: try string(after: ",\"digest\":"))
+        fields.time = ReceiptTime(try string(after: ",\"time\":"))
+        fields.recipient = try key(after: ",\"recipient\":")
+        fields.server = try key(after: ",\"server\":")
+        fields.proof = try proof()
+        return fields
+    }
+
+    /// - Returns: nothing unless there are 32 bytes in hexadecimal digits.
+    private mutating func key(after text: String) throws(ReceiptFault) -> Bytes32? {
+        [UInt8](hexadecimal: try string(after: text)).flatMap { Bytes32($0) }
+    }
+
+    private mutating func proof() throws(ReceiptFault) -> ReceiptProofFields {
+        var fields = ReceiptProofFields()
         try expect("},\"index\":")
         fields.index = try integer()
         try expect(",\"treeSize\":")
@@ -43,6 +70,7 @@ struct ReceiptScanner {
         fields.signature = [UInt8](hexadecimal: try string(after: "],\"signature\":")) ?? []
         try expect("}")
         guard offset == line.count else { throw unexpected }
+        return fields
     }
 
     /// - Returns: nothing when one of them is no hash.

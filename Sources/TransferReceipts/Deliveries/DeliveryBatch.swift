@@ -1,0 +1,56 @@
+package import TransferKeys
+import TransferProtocol
+
+/// Delivery receipts that one signature covers: those that one `settle` frame names, in its order.
+package enum DeliveryBatch {
+    /// Receipts of one signature at most: as many as a `settle` frame names. Bounds the inclusion path to 8 hashes.
+    package static let most = SettleRequest.mostDeliveries
+
+    /// What the recipient says to the server.
+    ///
+    /// - Parameters:
+    ///   - receipts: 1 to `most`, all with this key.
+    ///   - key: the recipient's.
+    /// - Returns: 64 bytes.
+    package static func sign(_ receipts: [DeliveryReceipt], with key: KeyPair) -> [UInt8] {
+        // Trap: a recipient signs what it has made itself, with its own key, in batches that it has divided by this limit.
+        precondition(isBatch(receipts, of: key.key), "a batch of \(receipts.count) delivery receipts")
+        let hasher = TreeHasher()
+        return key.sign(message(MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)))
+    }
+
+    /// What the server keeps and shows.
+    ///
+    /// - Parameters:
+    ///   - receipts: in the order in which the recipient has named them.
+    ///   - signature: the recipient's.
+    /// - Returns: for each its line, without an end of line, of `SignedDeliveryReceipt.longestLine` bytes at most; nothing unless
+    ///   there are 1 to `most` of one recipient and the signature is that recipient's over exactly these.
+    package static func lines(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [[UInt8]]? {
+        signed(receipts, signature: signature)?.map(\.jsonBytes)
+    }
+
+    /// The same, as receipts: all good.
+    package static func signed(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [SignedDeliveryReceipt]? {
+        guard let recipient = receipts.first?.recipient, isBatch(receipts, of: recipient) else { return nil }
+        let hasher = TreeHasher()
+        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
+        guard signature.count == PublicKey.signatureSize, recipient.verifies(signature, of: message(tree)) else {
+            return nil
+        }
+        return receipts.indices.map { index in
+            let proof = ReceiptProof(
+                index: UInt32(index), treeSize: UInt32(receipts.count), inclusion: tree.inclusionPath(of: index),
+                signature: signature)
+            return SignedDeliveryReceipt(receipts[index], proof)
+        }
+    }
+
+    private static func isBatch(_ receipts: [DeliveryReceipt], of recipient: PublicKey) -> Bool {
+        (1...most).contains(receipts.count) && receipts.allSatisfy { $0.recipient == recipient }
+    }
+
+    private static func message(_ tree: MerkleTree) -> [UInt8] {
+        TreeHead(size: UInt32(tree.size), root: tree.root).message(.deliveries)
+    }
+}

@@ -1,0 +1,97 @@
+import Testing
+import TransferKeys
+import TransferModel
+import TransferProtocol
+
+@testable import TransferReceipts
+
+@Suite struct DeliveryBatchTests {
+    @Test(arguments: [1, 2, 3, 5, 8, 255, 256]) func theServerKeepsWhatTheRecipientSigned(_ count: Int) throws {
+        let receipts = try Sample.deliveries(count)
+        let signature = DeliveryBatch.sign(receipts, with: Sample.recipient)
+        #expect(signature.count == SettleRequest.signatureSize)
+        let lines = try #require(DeliveryBatch.lines(receipts, signature: signature))
+        #expect(lines.count == count)
+        let verifier = ReceiptVerifier()
+        for (number, line) in lines.enumerated() {
+            let signed = try SignedDeliveryReceipt(json: line)
+            #expect(signed.receipt == receipts[number] && signed.jsonBytes == line && Array(signed.json.utf8) == line)
+            #expect(signed.index == number && signed.treeSize == count)
+            // Alone, and with what was found out of those before.
+            try ReceiptVerifier().verify(signed)
+            try verifier.verify(signed)
+        }
+    }
+
+    /// Whatever names there are: what the server lists of a receipt has room for it.
+    @Test func noLineIsLongerThanItMayBe() throws {
+        let name = String(repeating: "\u{1}", count: 170)
+        let path = Array(repeating: String(repeating: "\u{1}", count: 170), count: 4).joined(separator: "/")
+        let tree = Digest(.sha256Tree, [UInt8](repeating: 0xFF, count: 32))
+        let longest = try Sample.delivery(
+            to: name, from: name, name: path, kind: .location, size: Limits.uploadSize, digest: tree, time: .max)
+        let receipts = Array(repeating: longest, count: DeliveryBatch.most)
+        let signature = DeliveryBatch.sign(receipts, with: Sample.recipient)
+        let lines = try #require(DeliveryBatch.lines(receipts, signature: signature))
+        for line in lines {
+            #expect(line.count <= ListedDelivery.receiptSize && line.count > 6_500)
+            #expect(try SignedDeliveryReceipt(json: line).receipt == longest)
+        }
+    }
+
+    @Test func nothingIsKeptThatIsNotSigned() throws {
+        let receipts = try Sample.deliveries(4)
+        let signature = DeliveryBatch.sign(receipts, with: Sample.recipient)
+        func isKept(_ receipts: [DeliveryReceipt], _ signature: [UInt8]) -> Bool {
+            DeliveryBatch.lines(receipts, signature: signature) != nil
+        }
+        #expect(isKept(receipts, signature))
+        #expect(!isKept([], signature) && !isKept(receipts, []) && !isKept(receipts, signature + [0]))
+        #expect(!isKept(receipts, Array(signature.dropLast())))
+        #expect(!isKept(Array(receipts.dropLast()), signature) && !isKept(receipts + receipts, signature))
+        #expect(!isKept(receipts.reversed(), signature))
+        for index in signature.indices {
+            var changed = signature
+            changed[index] ^= 1
+            #expect(!isKept(receipts, changed), "byte \(index)")
+        }
+        // Somebody else's, over the same.
+        let other = KeyPair()
+        let own = try [Sample.delivery(recipient: other.key)]
+        #expect(!isKept(own, DeliveryBatch.sign([try Sample.delivery()], with: Sample.recipient)))
+        #expect(!isKept([try Sample.delivery()], DeliveryBatch.sign(own, with: other)))
+        // Of two recipients, whoever signs.
+        #expect(!isKept(receipts + own, signature))
+    }
+
+    @Test func moreThanAFrameNamesAreNotOneBatch() throws {
+        let receipts = try Sample.deliveries(257)
+        let hasher = TreeHasher()
+        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
+        let signature = Sample.recipient.sign(TreeHead(size: 257, root: tree.root).message(.deliveries))
+        #expect(DeliveryBatch.lines(receipts, signature: signature) == nil)
+    }
+
+    /// What a key signs as a server's is not what it signs as a recipient's.
+    @Test func aServersSignatureIsNoRecipients() throws {
+        let receipts = try Sample.deliveries(2)
+        let hasher = TreeHasher()
+        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
+        let signature = Sample.recipient.sign(TreeHead(size: 2, root: tree.root).message(.uploads))
+        #expect(DeliveryBatch.lines(receipts, signature: signature) == nil)
+    }
+
+    /// Every part, changed to another value that makes sense.
+    @Test func noPartCanBeChanged() throws {
+        let signature = DeliveryBatch.sign([try Sample.delivery()], with: Sample.recipient)
+        #expect(DeliveryBatch.lines([try Sample.delivery()], signature: signature) != nil)
+        let changed = try [
+            Sample.delivery(id: Sample.upload(2).uploadID), Sample.delivery(to: "Bob"),
+            Sample.delivery(from: "mallory"), Sample.delivery(name: "photo.jpg"), Sample.delivery(kind: .file),
+            Sample.delivery(size: 6), Sample.delivery(digest: Digest(.xxh128, [UInt8](repeating: 2, count: 16))),
+            Sample.delivery(time: 1_767_225_600_501), Sample.delivery(recipient: Sample.key),
+            Sample.delivery(server: nil),
+        ]
+        for receipt in changed { #expect(DeliveryBatch.lines([receipt], signature: signature) == nil, "\(receipt)") }
+    }
+}
