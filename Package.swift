@@ -170,7 +170,7 @@ let package = Package(
             "TransferIntake",
             uses: [
                 "TransferModel", "TransferCodec", "TransferKeys", "TransferAccess", "TransferReceipts", "TransferStore",
-                "TransferCatalog", "TransferStoreTestSupport",
+                "TransferDatabase", "TransferCatalog", "TransferMail", "TransferStoreTestSupport",
             ]),
         tests(
             "TransferServer",
@@ -179,7 +179,8 @@ let package = Package(
                 "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts", "TransferIO",
-                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferStoreTestSupport", "CLinux",
+                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail", "TransferStoreTestSupport",
+                "CLinux",
             ]),
         tests(
             "TransferClient",

@@ -54,6 +54,16 @@ enum FrameSource {
         case .remove: return .message(.remove(RemoveRequest(id: request(argument), path: path(argument))))
         case .outcome: return .message(.outcome(Outcome(id: request(argument), code: .completed)))
         case .cancel: return .message(.cancel(request(argument)))
+        case .people: return .message(.people(PeopleRequest(id: request(argument), isAboutItself: argument & 8 != 0)))
+        case .persons: return .message(.persons(Persons(id: request(argument), [])))
+        case .mail:
+            let box: MailRequest.Box = argument & 8 == 0 ? .inbox : .sent
+            return .message(.mail(MailRequest(id: request(argument), box, watches: argument & 16 != 0)))
+        case .deliveries: return .message(.deliveries(Deliveries(id: request(argument), [])))
+        case .settle:
+            return .message(.settle(SettleRequest(id: request(argument), .delivered, time: 0, [id])))
+        case .arrived: return .message(.arrived(number))
+        case .introduce: return .message(.introduce(IntroduceRequest(id: request(argument), sealingKey: [argument])))
         }
     }
 

@@ -1,6 +1,8 @@
 import TransferAccess
 import TransferCatalog
 import TransferCodec
+import TransferDatabase
+import TransferMail
 import TransferModel
 import TransferStore
 import TransferSystem
@@ -15,17 +17,36 @@ final class IntakeFixture {
     let intake: Intake
     private var connections = 0
 
-    init(limits: SpaceLimits = SpaceLimits()) throws {
+    /// - Parameters:
+    ///   - people: who has a mailbox.
+    ///   - calls: of the ledger; nothing for an intake without mailboxes.
+    init(limits: SpaceLimits = SpaceLimits(), people: [MailPerson] = [], calls: DatabaseCalls? = nil) throws {
         directory = try TemporaryDirectory(prefersMemory: true)
         store = try FileStore(path: directory.path("store"), limits: limits)
         let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
         intake = Intake(
             Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
-            store: store, records: catalog, signer: nil
+            store: store, records: catalog, signer: nil,
+            mailroom: try calls.map { try Self.mailroom(directory, people, $0) }
         ) { _ in }
     }
 
+    private static func mailroom(
+        _ directory: TemporaryDirectory, _ people: [MailPerson], _ calls: DatabaseCalls
+    ) throws -> Mailroom {
+        let ledger = try MailLedger(path: directory.path("mail"), isDurable: true, calls: calls)
+        return Mailroom(.success(ledger), ListedPeople(people: people), MailLimits(bytes: 1 << 20))
+    }
+
     deinit { intake.known.close() }
+
+    /// A connection of somebody with a name.
+    func session(of name: String, _ options: AccessOptions = AccessOptions()) -> IntakeSession {
+        connections += 1
+        let way = IntakeSession.Connection(number: connections) { work in work() }
+        let caller = Caller(Grant(.token(name), name: name, options: options), UploadScope(), peer: "test")
+        return IntakeSession(intake, way, caller: caller)
+    }
 
     /// Another connection of the one client.
     func session() -> IntakeSession {
@@ -41,6 +62,12 @@ final class IntakeFixture {
         content.withUnsafeBytes { digester.update($0) { _, _ in } }
         return digester.finish().digest
     }
+}
+
+struct ListedPeople: MailPeople {
+    let people: [MailPerson]
+
+    func person(_ name: String) -> MailPerson? { people.first { $0.name.hasSameBytes(as: name) } }
 }
 
 extension IntakeSession {

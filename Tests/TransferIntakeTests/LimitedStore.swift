@@ -41,6 +41,10 @@ final class LimitedStore: ContentStore {
 
     func removePart(_ id: UploadID) throws(StoreError) { try store.removePart(id) }
 
+    func removeMail(_ paths: [RelativePath]) { store.removeMail(paths) }
+
+    func mailFiles() -> [RelativePath] { store.mailFiles() }
+
     func unfinished() throws(StoreError) -> UnfinishedContent { try store.unfinished() }
 
     func removeLeftovers() throws(StoreError) -> UnfinishedContent { try store.removeLeftovers() }

@@ -1,1 +1,278 @@
+import Glibc
+import TransferDatabase
+import TransferModel
+import TransferSystem
 import Testing
+
+@testable import TransferMail
+
+@Suite struct LedgerTests {
+    private let fixture: LedgerFixture
+
+    init() throws { fixture = try LedgerFixture() }
+
+    /// The first and the last of it, after another server has opened it.
+    @Test func whatIsQueuedIsThereForEverybodyItIsFor() throws {
+        let mail = LedgerFixture.mail(1)
+        do {
+            let ledger = try fixture.open()
+            #expect(
+                try ledger.queue(mail, to: ["bob", "carol"])
+                    == .queued(fresh: ["bob", "carol"], isKept: true, freed: nil))
+            ledger.close()
+        }
+        let ledger = try fixture.open()
+        for name in ["bob", "carol"] {
+            let found = try ledger.inbox(of: name, after: 0, limit: 10)
+            #expect(found.map(\.mail) == [mail])
+            #expect(found.map(\.state) == [.queued] && found.map(\.recipient) == [name])
+            #expect(ledger.waiting(for: name) == (1, 5))
+        }
+        #expect(try ledger.inbox(of: "alice", after: 0, limit: 10) == [])
+        #expect(try ledger.sent(by: "alice", after: 0, limit: 10).map(\.recipient) == ["bob", "carol"])
+        #expect(try ledger.sent(by: "bob", after: 0, limit: 10) == [])
+        #expect(try ledger.openBytes(of: 9) == 5)
+        #expect(try ledger.openPaths() == [mail.path])
+    }
+
+    /// `é` as one scalar and as two are two people.
+    @Test func namesAreBytes() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["\u{E9}"])
+        #expect(try ledger.inbox(of: "e\u{301}", after: 0, limit: 10) == [])
+        #expect(try ledger.inbox(of: "\u{E9}", after: 0, limit: 10).count == 1)
+        #expect(ledger.waiting(for: "e\u{301}").count == 0)
+        #expect(
+            try ledger.queue(LedgerFixture.mail(1), to: ["e\u{301}"])
+                == .queued(fresh: ["e\u{301}"], isKept: false, freed: nil))
+    }
+
+    @Test func aRepeatedUploadIsDeliveredOnce() throws {
+        let ledger = try fixture.open()
+        let first = LedgerFixture.mail(1)
+        try ledger.queue(first, to: ["bob"])
+        let again = LedgerFixture.mail(1)
+        #expect(first.path != again.path)
+        #expect(try ledger.queue(again, to: ["bob"]) == .queued(fresh: [], isKept: false, freed: nil))
+        #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).map(\.mail.path) == [first.path])
+        _ = try ledger.settle([first.id], by: "bob", as: .delivered, receipts: nil, at: 200)
+        #expect(try ledger.queue(again, to: ["bob"]) == .queued(fresh: [], isKept: false, freed: nil))
+        #expect(try ledger.states(1) == ["bob delivered"])
+        #expect(ledger.waiting() == (0, 0))
+    }
+
+    /// Whoever comes later to the same upload gets the content that came with him.
+    @Test func anotherRecipientIsAdded() throws {
+        let ledger = try fixture.open()
+        let first = LedgerFixture.mail(1)
+        try ledger.queue(first, to: ["bob"])
+        #expect(
+            try ledger.queue(LedgerFixture.mail(1), to: ["carol"])
+                == .queued(fresh: ["carol"], isKept: false, freed: nil))
+        for name in ["bob", "carol"] {
+            #expect(try ledger.inbox(of: name, after: 0, limit: 10).map(\.mail.path) == [first.path])
+        }
+        _ = try ledger.settle([first.id], by: "bob", as: .delivered, receipts: nil, at: 1)
+        let ended = try #require(try ledger.settle([first.id], by: "carol", as: .declined, receipts: nil, at: 2))
+        #expect(ended.freed == [first])
+        let late = LedgerFixture.mail(1)
+        #expect(try ledger.queue(late, to: ["dave"]) == .queued(fresh: ["dave"], isKept: true, freed: first))
+        #expect(try ledger.inbox(of: "dave", after: 0, limit: 10).map(\.mail.path) == [late.path])
+    }
+
+    @Test func whatTheDiskHasLostComesAgain() throws {
+        let ledger = try fixture.open()
+        let lost = LedgerFixture.mail(1)
+        try ledger.queue(lost, to: ["bob"])
+        let again = LedgerFixture.mail(1)
+        #expect(
+            try ledger.queue(again, to: ["bob"], isThere: false) == .queued(fresh: [], isKept: true, freed: lost))
+        #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).map(\.mail.path) == [again.path])
+        #expect(ledger.waiting(for: "bob") == (1, 5))
+    }
+
+    @Test(arguments: [DeliveryState.declined, .expired]) func whatHasEndedUnreadComesAgain(_ state: DeliveryState)
+        throws
+    {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        let number = try #require(try ledger.inbox(of: "bob", after: 0, limit: 1).first?.number)
+        if state == .declined {
+            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, receipts: nil, at: 2)
+        } else {
+            #expect(try ledger.expire(before: 101, at: 200).freed.count == 1)
+        }
+        #expect(try ledger.states(1) == ["bob \(state)"])
+        #expect(ledger.waiting() == (0, 0))
+        let again = LedgerFixture.mail(1)
+        guard case .queued(fresh: ["bob"], isKept: true, _) = try ledger.queue(again, to: ["bob"]) else {
+            Issue.record("it was not queued anew")
+            return
+        }
+        let found = try ledger.inbox(of: "bob", after: number, limit: 1)
+        #expect(found.map(\.mail.path) == [again.path])
+    }
+
+    @Test func bothEndsOfAFetchAreWrittenDownOnce() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        #expect(try ledger.fetched([LedgerFixture.id(1), LedgerFixture.id(2)], by: "bob", at: 3).count == 1)
+        #expect(try ledger.fetched([LedgerFixture.id(1)], by: "bob", at: 4) == [])
+        #expect(try ledger.states(1) == ["bob fetched"])
+        #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).count == 1)
+        let receipt: [UInt8] = [1, 2, 3]
+        let ended = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: [receipt], at: 5)
+        #expect(ended?.deliveries.map(\.receipt) == [receipt])
+        #expect(ended?.freed.count == 1)
+        #expect(
+            try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 6)?.deliveries == [])
+        #expect(
+            try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, receipts: nil, at: 6)?.deliveries == [])
+        #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.receipt) == [receipt])
+        #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.changed) == [5])
+        #expect(try ledger.inbox(of: "bob", after: 0, limit: 10) == [])
+        #expect(try ledger.inbox(of: "bob", after: 0, limit: 10, withEnded: true).count == 1)
+    }
+
+    /// A receipt that was lost on its way is taken later.
+    @Test func aLateReceiptIsKept() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 5)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: [[9]], at: 6)
+        #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.receipt) == [[9]])
+    }
+
+    /// All or none, also of what is not for him.
+    @Test func nobodySettlesForAnother() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        try ledger.queue(LedgerFixture.mail(2), to: ["carol"])
+        #expect(
+            try ledger.settle(
+                [LedgerFixture.id(1), LedgerFixture.id(2)], by: "bob", as: .delivered, receipts: nil, at: 1)
+                == nil)
+        #expect(try ledger.states(1) == ["bob queued"] && ledger.states(2) == ["carol queued"])
+    }
+
+    @Test func pagesGoOnWhereTheyEnded() throws {
+        let ledger = try fixture.open()
+        for number in 1...5 {
+            try ledger.queue(LedgerFixture.mail(UInt64(number), size: 1), to: ["bob"], MailLimits(bytes: 100))
+        }
+        var (after, found) = (UInt64(0), [UploadID]())
+        while let last = try ledger.inbox(of: "bob", after: after, limit: 2).last {
+            found += try ledger.inbox(of: "bob", after: after, limit: 2).map(\.mail.id)
+            after = last.number
+        }
+        #expect(found == (1...5).map { LedgerFixture.id($0) })
+        #expect(try ledger.newestNumber() == after)
+    }
+
+    @Test func forgottenOnlyWhenAllHasEndedForLong() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1, at: 100), to: ["bob", "carol"])
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 110)
+        try ledger.forget(endedBefore: 1000)
+        #expect(try ledger.states(1).count == 2)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "carol", as: .delivered, receipts: nil, at: 900)
+        try ledger.forget(endedBefore: 900)
+        #expect(try ledger.states(1).count == 2)
+        try ledger.forget(endedBefore: 901)
+        #expect(try ledger.states(1) == [])
+    }
+}
+
+// MARK: Limits
+
+extension LedgerTests {
+    @Test func aFullMailboxTakesNothingMore() throws {
+        let ledger = try fixture.open()
+        let limits = MailLimits(count: 4, bytes: 100)
+        #expect(try ledger.queue(LedgerFixture.mail(1, size: 50), to: ["bob"], limits) != .refused(.full("bob", 100)))
+        #expect(
+            try ledger.queue(LedgerFixture.mail(2, size: 1), to: ["bob"], limits) == .refused(.fullOfYours("bob", 50)))
+        #expect(
+            try ledger.queue(LedgerFixture.mail(3, from: "carol", size: 51), to: ["bob"], limits)
+                == .refused(.full("bob", 100)))
+        // Nobody of several gets what one of them cannot have.
+        #expect(
+            try ledger.queue(LedgerFixture.mail(4, size: 10), to: ["dave", "bob"], limits)
+                == .refused(.fullOfYours("bob", 50)))
+        #expect(try ledger.states(4) == [])
+        #expect(ledger.waiting(for: "dave") == (0, 0))
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
+        #expect(
+            try ledger.queue(LedgerFixture.mail(2, size: 1), to: ["bob"], limits)
+                == .queued(fresh: ["bob"], isKept: true, freed: nil))
+    }
+
+    @Test func deliveriesAreCountedToo() throws {
+        let ledger = try fixture.open()
+        let limits = MailLimits(count: 4, bytes: 1000)
+        for number in 1...2 { try ledger.queue(LedgerFixture.mail(UInt64(number)), to: ["bob"], limits) }
+        #expect(try ledger.queue(LedgerFixture.mail(3), to: ["bob"], limits) == .refused(.fullOfYours("bob", 500)))
+        for number in 4...5 { try ledger.queue(LedgerFixture.mail(UInt64(number), from: "carol"), to: ["bob"], limits) }
+        #expect(
+            try ledger.queue(LedgerFixture.mail(6, from: "dave"), to: ["bob"], limits) == .refused(.full("bob", 1000)))
+    }
+}
+
+// MARK: Faults
+
+extension LedgerTests {
+    /// Fails calls of one kind while it is told to.
+    private final class Fault: Sendable {
+        private let state = Locked((isOn: false, kind: DatabaseCalls.Call.commit))
+
+        func set(_ isOn: Bool, _ kind: DatabaseCalls.Call = .commit) { state.withLock { $0 = (isOn, kind) } }
+
+        var calls: DatabaseCalls {
+            DatabaseCalls(failure: { call in self.state.withLock { $0.isOn && $0.kind == call ? 10 : 0 } })
+        }
+    }
+
+    @Test(arguments: [DatabaseCalls.Call.commit, .step]) func aFailedTransactionChangesNothing(
+        _ call: DatabaseCalls.Call
+    ) throws {
+        let fault = Fault()
+        let ledger = try fixture.open(fault.calls)
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        fault.set(true, call)
+        #expect(throws: DatabaseError.self) { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
+        #expect(throws: DatabaseError.self) {
+            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
+        }
+        fault.set(false)
+        #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).map(\.mail.id) == [LedgerFixture.id(1)])
+        #expect(ledger.waiting(for: "bob") == (1, 5))
+        try ledger.queue(LedgerFixture.mail(2), to: ["bob"])
+        #expect(ledger.waiting(for: "bob") == (2, 10))
+    }
+
+    /// It is never replaced: what waits for somebody was promised.
+    @Test func aDamagedLedgerIsLeftAsItIs() throws {
+        do {
+            let ledger = try fixture.open()
+            try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        }
+        let content = [UInt8](repeating: 0x5A, count: 8192)
+        write(content)
+        #expect(throws: DatabaseError.self) { _ = try fixture.open() }
+        #expect(read() == content)
+    }
+
+    private func write(_ content: [UInt8]) {
+        let file = fopen(fixture.path, "w")
+        fwrite(content, 1, content.count, file)
+        fclose(file)
+    }
+
+    private func read() -> [UInt8] {
+        let file = fopen(fixture.path, "r")
+        defer { fclose(file) }
+        var content = [UInt8](repeating: 0, count: 1 << 20)
+        let count = fread(&content, 1, content.count, file)
+        return Array(content.prefix(count))
+    }
+}

@@ -45,15 +45,17 @@ import TransferTestSupport
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
-            (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"), (.check, "check"),
-            (.part, "part"), (.assembly, "assembly"),
+            (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"), (.signature, "signature"),
+            (.check, "check"),
+            (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"), (.note, "note"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
     }
 
     @Test func features() {
         let rows = document.tables(below: "### `hello`").last?.dropFirst().map { Array($0.prefix(2)) }
-        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"]])
+        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"],
+                ["\(Features.mail.rawValue)", "mail"]])
     }
 
     @Test func kinds() {
@@ -93,7 +95,7 @@ import TransferTestSupport
     /// Every field of a byte table begins where the one before it ends.
     @Test func byteTablesHaveNoGaps() {
         let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
-        #expect(tables.count == 25)
+        #expect(tables.count == 34)
         for table in tables {
             var end: Int? = 0
             for row in table.dropFirst() {

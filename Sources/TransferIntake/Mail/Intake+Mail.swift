@@ -124,7 +124,7 @@ extension OpenUpload {
 }
 
 extension StoreError {
-    init(_ refusal: MailRefusal) {
+    package init(_ refusal: MailRefusal) {
         switch refusal {
         case .unknown(let name):
             self.init(

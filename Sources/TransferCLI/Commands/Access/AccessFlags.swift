@@ -49,7 +49,23 @@ enum AccessFlags {
         ).size.sets(\.quota),
         Flag(name: "max-upload", placeholder: "SIZE", help: "Refuse its uploads that are larger.").size
             .sets(\.maximumUpload),
+        mailFrom.sets(\.mailFrom),
     ]
+
+    private static let mailFrom = FlagKey<[String]?, UsageError>(
+        Flag(
+            name: "mail-from", placeholder: "NAMES", help: "Take into its mailbox only what these send.",
+            details:
+                "Names with commas between them; nothing between the quotes for nobody. Without it, everybody's is taken."
+        )
+    ) { (arguments, flag) throws(UsageError) in
+        guard let text = arguments[flag.text] else { return nil }
+        do throws(AccessFault) {
+            return try AccessOptions([(name: flag.name, value: text)]).mailFrom
+        } catch {
+            throw arguments.error("'\(flag.spelling)': \(error.message)")
+        }
+    }
 
     private static let folder = FlagKey<RelativePath?, UsageError>(
         Flag(

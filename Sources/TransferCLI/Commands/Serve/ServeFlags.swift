@@ -13,10 +13,10 @@ enum ServeFlags {
             directory.flag, .config, listen.flag, durability.flag, isAlone.flag, logFormat.flag, logLevel.flag,
             certificate.flag, key.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
-        ] + DiscoveryFlags.all + limits.map(\.flag) + [.help]
+        ] + DiscoveryFlags.all + MailFlags.all + limits.map(\.flag) + [.help]
 
     /// What the server does by its configuration alone.
-    static let effects = [durability.sets(\.durability), DiscoveryFlags.effect] + limits
+    static let effects = [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + limits
 
     // MARK: Where and how
 

@@ -141,7 +141,8 @@ extension RequestLane {
 
 extension StoreError {
     /// Of a delivery that was never for the client, or that it cannot have any more: it learns no more than that.
-    fileprivate static let notForYou = StoreError(.notFound, "There is no such delivery for this client, or not any more.")
+    fileprivate static let notForYou = StoreError(
+        .notFound, "There is no such delivery for this client, or not any more.")
 }
 
 extension DeliveryReceipt {
@@ -159,6 +160,6 @@ extension DeliveryReceipt {
         else { throw .malformed("a name or a time that no receipt has") }
         try self.init(
             delivery: mail.id, to: delivery.recipient, from: mail.sender, name: name, kind: mail.kind, size: mail.size,
-            digest: mail.digest, time: time, recipient: key, server: ServerKey(server ?? []))
+            digest: mail.digest, time: time, recipient: key, server: ServerKey(Bytes32(server ?? []) ?? Bytes32()))
     }
 }
