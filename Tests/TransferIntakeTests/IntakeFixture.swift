@@ -27,7 +27,7 @@ final class IntakeFixture {
         intake = Intake(
             Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
             store: store, records: catalog, signer: nil,
-            mailroom: try calls.map { try Self.mailroom(directory, people, $0) }
+            mailroom: try calls.map { [directory] in try IntakeFixture.mailroom(directory, people, $0) }
         ) { _ in }
     }
 

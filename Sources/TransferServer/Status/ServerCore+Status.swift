@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import TransferAccess
 import TransferIntake
+import TransferMail
 import TransferModel
 import TransferStore
 import TransferSystem
@@ -19,9 +20,17 @@ extension ServerCore {
             isEncrypted: configuration.security.isEncrypted, isOpen: configuration.isOpen,
             connections: connections.map { ServerStatus.Connection($0, $1, at: now) },
             uploads: uploads(connections.map(\.1), at: now), room: store.room, quota: store.quota,
-            minimumFree: transport.settings.space.minimumFree, figures: observability.figures.present(),
+            minimumFree: transport.settings.space.minimumFree, figures: observability.figures.present(), mail: mail,
             isInDoubt: store.isInDoubt, restarts: configuration.supervision?.restarts, crashes: observability.crashes,
             crashFolder: observability.crashReports.path)
+    }
+
+    private var mail: ServerStatus.Mail? {
+        intake.mailroom.map { mailroom in
+            ServerStatus.Mail(
+                isOpen: mailroom.isOpen, waiting: (try? mailroom.ledger)?.waiting() ?? (0, 0),
+                people: mailroom.everybody.count, here: mailroom.visitors)
+        }
     }
 
     private func uploads(_ connections: [ConnectionProgress.State], at now: Int64) -> [ServerStatus.Upload] {

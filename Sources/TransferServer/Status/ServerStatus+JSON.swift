@@ -26,6 +26,7 @@ extension ServerStatus {
             ]),
             "space": .object(space), "inDoubt": .bool(isInDoubt), "restarts": restarts.map { .integer($0) } ?? .null,
             "crashes": .object(crashReports),
+            "mail": mail.map { .object($0.json) } ?? .null,
             "catalog": figures.catalog.map { .object(Self.totals($0)) } ?? .null,
         ]
     }
@@ -79,6 +80,15 @@ extension ServerStatus {
     /// Whole bytes a second.
     fileprivate static func rate(_ value: Double) -> JSONValue {
         .integer(UInt64(exactly: max(0, value).rounded()) ?? 0)
+    }
+}
+
+extension ServerStatus.Mail {
+    fileprivate var json: JSONLine {
+        [
+            "open": .bool(isOpen), "count": .integer(waiting.count), "bytes": .integer(waiting.bytes),
+            "people": .integer(people), "here": .integer(here),
+        ]
     }
 }
 

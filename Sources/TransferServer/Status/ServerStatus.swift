@@ -39,6 +39,17 @@ struct ServerStatus: Sendable {
         var missing: UInt64 { size.map { $0 - min($0, received) } ?? 0 }
     }
 
+    /// The mailboxes.
+    struct Mail: Sendable {
+        /// Whether they can be used.
+        let isOpen: Bool
+        /// Deliveries that wait, and bytes of their content.
+        let waiting: (count: Int, bytes: UInt64)
+        let people: Int
+        /// Those who are connected.
+        let here: Int
+    }
+
     /// Entries of each list; the longest path in full, escaped, leaves the whole below 5 MiB.
     static let longestList = 200
 
@@ -59,6 +70,8 @@ struct ServerStatus: Sendable {
     let quota: (used: UInt64, limit: UInt64)?
     let minimumFree: UInt64?
     let figures: StoreFigures.Figures
+    /// What waits for people; nothing where nothing is kept for anybody.
+    var mail: Mail?
     /// Whether a sync has failed, or was cut short, since the machine was started.
     var isInDoubt = false
     /// Times that a server that is supervised was started again; nothing for one that isn't.

@@ -25,7 +25,8 @@ struct StatusReport {
             ["server", server], ["listening", answer.list("listening").map(\.shown).joined(separator: ", ")],
             ["connections", connections], ["uploads", uploads], ["space", space.joined(separator: "; ")],
             ["stored", stored],
-        ] + (doubt.map { [["doubt", $0]] } ?? []) + (crashes.map { [["crashes", $0]] } ?? [])
+        ] + (mail.map { [["mail", $0]] } ?? []) + (doubt.map { [["doubt", $0]] } ?? [])
+            + (crashes.map { [["crashes", $0]] } ?? [])
     }
 
     private var server: String {
@@ -64,6 +65,16 @@ struct StatusReport {
                 count == 1 ? "1 unfinished upload takes \(bytes)" : "\(count) unfinished uploads take \(bytes)")
         }
         return parts
+    }
+
+    /// Nothing of a server that keeps nothing for anybody, and of one that is too old to say so.
+    private var mail: String? {
+        guard let mail = answer["mail"], mail != .null else { return nil }
+        guard mail["open"] == .bool(true) else { return "the mailboxes cannot be used; the log says why" }
+        let (count, people) = (mail.number("count"), mail.number("people"))
+        return (count == 1 ? "1 delivery waits" : "\(count) deliveries wait")
+            + (count > 0 ? " (\(ByteFormat.size(mail.number("bytes"))))" : "")
+            + "; \(people == 1 ? "1 person has a mailbox" : "\(people) people have mailboxes"), \(mail.number("here")) of them here"
     }
 
     /// Nothing where there is none, and of a server that is too old to say so.
