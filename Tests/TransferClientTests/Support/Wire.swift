@@ -58,11 +58,12 @@ final class Wire: Sendable {
 
     // MARK: Making them
 
-    static func listen(backlog: Int32 = 64) -> (Wire, port: UInt16) {
+    /// - Parameter backlog: nothing to have a port on which nobody listens, and which nobody else gets.
+    static func listen(backlog: Int32? = 64) -> (Wire, port: UInt16) {
         let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = loopback(0)
         withAddress(&address) { _ = bind(number, $0, $1) }
-        Glibc.listen(number, backlog)
+        if let backlog { Glibc.listen(number, backlog) }
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         withAddress(&address) { address, _ in _ = getsockname(number, UnsafeMutablePointer(mutating: address), &length)
         }

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 import TransferSystem
+import TransferTestSupport
 
 @testable import TransferIO
 
@@ -52,13 +53,15 @@ import TransferSystem
         #expect(arrival.isForMany && arrival.destination == everybody && arrival.local == .ipv4Loopback)
     }
 
-    @Test func nobodyElseHasTheAddress() throws {
-        let first = try Self.socket(.ipv4Loopback)
-        let error = #expect(throws: SystemError.self) { try DatagramSocket(first.address) }
-        #expect(error?.isAddressInUse == true)
-        first.close()
-        first.close()
-        _ = try DatagramSocket(first.address)
+    @Test func nobodyElseHasTheAddress() async throws {
+        try await whereThePortIsFree {
+            let first = try Self.socket(.ipv4Loopback)
+            let error = #expect(throws: SystemError.self) { try DatagramSocket(first.address) }
+            #expect(error?.isAddressInUse == true)
+            first.close()
+            first.close()
+            _ = try DatagramSocket(first.address)
+        }
     }
 
     @Test func addressesAreReadAndWritten() throws {

@@ -121,10 +121,12 @@ extension ServerTests {
         }
 
         @Test func nobodyIsToldWithoutBeingAsked() async throws {
-            try await serving { server in
-                let address = try server.endpoint.resolve()[0]
-                // The port is nobody's.
-                _ = try DatagramSocket(address)
+            try await whereThePortIsFree {
+                try await serving { server in
+                    let address = try server.endpoint.resolve()[0]
+                    // The port is nobody's.
+                    _ = try DatagramSocket(address)
+                }
             }
         }
 
@@ -166,13 +168,15 @@ extension ServerTests {
 
         @Test func whenItStopsThePortIsFree() async throws {
             let options = try Self.options()
-            let place = Locked<SocketAddress?>(nil)
-            try await serving({ $0.discovery = options }) { server in
-                let address = try server.endpoint.resolve()[0]
-                #expect(throws: SystemError.self) { try DatagramSocket(address) }
-                place.withLock { $0 = address }
+            try await whereThePortIsFree {
+                let place = Locked<SocketAddress?>(nil)
+                try await serving({ $0.discovery = options }) { server in
+                    let address = try server.endpoint.resolve()[0]
+                    #expect(throws: SystemError.self) { try DatagramSocket(address) }
+                    place.withLock { $0 = address }
+                }
+                _ = try DatagramSocket(try #require(place.withLock { $0 }))
             }
-            _ = try DatagramSocket(try #require(place.withLock { $0 }))
         }
     }
 }

@@ -51,13 +51,27 @@ final class TestServer: Sendable {
         configuration.security = .plaintext
         configuration.blockingThreads = 2
         change(&configuration)
-        try await Self.waitUntilReleased(directory.path("store/.transfer/lock"))
-        server = try Server(configuration, log: log, on: foundations)
-        guard let endpoint = try await server.start().first else {
-            throw RawClient.Failure(description: "the server listens nowhere")
-        }
-        self.endpoint = endpoint
+        (server, endpoint) = try await Self.start(configuration, log, foundations)
         classicEndpoints = await server.classicEndpoints
+    }
+
+    /// A server that can be found wants the UDP port of its TCP port, which a socket of another test may have.
+    private static func start(
+        _ configuration: ServerConfiguration, _ log: Log, _ foundations: ServerFoundations
+    ) async throws -> (Server, Endpoint) {
+        var attempts = configuration.discovery == nil ? 1 : 10
+        while true {
+            try await waitUntilReleased("\(configuration.directory)/.transfer/lock")
+            let server = try Server(configuration, log: log, on: foundations)
+            do throws(ServerError) {
+                if let endpoint = try await server.start().first { return (server, endpoint) }
+                throw ServerError("the server listens nowhere")
+            } catch {
+                await server.shutDown()
+                attempts -= 1
+                guard attempts > 0, error.message.contains("(UDP)") else { throw error }
+            }
+        }
     }
 
     /// Waits for the last of a server that has stopped: its tasks may hold it a little longer than its connections.

@@ -158,8 +158,8 @@ import TransferTestSupport
     }
 
     @Test func nobodyListens() async throws {
-        let (listener, port) = Wire.listen()
-        listener.cut()
+        let (owner, port) = Wire.listen(backlog: nil)
+        defer { withExtendedLifetime(owner) {} }
         let address = try #require(ServerAddress("127.0.0.1:\(port)"))
         let outcome = try await address.outcome([.text("one", name: "one")]) { $0.classic = Self.sized }
         #expect(outcome.codes == [] && outcome.failure?.reason == .unreachable)
