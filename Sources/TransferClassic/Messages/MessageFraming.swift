@@ -24,3 +24,11 @@ package enum FoundMessage: Equatable, Sendable {
     /// A whole message, with its JSON as it is when it is not compressed.
     case message(MessageFunction, [UInt8])
 }
+
+extension JSONLine {
+    /// The members of a `pong`: the id of the ping, where it has one.
+    static func pong(_ id: UInt64?) -> JSONLine {
+        guard let id else { return [:] }
+        return ["id": .integer(id)]
+    }
+}

@@ -30,3 +30,9 @@ package enum Limits {
     /// Largest upload, in bytes: what a signed 64-bit file offset (off_t) can address.
     package static let uploadSize = UInt64(Int64.max)
 }
+
+/// The port of a server.
+package enum ServerPort {
+    /// Where nobody names one: a server listens on it, and addresses and links mean it.
+    package static let usual: UInt16 = 5288
+}

@@ -1,4 +1,4 @@
-import TransferIO
+package import TransferIO
 
 /// Where connections come in: an address, and what holds for those who come.
 struct Listener {
@@ -15,4 +15,16 @@ struct Listener {
 
     /// What is spoken here; nothing for the usual front ends.
     let classic: ClassicListener?
+}
+
+/// A socket that a server accepts on, and what is spoken there.
+package struct ServerSocket: Sendable {
+    package let socket: BoundSocket
+
+    /// What comes in here; nothing for the usual front ends.
+    package let classic: ClassicListener?
+
+    package init(_ socket: BoundSocket, classic: ClassicListener? = nil) {
+        (self.socket, self.classic) = (socket, classic)
+    }
 }

@@ -3,7 +3,6 @@ import TransferCatalog
 import TransferModel
 import TransferProtocol
 import TransferStore
-import TransferSystem
 
 /// What a server does at a moment.
 struct ServerStatus: Sendable {

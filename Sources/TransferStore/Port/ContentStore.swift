@@ -1,5 +1,4 @@
 package import TransferModel
-import TransferSystem
 
 /// Where accepted content lives. Synchronous and safe to call from any thread.
 package protocol ContentStore: AnyObject, Sendable {

@@ -1,6 +1,5 @@
 internal import TransferClient
 internal import TransferModel
-private import TransferSystem
 
 /// Makes of the events of a push how far it is at any moment.
 struct ProgressTracker {

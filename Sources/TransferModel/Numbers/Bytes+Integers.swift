@@ -3,11 +3,20 @@ extension RawSpan {
     @inlinable package func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
         T(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
     }
+
+    /// The integer at `offset`, its lowest byte first. The caller has checked that it is inside.
+    @inlinable package func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type) -> T {
+        T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: type))
+    }
 }
 
 extension [UInt8] {
     @inlinable package mutating func append<T: FixedWidthInteger>(bigEndian value: T) {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+    }
+
+    @inlinable package mutating func append<T: FixedWidthInteger>(littleEndian value: T) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }
 
     /// Overwrites the integer at `offset`, which must be inside.
