@@ -35,13 +35,13 @@ struct ClassicPush {
     }
 
     private let target: ClassicTarget
-    private var answers: ClassicAnswers
+    private var answers: ClassicAnswerReader
     private var state = State.idle
     private var number: UInt64 = 0
 
     init(_ target: ClassicTarget) {
         self.target = target
-        answers = ClassicAnswers(target.framing)
+        answers = ClassicAnswerReader(target.framing)
     }
 
     /// Whether an answer is due.
@@ -126,7 +126,7 @@ extension ClassicPush {
         return (try hear(answer), consumed)
     }
 
-    private mutating func hear(_ answer: ClassicAnswers.Answer) throws(ClassicFault) -> ClassicHeard {
+    private mutating func hear(_ answer: ClassicAnswerReader.Answer) throws(ClassicFault) -> ClassicHeard {
         switch answer {
         case .needsMore: .needsMore
         case .nothing: .nothing

@@ -10,7 +10,7 @@ actor ClassicRun {
 
     private let context: RunContext
     private let target: ClassicTarget
-    private var session: ClassicSession?
+    private var session: ClassicPushSession?
     private let reconnector: Reconnector
     private(set) var isCancelled = false
     private(set) var hasConnected = false
@@ -47,7 +47,7 @@ extension ClassicRun: ReconnectingRun {
                 + "push with --plaintext. Nothing was sent."
             return Reconnector.Attempt(ending: .untrusted(message), hasConnected: false, hasProgressed: false)
         }
-        let session = ClassicSession(context, target, announces: !hasConnected)
+        let session = ClassicPushSession(context, target, announces: !hasConnected)
         self.session = session
         let ending = await session.converse(with: address)
         self.session = nil

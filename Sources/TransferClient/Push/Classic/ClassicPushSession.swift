@@ -7,7 +7,7 @@ import TransferProtocol
 
 /// One connection to a server of a classic framing: sends one upload after the other, and turns what the server says into
 /// reports. Lives on the run's loop.
-actor ClassicSession {
+actor ClassicPushSession {
     typealias Ending = ClientSession.Ending
 
     /// The upload that is under way.
@@ -105,7 +105,7 @@ actor ClassicSession {
 
 // MARK: Sending
 
-extension ClassicSession {
+extension ClassicPushSession {
     /// - Returns: nothing when all is done, or the session is over.
     private func nextUpload() async -> PendingUpload? {
         while run.channel.isFull, ending == nil { await news.wait() }
@@ -199,7 +199,7 @@ extension ClassicSession {
         return unsentHead
     }
 
-    private func wait(until isDone: (isolated ClassicSession) -> Bool) async {
+    private func wait(until isDone: (isolated ClassicPushSession) -> Bool) async {
         while ending == nil, !isDone(self) { await news.wait() }
     }
 

@@ -5,7 +5,7 @@ import TransferModel
 import TransferProtocol
 
 /// What the connection says, and what is made of silence.
-extension ClassicSession: DrivenSession {
+extension ClassicPushSession: DrivenSession {
     var isEnding: Bool { ending != nil }
 
     var isWorking: Bool { false }
@@ -78,7 +78,7 @@ extension ClassicSession: DrivenSession {
 
 // MARK: Receiving
 
-extension ClassicSession {
+extension ClassicPushSession {
     func readLoop() async {
         let size = target.framing.window + (64 << 10)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)

@@ -2,7 +2,7 @@ import TransferClassic
 import TransferModel
 
 /// Reads what a server of a classic framing says to a client.
-struct ClassicAnswers {
+struct ClassicAnswerReader {
     enum Answer: Equatable {
         case needsMore
         case nothing

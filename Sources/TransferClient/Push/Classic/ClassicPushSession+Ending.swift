@@ -5,7 +5,7 @@ import TransferModel
 import TransferProtocol
 
 /// What becomes of uploads.
-extension ClassicSession {
+extension ClassicPushSession {
     func report(_ report: UploadReport) { run.channel.send(.finished(report)) }
 
     /// The server says what became of the upload that is under way.
