@@ -86,6 +86,30 @@ extension DrivenSession {
 // MARK: Receiving
 
 extension DrivenSession {
+    /// Reads until the session is ending or the other end says no more, for sessions that work on what comes at once.
+    ///
+    /// - Parameters:
+    ///   - size: bytes that are held at once; more than anything has that is only taken whole.
+    ///   - take: is shown what has come, behind what it did not take before, and says how many bytes it takes.
+    /// - Returns: whether the other end says no more.
+    package func read(holding size: Int, _ take: (UnsafeRawBufferPointer) -> Int) async -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
+        defer { buffer.deallocate() }
+        var filled = 0
+        while !isEnding {
+            switch receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
+            case .wouldBlock: await driver.wake.wait()
+            case .end: return true
+            case .bytes(let count):
+                let received = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
+                let consumed = take(received)
+                filled = received.count - consumed
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: received[consumed...]))
+            }
+        }
+        return false
+    }
+
     /// - Returns: nothing to receive, where the connection broke.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
         do throws(StreamError) {

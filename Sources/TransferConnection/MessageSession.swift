@@ -19,20 +19,8 @@ package protocol MessageSession: FrameSession {
 extension MessageSession {
     /// Reads until the session is ending.
     package func readLoop() async {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.receiveSize, alignment: 64)
-        defer { buffer.deallocate() }
-        var filled = 0
-        while !isEnding {
-            switch receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
-            case .wouldBlock: await driver.wake.wait()
-            case .end: ended()
-            case .bytes(let count):
-                let received = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
-                let consumed = gather { parse(received.bytes) }
-                filled = received.count - consumed
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: received[consumed...]))
-            }
-        }
+        let hasEnded = await read(holding: Self.receiveSize) { bytes in gather { parse(bytes.bytes) } }
+        if hasEnded { ended() }
     }
 
     /// - Returns: how many bytes were taken.

@@ -20,6 +20,20 @@ struct ContentRun {
         remaining -= UInt64(count)
         return 0..<count
     }
+
+    /// The next step of an upload whose content these bytes are: `content`, and `end` when all of it was.
+    mutating func content(in bytes: RawSpan) -> ClassicProgress {
+        guard !isOver else { return ClassicProgress(.end(ClassicEnd(size: size))) }
+        let piece = take(of: bytes)
+        return piece.isEmpty ? ClassicProgress(.needsMore) : ClassicProgress(.content(piece), consumed: piece.count)
+    }
+
+    /// The next step over bytes that mean nothing.
+    mutating func skip(in bytes: RawSpan) -> ClassicProgress {
+        let piece = take(of: bytes)
+        return piece.isEmpty && !isOver
+            ? ClassicProgress(.needsMore) : ClassicProgress(.nothing, consumed: piece.count)
+    }
 }
 
 extension RawSpan {

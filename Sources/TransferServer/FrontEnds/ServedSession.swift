@@ -1,6 +1,8 @@
 import Synchronization
+import TransferAccess
 import TransferConnection
 import TransferIO
+import TransferProtocol
 
 /// A session whose client pays for what it makes the server hold, whatever is spoken: what waits for the client is bounded
 /// and counted, and who doesn't take it isn't read.
@@ -20,6 +22,20 @@ protocol ServedSession: Session, PipedSession {
 
     /// The client has taken some of what waits for it, or there was nothing.
     func answersTaken()
+}
+
+/// Why a session with a client reads no more.
+enum SessionEnding: Equatable {
+    /// The client said goodbye or closed between uploads.
+    case done
+    /// The connection broke, ended inside an upload, or was not used for too long.
+    case lost(String)
+    /// The client may not come in, or not any more, or the server cannot serve it.
+    case refused(Refusal)
+    /// The client broke the rules of what is spoken, or was given up.
+    case fault(ProtocolFault)
+    /// The server is going.
+    case shutdown
 }
 
 // MARK: Reading

@@ -60,27 +60,10 @@ struct PushClassic {
     }
 
     private static func framing(_ text: String, _ arguments: ParsedArguments) throws(UsageError) -> ClassicFraming {
-        let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        var options: [(name: String, value: String)] = []
-        for part in parts.dropFirst() {
-            guard let place = part.firstIndex(of: UInt8(ascii: "=")) else {
-                throw fault(
-                    text, "'\(String(Substring(part)).escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
-            }
-            options.append((String(Substring(part[..<place])), String(Substring(part[place...].dropFirst()))))
-        }
-        let framing: ClassicFraming
-        do throws(ClassicFraming.Fault) {
-            framing = try ClassicFraming(name: parts.first.map { String(Substring($0)) } ?? "", options: options)
-        } catch {
-            throw fault(text, error.message, arguments)
-        }
-        guard framing != .text else { throw fault(text, "push speaks \(names)", arguments) }
+        let text = ClassicText(text)
+        let framing = try text.framing(text.first, try text.options(arguments), arguments)
+        guard framing != .text else { throw text.fault("push speaks \(names)", arguments) }
         return framing
-    }
-
-    private static func fault(_ text: String, _ reason: String, _ arguments: ParsedArguments) -> UsageError {
-        arguments.error("--classic '\(text.escapedForDisplay)': \(reason)")
     }
 
     private static func server(
@@ -128,19 +111,5 @@ struct PushClassic {
             throw arguments.error("\(arguments.source(of: flag)) is a name of 1 to \(Limits.sender) bytes")
         }
         return name
-    }
-}
-
-extension ClassicFraming {
-    /// Reads an address.
-    ///
-    /// - Returns: nothing also where no port is given and the framing's programs have none of their own.
-    func endpoint(_ text: String) -> Endpoint? {
-        guard !text.utf8.contains(UInt8(ascii: "/")) || text.utf8.starts(with: "unix:".utf8) else { return nil }
-        if let port = defaultPort { return Endpoint(text, defaultPort: port) }
-        guard let endpoint = Endpoint(text, defaultPort: 0), endpoint == Endpoint(text, defaultPort: 1) else {
-            return nil
-        }
-        return endpoint
     }
 }

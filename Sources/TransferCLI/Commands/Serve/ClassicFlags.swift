@@ -45,70 +45,43 @@ enum ClassicFlags {
 private struct ListenerText {
     private static let accessOptions = ["folder", "quota", "max-upload"]
 
-    private let text: String
+    private let text: ClassicText
     private let name: String
     private let address: String
-    /// Of the framing, and of the access.
-    private var options: (framing: [(name: String, value: String)], access: [(name: String, value: String?)]) = ([], [])
-    /// What has no value.
-    private var incomplete: String?
 
     init(_ text: String) {
-        self.text = text
-        let front = Self.split(text) ?? (text, "")
-        name = front.0
-        let parts = front.1.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map {
-            String(Substring($0))
-        }
-        address = parts.first ?? ""
-        for part in parts.dropFirst() {
-            guard let (option, value) = Self.split(part) else {
-                incomplete = part
-                break
-            }
-            if Self.accessOptions.contains(option) {
-                options.access.append((option, value))
-            } else {
-                options.framing.append((option, value))
-            }
-        }
-    }
-
-    private static func split(_ text: String) -> (String, String)? {
-        guard let place = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-        return (String(Substring(text.utf8[..<place])), String(Substring(text.utf8[place...].dropFirst())))
+        self.text = ClassicText(text)
+        (name, address) = ClassicText.split(self.text.first) ?? (self.text.first, "")
     }
 
     /// - Parameter folder: for one that names none.
     func listener(folder: String?, _ arguments: ParsedArguments) throws(UsageError) -> ClassicListener {
-        if let incomplete {
-            throw fault("'\(incomplete.escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
+        guard !address.isEmpty else {
+            throw text.fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5289", arguments)
         }
-        guard !address.isEmpty else { throw fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5289", arguments) }
-        let framing = try framing(arguments)
+        let options = try text.options(arguments)
+        let framing = try framing(options.filter { !Self.accessOptions.contains($0.name) }, arguments)
         guard let endpoint = framing.endpoint(address) else {
-            throw fault("'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)
+            throw text.fault(
+                "'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)
         }
-        var access = options.access
+        var access: [(name: String, value: String?)] = options.filter { Self.accessOptions.contains($0.name) }
+            .map { ($0.name, $0.value) }
         if let folder, !access.contains(where: { $0.name == "folder" }) { access.append(("folder", folder)) }
         do throws(AccessFault) {
             return ClassicListener(framing, on: endpoint, try AccessOptions(access))
         } catch {
-            throw fault(error.message, arguments)
+            throw text.fault(error.message, arguments)
         }
     }
 
-    private func framing(_ arguments: ParsedArguments) throws(UsageError) -> ClassicFraming {
-        do throws(ClassicFraming.Fault) {
-            let framing = try ClassicFraming(name: name, options: options.framing)
-            if ClassicFlags.served.contains(where: { $0.name == framing.name }) { return framing }
-        } catch {
-            throw fault(error.message, arguments)
+    private func framing(
+        _ options: [(name: String, value: String)], _ arguments: ParsedArguments
+    ) throws(UsageError) -> ClassicFraming {
+        let framing = try text.framing(name, options, arguments)
+        guard ClassicFlags.served.contains(where: { $0.name == framing.name }) else {
+            throw text.fault("a server does not speak \(name) so far", arguments)
         }
-        throw fault("a server does not speak \(name) so far", arguments)
-    }
-
-    private func fault(_ reason: String, _ arguments: ParsedArguments) -> UsageError {
-        arguments.error("--classic '\(text.escapedForDisplay)': \(reason)")
+        return framing
     }
 }

@@ -59,23 +59,15 @@ package struct JSONLineConversation: ClassicConversation {
     }
 
     private mutating func body(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
-        guard !run.isOver else {
-            state = .head(LineEndSearch())
-            return ClassicProgress(.end(ClassicEnd(size: run.size)))
-        }
-        var run = run
-        let piece = run.take(of: bytes)
-        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
-        state = .body(run)
-        return ClassicProgress(.content(piece), consumed: piece.count)
+        var rest = run
+        defer { state = run.isOver ? .head(LineEndSearch()) : .body(rest) }
+        return rest.content(in: bytes)
     }
 
     private mutating func skipped(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
         var run = run
-        let piece = run.take(of: bytes)
-        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
-        state = run.isOver ? .head(LineEndSearch()) : .skipped(run)
-        return ClassicProgress(.nothing, consumed: piece.count)
+        defer { state = run.isOver ? .head(LineEndSearch()) : .skipped(run) }
+        return run.skip(in: bytes)
     }
 
     package func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8] {

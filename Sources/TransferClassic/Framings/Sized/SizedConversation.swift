@@ -58,15 +58,9 @@ package struct SizedConversation: ClassicConversation {
     }
 
     private mutating func content(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
-        guard !run.isOver else {
-            state = .head
-            return ClassicProgress(.end(ClassicEnd(size: run.size)))
-        }
-        var run = run
-        let piece = run.take(of: bytes)
-        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
-        state = .content(run)
-        return ClassicProgress(.content(piece), consumed: piece.count)
+        var rest = run
+        defer { state = run.isOver ? .head : .content(rest) }
+        return rest.content(in: bytes)
     }
 
     package func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8] {

@@ -52,23 +52,15 @@ package struct TextConversation: ClassicConversation {
     }
 
     private mutating func text(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
-        guard !run.isOver else {
-            state = .rest(ContentRun(UInt64(Self.bufferSize) - run.size))
-            return ClassicProgress(.end(ClassicEnd(size: run.size)))
-        }
-        var run = run
-        let piece = run.take(of: bytes)
-        guard !piece.isEmpty else { return ClassicProgress(.needsMore) }
-        state = .text(run)
-        return ClassicProgress(.content(piece), consumed: piece.count)
+        var rest = run
+        defer { state = run.isOver ? .rest(ContentRun(UInt64(Self.bufferSize) - run.size)) : .text(rest) }
+        return rest.content(in: bytes)
     }
 
     private mutating func rest(_ bytes: RawSpan, _ run: ContentRun) -> ClassicProgress {
         var run = run
-        let piece = run.take(of: bytes)
-        guard !piece.isEmpty || run.isOver else { return ClassicProgress(.needsMore) }
-        state = run.isOver ? .buffer : .rest(run)
-        return ClassicProgress(.nothing, consumed: piece.count)
+        defer { state = run.isOver ? .buffer : .rest(run) }
+        return run.skip(in: bytes)
     }
 
     package func answer(to upload: ClassicUpload, _ result: ClassicResult) -> [UInt8] { [] }

@@ -80,30 +80,8 @@ extension ClassicPushSession: DrivenSession {
 
 extension ClassicPushSession {
     func readLoop() async {
-        let size = target.framing.window + (64 << 10)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
-        defer { buffer.deallocate() }
-        var filled = 0
-        while !isEnding, !hasPeerEnded {
-            switch received(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
-            case .wouldBlock: await driver.wake.wait()
-            case .end: peerEnded()
-            case .bytes(let count):
-                let shown = UnsafeRawBufferPointer(rebasing: buffer[..<(filled + count)])
-                let consumed = parse(shown.bytes)
-                filled = shown.count - consumed
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: shown[consumed...]))
-            }
-        }
-    }
-
-    private func received(into buffer: UnsafeMutableRawBufferPointer) -> StreamSocket.Received {
-        do throws(StreamError) {
-            return try driver.receive(into: buffer)
-        } catch {
-            lost(error.reason)
-            return .wouldBlock
-        }
+        let hasEnded = await read(holding: target.framing.window + (64 << 10)) { bytes in parse(bytes.bytes) }
+        if hasEnded { peerEnded() }
     }
 
     /// In a framing without answers the end says that all has arrived; otherwise it comes too early.

@@ -12,20 +12,6 @@ import TransferSystem
 /// The session of a client that speaks a classic framing, on the loop of its connection. Parses on the loop; what is to be
 /// stored goes to the pool in batches. Answers leave in the order of the uploads, each when its upload has its result.
 actor ClassicSession {
-    /// Why the session reads no more.
-    enum Ending: Equatable {
-        /// The client said goodbye or closed between uploads.
-        case done
-        /// The connection broke, ended inside an upload, or was not used for too long.
-        case lost(String)
-        /// The server cannot serve it.
-        case refused(Refusal)
-        /// The client broke the rules of its framing or was given up.
-        case fault(ProtocolFault)
-        /// The server is going.
-        case shutdown
-    }
-
     /// Uploads that may wait for their results. A client that sends more of them is not read; each is a name and some numbers.
     private static let mostUnanswered = 4096
 
@@ -55,7 +41,7 @@ actor ClassicSession {
     /// Whether the content of an upload is coming.
     private var isReceiving = false
     private var isDraining = false
-    private(set) var ending: Ending?
+    private(set) var ending: SessionEnding?
     /// What the client did wrong, in the words of its framing.
     private var fault: ClassicFault?
 
@@ -118,7 +104,7 @@ actor ClassicSession {
         close()
     }
 
-    private func end(_ reason: Ending) {
+    private func end(_ reason: SessionEnding) {
         guard ending == nil else { return }
         ending = reason
         driver.wake.fire()

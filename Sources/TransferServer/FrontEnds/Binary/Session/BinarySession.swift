@@ -11,20 +11,6 @@ import TransferSystem
 /// The session of the binary front end, on the loop of its connection. Reads and parses on the loop; what is to be stored goes to the pool in
 /// batches, a bounded number at a time, and while the pool is behind, this connection alone is not read.
 actor BinarySession {
-    /// Why the session reads no more.
-    enum Ending: Equatable {
-        /// The client said goodbye or closed between uploads.
-        case done
-        /// The connection broke, or ended inside an upload.
-        case lost(String)
-        /// The client may not come in, or not any more.
-        case refused(Refusal)
-        /// The client broke the protocol or was given up.
-        case fault(ProtocolFault)
-        /// The server is going.
-        case shutdown
-    }
-
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -56,7 +42,7 @@ actor BinarySession {
     /// What is received on its way to the lane.
     var pipe: BatchPipe<LaneBatch>
     private(set) var isDraining = false
-    private(set) var ending: Ending?
+    private(set) var ending: SessionEnding?
     /// Whether the client wants to hear of its mail.
     var isWatching = false
     /// Whether it is being told.
@@ -112,7 +98,7 @@ actor BinarySession {
         close()
     }
 
-    func end(_ reason: Ending) {
+    func end(_ reason: SessionEnding) {
         guard ending == nil else { return }
         ending = reason
         if reason != .done { lane.isEnding.store(true, ordering: .relaxed) }

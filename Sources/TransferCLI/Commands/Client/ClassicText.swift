@@ -1,0 +1,66 @@
+internal import TransferClassic
+internal import TransferIO
+private import TransferModel
+
+/// What stands behind `--classic`, taken apart: `FIRST[,OPTION=VALUE]...`.
+struct ClassicText {
+    private let text: String
+
+    /// In front of the options.
+    let first: String
+
+    private let rest: [String]
+
+    init(_ text: String) {
+        self.text = text
+        let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map {
+            String(Substring($0))
+        }
+        (first, rest) = (parts[0], Array(parts.dropFirst()))
+    }
+
+    /// What stands in front of the first `=` and behind it; nothing without one.
+    static func split(_ text: String) -> (name: String, value: String)? {
+        guard let place = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        return (String(Substring(text.utf8[..<place])), String(Substring(text.utf8[place...].dropFirst())))
+    }
+
+    func options(_ arguments: ParsedArguments) throws(UsageError) -> [(name: String, value: String)] {
+        var options: [(name: String, value: String)] = []
+        for part in rest {
+            guard let option = Self.split(part) else {
+                throw fault("'\(part.escapedForDisplay)' is not of the form OPTION=VALUE", arguments)
+            }
+            options.append(option)
+        }
+        return options
+    }
+
+    func framing(
+        _ name: String, _ options: [(name: String, value: String)], _ arguments: ParsedArguments
+    ) throws(UsageError) -> ClassicFraming {
+        do throws(ClassicFraming.Fault) {
+            return try ClassicFraming(name: name, options: options)
+        } catch {
+            throw fault(error.message, arguments)
+        }
+    }
+
+    func fault(_ reason: String, _ arguments: ParsedArguments) -> UsageError {
+        arguments.error("--classic '\(text.escapedForDisplay)': \(reason)")
+    }
+}
+
+extension ClassicFraming {
+    /// Reads an address.
+    ///
+    /// - Returns: nothing also where no port is given and the framing's programs have none of their own.
+    func endpoint(_ text: String) -> Endpoint? {
+        guard !text.utf8.contains(UInt8(ascii: "/")) || text.utf8.starts(with: "unix:".utf8) else { return nil }
+        if let port = defaultPort { return Endpoint(text, defaultPort: port) }
+        guard let endpoint = Endpoint(text, defaultPort: 0), endpoint == Endpoint(text, defaultPort: 1) else {
+            return nil
+        }
+        return endpoint
+    }
+}
