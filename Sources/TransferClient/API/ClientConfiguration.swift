@@ -62,6 +62,16 @@ public struct ClientConfiguration: Sendable {
     /// What the server does when a name is taken by other content.
     public var conflict = ConflictPolicy.keepBoth
 
+    /// The people that uploads are for: those of these names in the server's lists of who may come in. They get them, each for
+    /// itself, and nobody else does; without any, uploads are stored under their paths. A push to somebody who has no mailbox,
+    /// or who takes nothing from this client, is refused before any content is sent. Their names take `mostRecipientBytes`
+    /// together.
+    public var recipients: [String] = []
+
+    /// Bytes of all names with one more for each: together with the longest path they fit the room that is kept for frames of
+    /// control (`OutgoingChunk.controlRoom`).
+    public static let mostRecipientBytes = 3 << 10
+
     /// Seconds for which a lost connection is tried again before the push gives up; counted from the last sign of
     /// progress. The first connection of a push is tried once.
     public var retryFor = 60.0

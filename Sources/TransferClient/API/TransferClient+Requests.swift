@@ -90,7 +90,7 @@ extension TransferClient {
     }
 
     /// Blocks of a file that wait for whoever reads it.
-    private static let blocksAhead = 4
+    static let blocksAhead = 4
 
     /// A path without what means nothing in it.
     private static func clean(_ path: String) -> String {
@@ -98,7 +98,7 @@ extension TransferClient {
         return components.filter { $0 != "." }.joined(separator: "/")
     }
 
-    private func run<Event>(
+    func run<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
         failure: @escaping @Sendable () -> PushFailure? = { nil }
     ) {
@@ -111,7 +111,7 @@ extension TransferClient {
     ///   - resume: to be called when there is room for more events.
     ///   - failure: why it is a failure though all was answered.
     ///   - end: what is left to do afterwards.
-    private func converse<Event>(
+    func converse<Event>(
         _ plan: any RequestPlan, _ events: EventQueue<Event>, resume: @escaping @Sendable () -> Void,
         failure: @escaping @Sendable () -> PushFailure? = { nil }, end: () async -> Void = {}
     ) async {

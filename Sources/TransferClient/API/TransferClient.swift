@@ -1,5 +1,6 @@
 // What the API of this module is made of comes with it, so that a program imports one module.
 import TransferIO
+import TransferProtocol
 @_exported public import TransferKeys
 @_exported public import TransferModel
 @_exported public import TransferReceipts
@@ -38,6 +39,7 @@ public final class TransferClient: Sendable {
     public init(server: ServerAddress, configuration: ClientConfiguration = ClientConfiguration()) throws(PushFailure) {
         if case .plaintext = configuration.security, configuration.token != nil { throw .bareToken }
         guard configuration.classic == nil || !configuration.security.isEncrypted else { throw .bareClassic }
+        if let failure = configuration.recipientsFailure { throw failure }
         self.server = server
         self.configuration = configuration
         security =
@@ -80,6 +82,9 @@ public final class TransferClient: Sendable {
             security: security)
     }
 
+    /// Put before the names of uploads: what is for somebody is in no folder of the server.
+    private var folder: String { configuration.recipients.isEmpty ? server.folder : "" }
+
     /// Pushes what the sequence gives, one after the other; it is asked for the next when there is room for it. A
     /// failed upload ends only itself.
     ///
@@ -88,7 +93,7 @@ public final class TransferClient: Sendable {
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
         let context = RunContext(
             server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers,
-            feed: UploadFeed(uploads, folder: server.folder, selection: configuration.selection), security: security)
+            feed: UploadFeed(uploads, folder: folder, selection: configuration.selection), security: security)
         if configuration.countsAhead { count(uploads, context) }
         let classic = configuration.classic
         // The client must outlive the push: its loop is what the push runs on.
@@ -114,7 +119,7 @@ public final class TransferClient: Sendable {
 
     /// Counts files and bytes beside the push.
     private func count(_ uploads: some Sequence<Upload> & Sendable, _ context: RunContext) {
-        let feed = UploadFeed(uploads, folder: server.folder, selection: configuration.selection)
+        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection)
         pool.submit {
             var (files, bytes): (Int, UInt64) = (0, 0)
             while let item = feed.next() {
@@ -130,6 +135,30 @@ public final class TransferClient: Sendable {
 
 extension ClientConfiguration.Security {
     fileprivate var isEncrypted: Bool { if case .tls = self { true } else { false } }
+}
+
+extension ClientConfiguration {
+    /// Why nothing can be sent to the recipients.
+    fileprivate var recipientsFailure: PushFailure? {
+        guard !recipients.isEmpty else { return nil }
+        guard recipients.reduce(0, { $0 + 1 + $1.utf8.count }) <= Self.mostRecipientBytes, Recipients(recipients) != nil
+        else {
+            return PushFailure(
+                reason: .rejected(.unknownRecipient),
+                message: "A recipient's name has 1 to \(Recipients.nameSize) bytes, and all of them together have "
+                    + "\(Self.mostRecipientBytes) at most. Nothing was sent.")
+        }
+        guard !wantsReceipts else {
+            return PushFailure(
+                reason: .unsupported,
+                message: "What is for somebody has the recipients' receipts, and none of the server. Nothing was sent.")
+        }
+        guard classic == nil else {
+            return PushFailure(
+                reason: .unsupported, message: "Classic framings know no mailboxes. Nothing was sent.")
+        }
+        return nil
+    }
 }
 
 extension PushFailure {

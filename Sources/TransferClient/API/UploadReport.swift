@@ -15,6 +15,9 @@ public struct UploadReport: Sendable, Equatable {
     /// Where the content is, relative to the server's directory; nothing unless it is stored.
     public var storedPath: String?
 
+    /// Whom it is for; nobody of what is stored under a path.
+    public var recipients: [String] = []
+
     /// What it is.
     public var kind: ContentKind
 

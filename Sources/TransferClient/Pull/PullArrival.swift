@@ -40,28 +40,28 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     private var configuration: ClientConfiguration { lane.plan.context.configuration }
 
     var asked: PendingRequest {
-        let request = FetchRequest(
-            id: 0, path: lane.plan.context.remote(file.source), digest: configuration.digest, offset: present,
-            version: present > 0 ? file.entry.version : nil)
         lane.asks(bytes)
-        return PendingRequest(.fetch(request), self)
+        return PendingRequest(file.request(lane.plan.context, from: present), self)
     }
 
     /// That are asked for.
     private var bytes: UInt64 { file.entry.size - min(present, file.entry.size) }
 
     func begin(_ found: FetchedFile) -> Taken {
-        guard found.version == file.entry.version, found.size == file.entry.size else {
+        guard found.version == file.version ?? found.version, found.size == file.entry.size else {
             return reject(.fileChanged, "The file changed after it was listed.")
         }
-        let digester = self.digester ?? lane.takeDigester()
+        if file.delivery != nil { file.version = found.version }
+        let function = file.function(configuration)
+        let digester = self.digester ?? lane.takeDigester(function)
         if found.offset != present { digester.reset() }
         self.digester = digester
-        content = ArrivingContent(found, configuration.digest, digester: digester)
+        content = ArrivingContent(found, function, digester: digester)
         do throws(StoreError) {
             staged =
                 if let part { part } else {
-                    try lane.plan.destination.stage(size: found.size, permissions: found.permissions)
+                    try lane.plan.destination.stage(
+                        size: found.size, permissions: file.permissions ?? found.permissions)
                 }
         } catch {
             return reject(error.code, error.message)
@@ -107,8 +107,8 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
                 self,
                 Publication(
                     staged: staged, id: file.partID(on: ""), path: file.target, size: content.size, digest: digest,
-                    conflict: configuration.conflict, modified: content.file.modified,
-                    permissions: content.file.permissions))
+                    conflict: configuration.conflict, modified: file.modified ?? content.file.modified,
+                    permissions: file.permissions ?? content.file.permissions))
         } catch {
             failure = error
             conclude()
@@ -141,7 +141,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     private func conclude() {
         lane.answered(bytes)
         let failure = failure ?? .connectionLost
-        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch
+        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch || failure.code == .contentLost
         letGo(keepingPart: !isBad)
         lane.plan.retry(file, failure)
     }
@@ -153,7 +153,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     }
 
     private func giveDigesterBack() {
-        if let digester { lane.giveBack(digester) }
+        if let digester { lane.giveBack(digester, file.function(configuration)) }
         digester = nil
         content = nil
     }

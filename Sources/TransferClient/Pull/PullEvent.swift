@@ -40,4 +40,10 @@ public struct PullReport: Sendable, Equatable {
 
     /// A sentence for people; empty when there is nothing to say.
     public var message = ""
+
+    /// The delivery that it was the content of.
+    var delivery: UploadID?
+
+    /// The file that has the content, when it was stored or compared.
+    var version: ContentVersion?
 }

@@ -16,6 +16,16 @@ final class PullFile: @unchecked Sendable {
 
     let entry: RemoteEntry
 
+    /// The delivery that it is the content of; nothing for a file that has a path on the server.
+    let delivery: UploadID?
+
+    /// What the server's file is told from others by; nothing for a delivery of which the server has not said it.
+    var version: FileVersion?
+
+    /// What a delivery says of it, where the server's file says nothing.
+    var modified: Timestamp?
+    var permissions: UInt16?
+
     /// How often it was asked for, and had to be asked for again for a reason of its own.
     var attempts = 0
 
@@ -27,6 +37,19 @@ final class PullFile: @unchecked Sendable {
 
     init(source: String, target: RelativePath, entry: RemoteEntry) {
         (self.source, self.target, self.entry) = (source, target, entry)
+        (delivery, version) = (nil, entry.version)
+    }
+
+    /// The content of a delivery.
+    init(_ delivery: Delivery, target: RelativePath) {
+        (source, self.target, self.delivery) = (delivery.name, target, delivery.id)
+        entry = RemoteEntry(
+            path: delivery.name, isDirectory: false, size: delivery.size,
+            modified: .init(seconds: delivery.modified?.seconds ?? 0, nanoseconds: delivery.modified?.nanoseconds ?? 0),
+            permissions: delivery.permissions ?? 0, kind: delivery.kind, digest: delivery.digest, stored: nil,
+            version: .none)
+        version = nil
+        (modified, permissions) = (delivery.modified, delivery.permissions)
     }
 
     /// The same with what the server says of it now.
@@ -35,11 +58,32 @@ final class PullFile: @unchecked Sendable {
         attempts = file.attempts
     }
 
+    /// How its content is digested: that of a delivery as its sender has done it, so that both can be compared.
+    func function(_ configuration: ClientConfiguration) -> DigestFunction {
+        guard delivery != nil, let digest = entry.digest else { return configuration.digest }
+        return digest.algorithm.function
+    }
+
+    /// Asks for it, or for some of it.
+    ///
+    /// - Parameters:
+    ///   - offset: the start of a block; more than 0 only when the version is known.
+    ///   - length: whole blocks; nothing for all of the rest.
+    func request(_ context: RequestContext, from offset: UInt64 = 0, length: UInt64? = nil) -> Request {
+        let isSome = offset > 0 || length != nil
+        return .fetch(
+            FetchRequest(
+                id: 0, path: delivery == nil ? context.remote(source) : "", digest: function(context.configuration),
+                offset: offset, version: isSome ? version : nil, length: length, delivery: delivery))
+    }
+
     /// Whether it comes in more than one block, so that half of it is worth keeping.
     var isLong: Bool { entry.size > UInt64(Limits.blockSize) }
 
     /// Under what name its part waits: the first half says which file it is, the second of what version.
     func partID(on server: String) -> UploadID {
+        // What a delivery is never changes, whatever the server calls its file today.
+        if let delivery { return delivery }
         let name = Array("\(server.utf8.count) \(server) \(source.utf8.count) \(source) \(target.string)".utf8)
         let digest = name.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
         return UploadID(
@@ -50,22 +94,25 @@ final class PullFile: @unchecked Sendable {
     /// - Parameter digest: of what was to be published.
     func report(_ outcome: Result<PublicationOutcome, StoreError>, _ digest: Digest?, resumed: UInt64 = 0) -> PullReport
     {
-        let (code, path): (ResultCode, RelativePath)
+        let (code, path, version): (ResultCode, RelativePath, ContentVersion?)
         switch outcome {
         case .failure(let error): return report(error.code, error.message)
         case .success(.skipped): return report(.skipped, "\(target) was here already.")
-        case .success(.committed(let place, _)), .success(.restored(let place, _)), .success(.healed(let place, _)):
-            (code, path) = (.committed, place)
-        case .success(.alreadyStored(let place, _)): (code, path) = (.alreadyStored, place)
+        case .success(.committed(let place, let file)), .success(.restored(let place, let file)),
+            .success(.healed(let place, let file)):
+            (code, path, version) = (.committed, place, file)
+        case .success(.alreadyStored(let place, let file)): (code, path, version) = (.alreadyStored, place, file)
         }
         var report = report(code)
-        (report.path, report.digest, report.resumed) = (path.string, digest, resumed)
+        (report.path, report.digest, report.resumed, report.version) = (path.string, digest, resumed, version)
         return report
     }
 
     func report(_ result: ResultCode, _ message: String = "") -> PullReport {
-        PullReport(
+        var report = PullReport(
             source: source, result: result, size: entry.size,
             seconds: Double(monotonicNanoseconds() - started) / 1e9, message: message)
+        report.delivery = delivery
+        return report
     }
 }

@@ -19,7 +19,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
     private let asked = Locked<UInt64>(0)
     private var hasBegun = false
     // These are touched by those who take answers only.
-    private var spare: ContentDigester?
+    private var spare: (digester: ContentDigester, function: DigestFunction)?
     private var ready: [(file: any PullPublishing, publication: Publication)] = []
 
     init(_ plan: PullPlan) {
@@ -58,8 +58,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
         case .operand(let operand): return operand.asked
         case .folder(let folder): return folder.asked
         case .file(let file):
-            guard let arrival = prepare(file, here) else { return nil }
-            return arrival.asked
+            return prepare(file, here)
         case .part(let split, let range):
             guard !split.hasFailed else {
                 split.dropped()
@@ -97,13 +96,13 @@ final class PullLane: RequestSource, @unchecked Sendable {
     }
 
     /// For whoever takes an answer.
-    func takeDigester() -> ContentDigester {
-        let digester = spare.take() ?? ContentDigester(plan.context.configuration.digest)
-        digester.reset()
-        return digester
+    func takeDigester(_ function: DigestFunction) -> ContentDigester {
+        guard let spare = spare.take(), spare.function == function else { return ContentDigester(function) }
+        spare.digester.reset()
+        return spare.digester
     }
 
-    func giveBack(_ digester: ContentDigester) { spare = digester }
+    func giveBack(_ digester: ContentDigester, _ function: DigestFunction) { spare = (digester, function) }
 }
 
 // MARK: Before a file is asked for
@@ -112,20 +111,23 @@ extension PullLane {
     /// Looks whether the file is here already, and what of it.
     ///
     /// - Returns: nothing when there is nothing to ask for; that is reported.
-    private func prepare(_ file: PullFile, _ here: StoreReader) -> PullArrival? {
+    private func prepare(_ file: PullFile, _ here: StoreReader) -> PendingRequest? {
         do throws(StoreError) {
             if let report = try reportWithoutFetching(file, here.attributes(at: file.target)) {
                 plan.report(report)
                 return nil
             }
-            guard file.isLong, let part = try part(of: file) else { return PullArrival(file, self) }
-            if part.length == 0, PullSplit.isWorthwhile(file, plan) {
+            guard file.isLong, let part = try part(of: file) else { return PullArrival(file, self).asked }
+            let isSplit = part.length == 0 && PullSplit.isWorthwhile(file, plan)
+            // Who goes on with something, or asks for some of it, has to say of what.
+            if file.version == nil, isSplit || part.length > 0 { return PullProbe(file, plan).asked }
+            guard !isSplit else {
                 PullSplit(file, part, plan).begin()
                 return nil
             }
-            let digester = ContentDigester(plan.context.configuration.digest)
+            let digester = ContentDigester(file.function(plan.context.configuration))
             let present = try digestPrefix(of: part, file, digester)
-            return PullArrival(file, self, part: part, present: present, digester: digester)
+            return PullArrival(file, self, part: part, present: present, digester: digester).asked
         } catch {
             plan.report(file.report(error.code, error.message))
             return nil
@@ -141,7 +143,8 @@ extension PullLane {
         guard policy != .skip else {
             return file.report(.skipped, "\(file.target) was here already.")
         }
-        guard !here.isDirectory, here.size == file.entry.size, let digest = file.entry.digest,
+        // A delivery is acknowledged, so it has to be made durable, which happens when it is published.
+        guard file.delivery == nil, !here.isDirectory, here.size == file.entry.size, let digest = file.entry.digest,
             try plan.destination.has(file.target, size: here.size, digest: digest)
         else { return nil }
         var report = file.report(.alreadyStored)

@@ -22,19 +22,17 @@ final class PullPartArrival: AnswerTaker, @unchecked Sendable {
     var asked: PendingRequest {
         lane.asks(bytes)
         let block = UInt64(Limits.blockSize)
-        let context = lane.plan.context
-        let request = FetchRequest(
-            id: 0, path: context.remote(split.file.source), digest: context.configuration.digest,
-            offset: range.lowerBound, version: split.file.entry.version, length: (bytes + block - 1) / block * block)
-        return PendingRequest(.fetch(request), self)
+        let request = split.file.request(
+            lane.plan.context, from: range.lowerBound, length: (bytes + block - 1) / block * block)
+        return PendingRequest(request, self)
     }
 
     func begin(_ found: FetchedFile) -> Taken {
         let entry = split.file.entry
-        guard found.version == entry.version, found.size == entry.size, found.offset == range.lowerBound else {
+        guard found.version == split.file.version, found.size == entry.size, found.offset == range.lowerBound else {
             return reject(.fileChanged, "The file changed after it was listed.")
         }
-        let function = lane.plan.context.configuration.digest
+        let function = split.file.function(lane.plan.context.configuration)
         content = ArrivingContent(found, function, digester: ContentDigester(function), part: range)
         return split.hasFailed ? .unwanted : .wanted
     }

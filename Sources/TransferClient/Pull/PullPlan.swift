@@ -43,10 +43,10 @@ final class PullPlan: RequestPlan {
 
     let context: RequestContext
     let destination: PullDirectory
-    let events: EventQueue<PullEvent>
+    let events: any PullAudience
     private let state: Locked<State>
 
-    init(_ context: RequestContext, _ paths: [String], _ destination: PullDirectory, _ events: EventQueue<PullEvent>) {
+    init(_ context: RequestContext, _ paths: [String], _ destination: PullDirectory, _ events: any PullAudience) {
         (self.context, self.destination, self.events) = (context, destination, events)
         state = Locked(State())
         add(paths.map { .operand(PullOperand($0, self)) })
@@ -116,8 +116,9 @@ final class PullPlan: RequestPlan {
             return report(file.report(failure.code, failure.message))
         }
         file.mustStartAnew = file.mustStartAnew || failure.code == .digestMismatch
-        // What has changed has to be looked at anew.
-        again(failure.code == .fileChanged ? .operand(PullOperand(file, self)) : .file(file))
+        // What has changed has to be looked at anew; what a delivery is has been said for good.
+        if file.delivery != nil { file.version = nil }
+        again(file.delivery == nil && failure.code == .fileChanged ? .operand(PullOperand(file, self)) : .file(file))
     }
 
     func resume() {
@@ -127,7 +128,7 @@ final class PullPlan: RequestPlan {
 
     // MARK: RequestPlan
 
-    func makeSource() -> any RequestSource { PullLane(self) }
+    func makeSource(isFirst: Bool) -> any RequestSource { PullLane(self) }
 
     /// A connection is there and has nothing to do yet.
     func laneBegan() { state.withLock { $0.lanes += 1 } }

@@ -81,7 +81,7 @@ final class PullSplit: PullPublishing, Sendable {
 
     /// A part is there.
     func completed(_ range: Range<UInt64>, _ found: FetchedFile, digests: [UInt8], _ lane: PullLane) {
-        let size = plan.context.configuration.digest.size
+        let size = file.function(plan.context.configuration).size
         let first = range.lowerBound / UInt64(Limits.blockSize)
         let isLast = state.withLock { state in
             for index in 0..<digests.count / size {
@@ -116,7 +116,7 @@ final class PullSplit: PullPublishing, Sendable {
         }
         guard failure == nil, let found else { return giveUp(failure ?? .connectionLost) }
         let configuration = plan.context.configuration
-        let digest = BlockTree.root(digests, configuration.digest)
+        let digest = BlockTree.root(digests, file.function(configuration))
         if let stored = file.entry.digest, stored.algorithm == digest.algorithm, stored != digest {
             return giveUp(.decayed)
         }
@@ -125,7 +125,8 @@ final class PullSplit: PullPublishing, Sendable {
             self,
             Publication(
                 staged: staged, id: file.partID(on: ""), path: file.target, size: file.entry.size, digest: digest,
-                conflict: configuration.conflict, modified: found.modified, permissions: found.permissions))
+                conflict: configuration.conflict, modified: file.modified ?? found.modified,
+                permissions: file.permissions ?? found.permissions))
     }
 
     private func giveUp(_ failure: LocalFailure) {

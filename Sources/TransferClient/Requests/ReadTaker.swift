@@ -8,6 +8,9 @@ import TransferSystem
 /// `@unchecked Sendable`: it is the pool's, one call at a time.
 final class ReadTaker: AnswerTaker, @unchecked Sendable {
     private let path: String
+    /// Whose content is read; nothing for a file that has a path on the server.
+    private let delivery: Delivery?
+    private let function: DigestFunction
     private let context: RequestContext
     private let queue: RequestQueue
     private let events: EventQueue<[UInt8]>
@@ -24,14 +27,21 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
 
     init(_ path: String, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<[UInt8]>) {
         (self.path, self.context, self.queue, self.events) = (path, context, queue, events)
-        digester = ContentDigester(context.configuration.digest)
+        (delivery, function) = (nil, context.configuration.digest)
+        digester = ContentDigester(function)
+    }
+
+    init(_ delivery: Delivery, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<[UInt8]>) {
+        (path, self.context, self.queue, self.events) = (delivery.name, context, queue, events)
+        (self.delivery, function) = (delivery, delivery.digest.algorithm.function)
+        digester = ContentDigester(function)
     }
 
     /// With what is to be asked now.
     var asked: PendingRequest {
         let request = FetchRequest(
-            id: 0, path: context.remote(path), digest: context.configuration.digest, offset: passed,
-            version: passed > 0 ? version : nil)
+            id: 0, path: delivery == nil ? context.remote(path) : "", digest: function, offset: passed,
+            version: passed > 0 ? version : nil, delivery: delivery?.id)
         return PendingRequest(.fetch(request), self)
     }
 
@@ -40,9 +50,12 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         guard passed == 0 || (file.version == version && file.offset == passed) else {
             return reject(.fileChanged, "\(path.escapedForDisplay) changed while it was read.")
         }
+        guard file.size == delivery?.size ?? file.size else {
+            return reject(.sizeMismatch, LocalFailure.otherSize.message)
+        }
         if passed == 0 { digester.reset() }
         version = file.version
-        content = ArrivingContent(file, context.configuration.digest, digester: digester)
+        content = ArrivingContent(file, function, digester: digester)
         return .wanted
     }
 
@@ -71,7 +84,8 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         guard failure == nil, let content else { return }
         do throws(LocalFailure) {
             _ = digestBlock(content)
-            _ = try content.end(end)
+            let digest = try content.end(end)
+            guard digest == delivery?.digest ?? digest else { throw LocalFailure.decayed }
             pass()
         } catch {
             _ = reject(error.code, error.message)

@@ -10,6 +10,8 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     /// A piece of an answer; data lies in the buffer.
     enum Piece {
         case entries([ListedEntry])
+        case persons([ListedPerson])
+        case deliveries([ListedDelivery])
         case file(FetchedFile)
         case data(Range<Int>)
         case block(BlockDigest)
@@ -63,6 +65,8 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     private func give(_ piece: Piece, to answer: any AnswerTaker) -> Taken {
         switch piece {
         case .entries(let entries): return answer.take(entries)
+        case .persons(let persons): return answer.take(persons)
+        case .deliveries(let deliveries): return answer.take(deliveries)
         case .file(let file): return answer.begin(file)
         case .data(let range): return answer.take(input.bytes(range))
         case .block(let block): return answer.check(block)

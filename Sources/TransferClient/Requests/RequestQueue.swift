@@ -11,16 +11,24 @@ final class RequestQueue: RequestPlan, RequestSource {
         /// Taken out and not answered.
         var open = 0
         var news: (@Sendable () -> Void)?
+        var welcome: Welcome?
     }
 
     private let state = Locked(State())
     private let isFull: @Sendable () -> Bool
 
-    /// - Parameter isFull: whether those who take the answers are behind; `resume` is to be called when they are not any
-    ///   more.
-    init(isFull: @escaping @Sendable () -> Bool) {
+    let needs: Features
+
+    /// - Parameters:
+    ///   - needs: what the server has to be able to do.
+    ///   - isFull: whether those who take the answers are behind; `resume` is to be called when they are not any more.
+    init(needs: Features = .files, isFull: @escaping @Sendable () -> Bool = { false }) {
+        self.needs = needs
         self.isFull = isFull
     }
+
+    /// What the server said when it let this client in, if it has.
+    var welcome: Welcome? { state.withLock { $0.welcome } }
 
     func add(_ asked: PendingRequest) {
         let news = state.withLock { state in
@@ -50,7 +58,7 @@ final class RequestQueue: RequestPlan, RequestSource {
 
     // MARK: RequestPlan
 
-    func makeSource() -> any RequestSource { self }
+    func makeSource(isFirst: Bool) -> any RequestSource { self }
 
     var wantsLane: Bool { false }
 
@@ -65,6 +73,8 @@ final class RequestQueue: RequestPlan, RequestSource {
     func reconnecting(reason: String, after seconds: Double) {}
 
     // MARK: RequestSource
+
+    func welcomed(_ welcome: Welcome) { state.withLock { $0.welcome = welcome } }
 
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         state.withLock { state in

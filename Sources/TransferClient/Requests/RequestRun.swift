@@ -6,7 +6,9 @@ import TransferSystem
 /// What is to be asked, over as many connections as help.
 protocol RequestPlan: AnyObject, Sendable {
     /// What another connection is to ask.
-    func makeSource() -> any RequestSource
+    ///
+    /// - Parameter isFirst: whether it is the one that stays to the end; others help it.
+    func makeSource(isFirst: Bool) -> any RequestSource
 
     /// Whether there is enough waiting for one more connection.
     var wantsLane: Bool { get }
@@ -96,7 +98,7 @@ actor RequestRun {
     }
 
     private func help(_ address: SocketAddress) async {
-        let session = makeSession()
+        let session = makeSession(isFirst: false)
         let ending = await session.converse(with: address, hasConnectedBefore: true)
         sessions.removeAll { $0 === session }
         helpers -= 1
@@ -106,9 +108,11 @@ actor RequestRun {
         for session in sessions { await session.resume() }
     }
 
-    private func makeSession() -> RequestSession {
+    private func makeSession(isFirst: Bool) -> RequestSession {
         let loop = context.loop
-        let session = RequestSession(context, on: context.loops.loop(for: sessions.count), plan.makeSource()) {
+        let session = RequestSession(
+            context, on: context.loops.loop(for: sessions.count), plan.makeSource(isFirst: isFirst)
+        ) {
             Task(executorPreference: loop) { await self.welcomed() }
         }
         sessions.append(session)
@@ -128,7 +132,7 @@ actor RequestRun {
 
 extension RequestRun: ReconnectingRun {
     func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
-        let session = makeSession()
+        let session = makeSession(isFirst: true)
         self.address = address
         let ending = await session.converse(with: address, hasConnectedBefore: hasConnected)
         sessions.removeAll { $0 === session }

@@ -221,6 +221,11 @@ extension RequestSession: PipedFrameSession {
         switch try machine.receive(message) {
         case .welcomed(let welcome): welcomed(welcome)
         case .entries(let entries): batch.pieces.append((asked[firstAsked], .entries(entries.entries)))
+        case .persons(let persons): batch.pieces.append((asked[firstAsked], .persons(persons.persons)))
+        case .deliveries(let found): batch.pieces.append((asked[firstAsked], .deliveries(found.deliveries)))
+        case .arrived(let number):
+            source.arrived(number)
+            resume()
         case .file(let file): batch.pieces.append((asked[firstAsked], .file(file)))
         case .block(let block): batch.pieces.append((asked[firstAsked], .block(block)))
         case .fetched(let end): batch.pieces.append((asked[firstAsked], .end(end)))
@@ -231,12 +236,11 @@ extension RequestSession: PipedFrameSession {
         case .leaving(let goodbye):
             if openCount == 0 { end(.lost(goodbye.message)) }
         case .refused(let result):
-            guard result.code != .shuttingDown else { return end(.lost(result.message)) }
+            // A server may go, and may tire of a client that waits for long: neither is the end of what was asked.
+            guard result.code != .shuttingDown, result.code != .timedOut else { return end(.lost(result.message)) }
             end(result.code == .busy && result.retryAfter != nil ? .paused(result) : .refused(result))
         // No upload was begun here, so the machine lets nothing about one pass.
-        case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .known, .unknown, .persons, .deliveries,
-            .arrived, .nothing:
-            break
+        case .accepted, .found, .progress, .finished, .acknowledged, .receipts, .known, .unknown, .nothing: break
         }
         switch message {
         case .end, .outcome: answered()
@@ -253,12 +257,8 @@ extension RequestSession: PipedFrameSession {
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
         established(heartbeat: welcome.heartbeat, silence: context.configuration.silenceTimeout)
-        guard welcome.features.contains(.files) else {
-            return end(
-                .unsupported(
-                    "The server only takes uploads: it is of an older version, which can neither list nor send nor "
-                        + "remove what it has."))
-        }
+        guard welcome.features.isSuperset(of: source.needs) else { return end(.unsupported(source.needs.absence)) }
+        source.welcomed(welcome)
         welcomed()
         mayAsk.fire()
     }
@@ -325,34 +325,5 @@ extension RequestSession {
     /// The server may have said why before it closed; the reader will find that, or the end.
     func sendingFailed(_ error: StreamError) {
         outbound = Outbound()
-    }
-}
-
-extension Request {
-    /// The same with another id.
-    fileprivate func numbered(_ id: UInt32) -> Request {
-        switch self {
-        case .list(var list):
-            list.id = id
-            return .list(list)
-        case .fetch(var fetch):
-            fetch.id = id
-            return .fetch(fetch)
-        case .remove(var remove):
-            remove.id = id
-            return .remove(remove)
-        case .people(var people):
-            people.id = id
-            return .people(people)
-        case .mail(var mail):
-            mail.id = id
-            return .mail(mail)
-        case .settle(var settle):
-            settle.id = id
-            return .settle(settle)
-        case .introduce(var introduce):
-            introduce.id = id
-            return .introduce(introduce)
-        }
     }
 }

@@ -24,6 +24,8 @@ enum Taken {
 /// Takes the answer to one request, on the pool, one piece after the other.
 protocol AnswerTaker: AnyObject, Sendable {
     func take(_ entries: [ListedEntry]) -> Taken
+    func take(_ persons: [ListedPerson]) -> Taken
+    func take(_ deliveries: [ListedDelivery]) -> Taken
     func begin(_ file: FetchedFile) -> Taken
     func take(_ bytes: UnsafeRawBufferPointer) -> Taken
     func check(_ block: BlockDigest) -> Taken
@@ -39,6 +41,8 @@ extension AnswerTaker {
     private var senseless: Taken { .fault(ProtocolFault(.unexpectedFrame, "The server answers something else.")) }
 
     func take(_ entries: [ListedEntry]) -> Taken { senseless }
+    func take(_ persons: [ListedPerson]) -> Taken { senseless }
+    func take(_ deliveries: [ListedDelivery]) -> Taken { senseless }
     func begin(_ file: FetchedFile) -> Taken { senseless }
     func take(_ bytes: UnsafeRawBufferPointer) -> Taken { senseless }
     func check(_ block: BlockDigest) -> Taken { senseless }
@@ -47,6 +51,15 @@ extension AnswerTaker {
 
 /// What one connection is to ask. `next` and `settle` are called on the pool, each by one at a time.
 protocol RequestSource: AnyObject, Sendable {
+    /// What the server has to be able to do.
+    var needs: Features { get }
+
+    /// The server has let this client in. Called on a loop.
+    func welcomed(_ welcome: Welcome)
+
+    /// There are deliveries up to this number, or some have changed. Called on a loop.
+    func arrived(_ number: UInt64)
+
     /// - Parameters:
     ///   - count: how many may be asked at once.
     ///   - bytes: what they may count for together.
@@ -63,4 +76,10 @@ protocol RequestSource: AnyObject, Sendable {
     ///
     /// - Parameter next: the request whose answer comes next.
     func mayRead(_ next: Request?) -> Bool
+}
+
+extension RequestSource {
+    var needs: Features { .files }
+    func welcomed(_ welcome: Welcome) {}
+    func arrived(_ number: UInt64) {}
 }

@@ -18,6 +18,10 @@ struct SourceID: Sendable {
         key.append(UInt64(getuid()))
         key.append(UInt64(configuration.digest.rawValue))
         key.append(UInt64(configuration.conflict.rawValue))
+        // Other people, another delivery; in whatever order they are named.
+        let names = Set(configuration.recipients.map { PathKey($0) }).sorted()
+        if !names.isEmpty { key.append(UInt64(names.count)) }
+        for name in names { key.append(name.string) }
         common = key.bytes
     }
 

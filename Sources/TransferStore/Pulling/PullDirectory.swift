@@ -110,6 +110,21 @@ extension PullDirectory {
         }
     }
 
+    /// The folder for parts, in which notes are as well.
+    ///
+    /// - Parameter isMade: whether it is made where it is missing.
+    func notesFolder(isMade: Bool = true) throws(StoreError) -> DirectoryHandle {
+        try localized { () throws(StoreError) in
+            guard !isMade else { return try partsDirectory().directory }
+            return try attempt("open the folder for parts of files") { () throws(SystemError) in
+                try tree.root.openDirectory(Self.partsName)
+            }
+        }
+    }
+
+    /// Whether what is read here may not be on disk.
+    var isInDoubt: Bool { incoming.committer.isInDoubt }
+
     /// Removes the folder of parts, if nothing is left in it.
     package func tidy() {
         incoming.committer.tidy()

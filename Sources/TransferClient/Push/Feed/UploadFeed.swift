@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferProtocol
 import TransferSystem
 
 /// Hands out what is to be pushed, one upload after the other: first those that have to be sent again, then the next of
@@ -50,6 +51,7 @@ final class UploadFeed: Sendable {
     private let state: Locked<State>
     /// Under its own lock: the loop puts uploads back, and must not wait for a caller's sequence or a slow directory.
     private let returned = Locked(Returned())
+    private let refused = Locked<LocalFailure?>(nil)
 
     /// - Parameters:
     ///   - folder: put before every path; may be empty.
@@ -74,6 +76,15 @@ final class UploadFeed: Sendable {
                 if let item = open(upload, &state) { return item }
             }
         }
+    }
+
+    /// What every further upload would be answered with, too.
+    var refusal: LocalFailure? { refused.withLock { $0 } }
+
+    /// The server has answered an upload for somebody. All uploads of a push are for the same people.
+    func refuse(_ result: UploadResult) {
+        guard result.code == .unknownRecipient || result.code == .forbidden else { return }
+        refused.withLock { $0 = LocalFailure(code: result.code, message: result.message) }
     }
 
     /// Takes back what has to be sent again; it comes first, in this order.

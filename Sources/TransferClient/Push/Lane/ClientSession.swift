@@ -204,8 +204,9 @@ extension ClientSession {
 
     /// How many uploads may begin now. One that has begun goes on while others are held back.
     private var allowance: Int {
-        // Nothing is sent to a server that will give no receipt for it, and only `welcome` tells.
-        let mayBegin = !run.configuration.wantsReceipts || uploads.inspector != nil
+        // Nothing is sent to a server that will give no receipt for it, or hand it to nobody, and only `welcome` tells.
+        let isKnown = uploads.inspector != nil || !run.configuration.wantsReceipts
+        let mayBegin = isKnown && (hasConnected || run.configuration.recipients.isEmpty)
         let isWelcome = !isLeaving && run.lanes.acceptance != .nothing
         return mayBegin && isWelcome && uploads.heldUntil <= .now ? machine.allowance : 0
     }
@@ -300,7 +301,7 @@ extension ClientSession: MessageSession {
         case .acknowledged(let result): try uploads.acknowledged(result)
         case .receipts(let receipts): uploads.received(receipts)
         // This session asks for nothing, so the machine lets no answer pass.
-        case .persons, .deliveries, .arrived, .entries, .file, .block, .fetched, .outcome: break
+        case .entries, .file, .block, .fetched, .outcome, .persons, .deliveries, .arrived: break
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true
@@ -329,6 +330,9 @@ extension ClientSession: MessageSession {
                 return end(.unsupported(Self.noReceipts))
             }
             uploads.inspector = ReceiptInspector(key)
+        }
+        guard run.configuration.recipients.isEmpty || welcome.features.contains(.mail) else {
+            return end(.unsupported(Features.mail.absence + " Nothing was sent."))
         }
         if isFirst { run.channel.send(.connected(server: run.server.description)) }
         tellProducer()

@@ -52,6 +52,10 @@ final class LaneProducer: @unchecked Sendable {
     private var held: (pending: PendingUpload, reader: ContentReader)?
     /// Taken from the feed, and neither sent nor asked about.
     var next: PendingUpload?
+    /// Whom uploads are for; nothing where they are stored under their paths.
+    private let recipients: Recipients?
+    /// Whether the server has let an upload in that is for them: until then it is asked before any content is sent.
+    private var isTaken: Bool
     /// A stream gave less than a block: the session may want to know, or to stop.
     private var isWaiting = false
 
@@ -65,6 +69,8 @@ final class LaneProducer: @unchecked Sendable {
     init(feed: UploadFeed, configuration: ClientConfiguration) {
         self.feed = feed
         ids = SourceID(configuration)
+        recipients = configuration.recipients.isEmpty ? nil : Recipients(configuration.recipients)
+        isTaken = recipients == nil
         self.configuration = configuration
     }
 
@@ -177,6 +183,7 @@ final class LaneProducer: @unchecked Sendable {
         _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk, _ orders: Orders
     ) -> Bool {
         do throws(LocalFailure) {
+            if recipients != nil, !pending.isDrop, let refusal = feed.refusal { throw refusal }
             if pending.mayBlock {
                 // Reading a stream may take long: what is ready is sent before.
                 guard chunk.isEmpty, orders.mayWait else { return false }
@@ -192,7 +199,7 @@ final class LaneProducer: @unchecked Sendable {
                 return true
             }
             if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
-            if let size = reader.size, size < Self.smallSize {
+            if isTaken, let size = reader.size, size < Self.smallSize {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
             guard chunk.room >= OutgoingChunk.controlRoom else { return false }
@@ -266,6 +273,7 @@ extension LaneProducer {
             id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
             digest: configuration.digest, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
+        begin.recipients = recipients
         if case .part(let split, let range) = pending.content {
             begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.knownSize))
         }
@@ -328,6 +336,7 @@ extension LaneProducer {
 
     /// Of a file in parts the server was asked as a whole.
     private func asksFirst(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+        guard isTaken else { return true }
         guard pending.split == nil, let size = reader.size else { return false }
         return size >= Self.askFirstSize
     }
@@ -351,6 +360,7 @@ extension LaneProducer {
         if long.isAwaitingAccept {
             guard answer == .accepted else { return .waitForAccept }
             long.isAwaitingAccept = false
+            isTaken = true
         }
         // What is ready is sent before anything is waited for.
         if !chunk.isEmpty, chunk.room < OutgoingChunk.longRoom { return .more }

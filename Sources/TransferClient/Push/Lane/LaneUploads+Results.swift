@@ -10,6 +10,7 @@ extension LaneUploads {
         try inFlight.check(result)
         guard let (upload, failure, digest) = inFlight.remove(result.id) else { return }
         settled(result)
+        if !run.configuration.recipients.isEmpty { run.feed.refuse(result) }
         if upload.isDrop {
             // Nobody waits for it.
         } else if let failure {
@@ -47,6 +48,9 @@ extension LaneUploads {
         report(upload, of: upload.split) { upload in
             var report = UploadReport(upload, result)
             report.isRead = digest != nil
+            report.recipients = run.configuration.recipients
+            // It is where nobody but they can fetch it.
+            if !report.recipients.isEmpty { report.storedPath = nil }
             if result.isAcknowledgement, let receipt = receipt(report) { report.take(receipt) }
             return report
         }

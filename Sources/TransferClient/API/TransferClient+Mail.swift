@@ -1,0 +1,130 @@
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// People and their mailboxes: who there is on a server, what they have sent this client, and what became of what this client
+/// has sent them with `ClientConfiguration.recipients`. All of it throws `PushFailure`, `unsupported` where this client has
+/// no mailbox.
+extension TransferClient {
+    /// Who this client is on the server.
+    ///
+    /// - Throws: `PushFailure`.
+    public func whoami() async throws(PushFailure) -> Person {
+        guard let person = try await ask(isAboutItself: true).first else {
+            throw PushFailure(reason: .rejected(.notFound), message: "The server has no name for this client.")
+        }
+        return person
+    }
+
+    /// Everybody who has a mailbox on the server, in the order in which it names them.
+    ///
+    /// - Throws: `PushFailure`.
+    public func people() async throws(PushFailure) -> [Person] { try await ask(isAboutItself: false) }
+
+    /// What waits for this client, in the order in which it came to the server.
+    ///
+    /// - Parameters:
+    ///   - senders: whose deliveries are wanted; all if there is none.
+    ///   - watches: whether it goes on with what comes later, until it is stopped.
+    public func inbox(from senders: [String] = [], watches: Bool = false) -> RequestEvents<Delivery> {
+        mail(.inbox, people: senders, watches: watches)
+    }
+
+    /// What this client has sent, in the order in which it came to the server, one delivery for each recipient.
+    ///
+    /// - Parameters:
+    ///   - people: for whom it was; all if there is none.
+    ///   - wantsReceipts: whether receipts come with what is delivered.
+    ///   - watches: whether it goes on, until it is stopped: with what is sent later, and again with every delivery that has
+    ///     changed.
+    ///   - number: only deliveries with larger numbers are told.
+    public func sent(
+        to people: [String] = [], wantsReceipts: Bool = false, watches: Bool = false, after number: UInt64 = 0
+    ) -> RequestEvents<Delivery> {
+        mail(.sent, people: people, watches: watches, wantsReceipts: wantsReceipts, after: number)
+    }
+
+    /// Receives what waits for this client. Each delivery has its name in the directory when it is whole, verified and on
+    /// disk, and only then the server is told so. What has the name already stays: see `ClientConfiguration.conflict`. A long
+    /// one that was interrupted goes on where it was, and one that is here already is not fetched again.
+    ///
+    /// - Parameter directory: made where it is missing; names of others never lead out of it.
+    /// - Returns: what happens, ending when every delivery that waited has its report.
+    public func receive(
+        to directory: String = ".", _ options: ReceiveOptions = ReceiveOptions()
+    ) -> RequestEvents<ReceiveEvent> {
+        let events = EventQueue<ReceiveEvent>()
+        let context = requestContext
+        Task(executorPreference: context.loop) { [self] in
+            let opened = await context.pool.run {
+                Result { () throws(StoreError) in try PullDirectory(path: directory) }
+            }
+            switch opened {
+            case .failure(let error):
+                events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
+            case .success(let destination):
+                let plan = await context.pool.run { ReceivePlan(context, destination, options, events) }
+                await converse(
+                    plan, events, resume: { plan.resume() }, failure: { plan.failure },
+                    end: { await context.pool.run { plan.tidy() } })
+            }
+        }
+        return RequestEvents(events)
+    }
+
+    /// Reads the content of a delivery. The server is not told that it is delivered: see `settle`.
+    ///
+    /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `PushFailure`, `rejected` when it waits no
+    ///   longer or its content is not what was listed: then what came before is not all of it.
+    public func read(_ delivery: Delivery) -> RequestEvents<[UInt8]> {
+        let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
+        let queue = RequestQueue(needs: .mail) { events.isFull }
+        let taker = ReadTaker(delivery, requestContext, queue, events)
+        queue.add(taker.asked)
+        run(queue, events, resume: { queue.resume() }, failure: { taker.failure })
+        return RequestEvents(events)
+    }
+
+    /// What can be said of deliveries to this client.
+    public enum Verdict: Sendable {
+        /// All of the content is on stable storage where this client keeps it. Signed with its key, if it has one.
+        case delivered
+        /// It is not wanted. The server may throw it away.
+        case declined
+    }
+
+    /// Says what became of deliveries to this client. Those of which that was said before stay so.
+    ///
+    /// - Throws: `PushFailure`, `rejected` when one of them never was for this client.
+    public func settle(_ deliveries: [Delivery], as verdict: Verdict) async throws(PushFailure) {
+        guard !deliveries.isEmpty else { return }
+        let events = EventQueue<Never>()
+        let settling = SettleRun(requestContext, verdict == .delivered ? .delivered : .declined, deliveries, events)
+        settling.begin()
+        run(settling.queue, events, resume: {}, failure: { settling.failure })
+        var iterator = RequestEvents(events).makeAsyncIterator()
+        while try await iterator.next() != nil {}
+    }
+
+    private func mail(
+        _ box: MailRequest.Box, people: [String], watches: Bool, wantsReceipts: Bool = false, after number: UInt64 = 0
+    ) -> RequestEvents<Delivery> {
+        let events = EventQueue<Delivery>()
+        let plan = MailPlan(
+            requestContext, box, after: number, people: people, watches: watches, wantsReceipts: wantsReceipts, events)
+        run(plan, events, resume: { plan.resume() }, failure: { plan.failure })
+        return RequestEvents(events)
+    }
+
+    private func ask(isAboutItself: Bool) async throws(PushFailure) -> [Person] {
+        let events = EventQueue<Person>()
+        let question = PeopleQuestion(isAboutItself: isAboutItself, events)
+        run(question.queue, events, resume: { question.queue.resume() }, failure: { question.failure })
+        var people: [Person] = []
+        var iterator = RequestEvents(events).makeAsyncIterator()
+        while let person = try await iterator.next() { people.append(person) }
+        return people
+    }
+}

@@ -1,0 +1,123 @@
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// Asks what is in a mailbox, and again whenever there is something new in it.
+final class MailPlan: RequestPlan {
+    fileprivate struct State {
+        var isWanted = true
+        var isAsked = false
+        /// The largest number that was told.
+        var last: UInt64
+        /// What was told of deliveries that can change, by their numbers.
+        var open: [UInt64: DeliveryState] = [:]
+        var failure: PushFailure?
+        var news: (@Sendable () -> Void)?
+
+        /// Deliveries up to here need not be told again. Of what was sent, those that can change are behind it.
+        func done(_ box: MailRequest.Box) -> UInt64 {
+            guard box == .sent, let first = open.keys.min() else { return last }
+            return first - min(first, 1)
+        }
+
+        /// - Returns: whether it says something new.
+        mutating func take(_ delivery: Delivery) -> Bool {
+            let isNew = delivery.number > last
+            guard isNew || open[delivery.number].map({ $0 != delivery.state }) ?? false else { return false }
+            last = max(last, delivery.number)
+            open[delivery.number] = delivery.state.isOpen ? delivery.state : nil
+            return true
+        }
+    }
+
+    private let context: RequestContext
+    private let box: MailRequest.Box
+    private let watches: Bool
+    private let wantsReceipts: Bool
+    private let senders: Set<PathKey>
+    private let events: EventQueue<Delivery>
+    private let state: Locked<State>
+
+    /// - Parameters:
+    ///   - after: only deliveries with larger numbers are wanted.
+    ///   - people: whose deliveries are wanted; all if there is none.
+    ///   - watches: whether it goes on until it is stopped.
+    init(
+        _ context: RequestContext, _ box: MailRequest.Box, after: UInt64, people: [String], watches: Bool,
+        wantsReceipts: Bool, _ events: EventQueue<Delivery>
+    ) {
+        (self.context, self.box, self.watches, self.wantsReceipts) = (context, box, watches, wantsReceipts)
+        (senders, self.events) = (Set(people.map { PathKey($0) }), events)
+        state = Locked(State(last: after))
+    }
+
+    /// Why not all was answered.
+    var failure: PushFailure? { state.withLock { $0.failure } }
+
+    func resume() {
+        let news = state.withLock { $0.news }
+        news?()
+    }
+
+    private func take(_ deliveries: [Delivery]) {
+        for delivery in deliveries {
+            guard state.withLock({ $0.take(delivery) }) else { continue }
+            if senders.isEmpty || senders.contains(PathKey(delivery.person)) { events.send(delivery) }
+        }
+    }
+
+    private func ended(_ outcome: Outcome?) {
+        state.withLock { state in
+            state.isAsked = false
+            guard let outcome else { return state.isWanted = true }
+            if outcome.code != .completed { state.failure = state.failure ?? PushFailure(outcome) }
+        }
+        resume()
+    }
+
+    // MARK: RequestPlan
+
+    func makeSource(isFirst: Bool) -> any RequestSource {
+        // Another connection has to be told that there is somebody who waits.
+        if watches { state.withLock { $0.isWanted = true } }
+        return self
+    }
+
+    var wantsLane: Bool { false }
+
+    func connect(_ news: @escaping @Sendable () -> Void) {
+        state.withLock { $0.news = news }
+    }
+
+    func letGo() { state.withLock { $0.news = nil } }
+
+    func connected() {}
+
+    func reconnecting(reason: String, after seconds: Double) {}
+}
+
+extension MailPlan: RequestSource {
+    var needs: Features { .mail }
+
+    func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
+        let request = state.withLock { state -> MailRequest? in
+            guard state.isWanted, !state.isAsked, count > 0, bytes >= Request.fixedCost else { return nil }
+            defer { (state.isWanted, state.isAsked) = (false, true) }
+            return MailRequest(
+                id: 0, box, after: state.done(box), watches: watches, wantsReceipts: wantsReceipts)
+        }
+        guard let request else { return [] }
+        let taker = MailTaker(request, taken: { self.take($0) }, ended: { self.ended($0) })
+        return [taker.asked]
+    }
+
+    func settle() {}
+
+    var isOver: Bool {
+        state.withLock { state in state.failure != nil || !watches && !state.isWanted && !state.isAsked }
+    }
+
+    func mayRead(_ next: Request?) -> Bool { !events.isFull }
+
+    func arrived(_ number: UInt64) { state.withLock { $0.isWanted = true } }
+}

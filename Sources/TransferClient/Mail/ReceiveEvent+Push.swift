@@ -1,0 +1,19 @@
+import TransferModel
+
+extension ReceiveEvent {
+    /// The event of a push that says the same of how far things are, for whoever draws both; nothing where none does.
+    package var asPush: PushEvent? {
+        switch self {
+        case .connected(let server): .connected(server: server)
+        case .reconnecting(let reason, let seconds): .reconnecting(reason: reason, after: seconds)
+        case .found: nil
+        case .progress(let progress): .progress(progress)
+        case .finished(let report):
+            .finished(
+                UploadReport(
+                    source: report.delivery.name, uploadID: report.delivery.id, result: report.result,
+                    storedPath: report.path, kind: report.delivery.kind, size: report.delivery.size,
+                    digest: report.delivery.digest, seconds: report.seconds, message: report.message))
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferStore
+import TransferSystem
+
+/// What one connection of a receiving client asks for. The first one also asks what waits, and tells what is here.
+final class ReceiveLane: RequestSource {
+    private let plan: ReceivePlan
+    private let isFirst: Bool
+    private let files: PullLane
+
+    init(_ plan: ReceivePlan, isFirst: Bool) {
+        (self.plan, self.isFirst) = (plan, isFirst)
+        files = PullLane(plan.pull)
+    }
+
+    var needs: Features { .mail }
+
+    func welcomed(_ welcome: Welcome) {
+        plan.state.withLock { $0.serverKey = welcome.serverKey.flatMap { ServerKey($0) } }
+    }
+
+    func arrived(_ number: UInt64) {
+        plan.state.withLock { $0.listing = .wanted }
+    }
+
+    func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
+        var next: [PendingRequest] = []
+        var room = bytes
+        while isFirst, next.count < count, let asked = plan.question(room) {
+            room -= asked.request.cost
+            next.append(asked)
+        }
+        return next + files.next(count - next.count, room)
+    }
+
+    func settle() {
+        files.settle()
+        plan.keep()
+    }
+
+    var isOver: Bool { isFirst ? plan.isOver : plan.pull.isOver }
+
+    func mayRead(_ next: Request?) -> Bool { files.mayRead(next) }
+}
+
+extension ReceivePlan {
+    var isOver: Bool {
+        // First what becomes the other.
+        let isFetched = pull.isOver
+        return state.withLock { state in
+            let isQuiet =
+                !state.isChoosing && state.questions.isEmpty && state.waiting.isEmpty && state.declined.isEmpty
+                && state.batches.isEmpty && !state.isSettling && state.naming != .asked
+            return isQuiet && isFetched && (state.failure != nil || state.listing == .done && !options.watches)
+        }
+    }
+
+    /// What is to be asked now beside content.
+    ///
+    /// - Parameter room: bytes that it may count for.
+    fileprivate func question(_ room: Int) -> PendingRequest? {
+        let mostSettled = Request.fixedCost + 16 * SettleRequest.mostDeliveries
+        guard room >= mostSettled else { return nil }
+        enum Next { case name, list(UInt64), settle }
+        let next = state.withLock { state -> Next? in
+            if state.naming == .wanted, !options.keeps, context.configuration.key != nil {
+                state.naming = .asked
+                return .name
+            }
+            if state.listing == .wanted, state.failure == nil {
+                state.listing = .asked
+                return .list(state.last)
+            }
+            let hasNews = !(state.batches.isEmpty && state.declined.isEmpty && (state.waiting.isEmpty || options.keeps))
+            guard hasNews, !state.isSettling, state.naming != .asked else { return nil }
+            state.isSettling = true
+            return .settle
+        }
+        switch next {
+        case nil: return nil
+        case .name: return name.asked(isAboutItself: true)
+        case .list(let last):
+            let request = MailRequest(id: 0, .inbox, after: last, watches: options.watches)
+            return MailTaker(request, taken: { self.take($0) }, ended: { self.listed($0) }).asked
+        case .settle: return settlement()
+        }
+    }
+
+    private var name: PeopleTaker {
+        PeopleTaker(
+            ended: { [self] found in
+                state.withLock { state in
+                    (state.naming, state.name) = (.done, (try? found.get())?.first?.name)
+                }
+                resume()
+            },
+            lost: { [self] in state.withLock { $0.naming = .wanted } })
+    }
+
+    private var signer: DeliverySigner? {
+        let (name, serverKey) = state.withLock { ($0.name, $0.serverKey) }
+        guard let key = context.configuration.key, let name else { return nil }
+        return DeliverySigner(key: key, name: name, server: serverKey)
+    }
+
+    /// Nothing when there is nothing to be told after all.
+    private func settlement() -> PendingRequest? {
+        guard let batch = takeBatch() else {
+            state.withLock { $0.isSettling = false }
+            return nil
+        }
+        return SettleTaker(batch.settlement) { self.settled(batch, $0) }.asked
+    }
+
+    /// What the server is told next. What is here is noted before: should the answer be lost, it is told again, and nothing
+    /// is fetched again.
+    private func takeBatch() -> SettleBatch? {
+        let signer = signer
+        let (old, arrivals, declined) = state.withLock { state -> (SettleBatch?, [Arrival], [Delivery]) in
+            guard state.batches.isEmpty else { return (state.batches.removeFirst(), [], []) }
+            let count = Settlement.batch(state.waiting.lazy.map(\.delivery), signer)
+            let arrivals = Array(state.waiting.prefix(options.keeps ? 0 : count))
+            state.waiting.removeFirst(arrivals.count)
+            guard arrivals.isEmpty else { return (nil, arrivals, []) }
+            let declined = Array(state.declined.prefix(SettleRequest.mostDeliveries))
+            state.declined.removeFirst(declined.count)
+            return (nil, [], declined)
+        }
+        if let old { return old }
+        guard arrivals.isEmpty else {
+            let note = destination.note(arrivals.filter { !$0.isNoted }.compactMap(\.file))
+            return SettleBatch(
+                settlement: Settlement(.delivered, arrivals.map(\.delivery), signer), arrivals: arrivals, note: note)
+        }
+        guard !declined.isEmpty else { return nil }
+        return SettleBatch(settlement: Settlement(.declined, declined, nil), arrivals: [])
+    }
+
+    /// - Parameter outcome: nothing when the connection was lost: then the server is told the same again.
+    private func settled(_ batch: SettleBatch, _ outcome: Outcome?) {
+        var batch = batch
+        guard let outcome else { return again([batch]) }
+        guard outcome.code != .completed else { return conclude(batch, nil) }
+        if outcome.code == .forbidden, batch.settlement.signature != nil {
+            batch.settlement = batch.settlement.unsigned
+            return again([batch])
+        }
+        batch.attempts += 1
+        if outcome.code.isRetryable, batch.attempts <= context.configuration.retries { return again([batch]) }
+        // All or none are taken: one that is not there any more must not keep the others.
+        if !outcome.code.isRetryable, batch.settlement.deliveries.count > 1 { return again(halves(batch)) }
+        conclude(batch, outcome)
+    }
+
+    private func halves(_ batch: SettleBatch) -> [SettleBatch] {
+        let halves = batch.halves(signer).map { half in
+            var half = half
+            half.note = destination.note(half.arrivals.filter { !$0.isNoted }.compactMap(\.file))
+            return half
+        }
+        if let note = batch.note { destination.forget(note) }
+        return halves
+    }
+
+    private func again(_ batches: [SettleBatch]) {
+        state.withLock { state in
+            state.batches = batches + state.batches
+            state.isSettling = false
+        }
+        resume()
+    }
+
+    /// - Parameter failure: nothing when the server has taken it all.
+    private func conclude(_ batch: SettleBatch, _ failure: Outcome?) {
+        let state: DeliveryState = batch.settlement.verdict == .delivered ? .delivered : .declined
+        for arrival in batch.arrivals {
+            let known = failure == nil ? state : arrival.delivery.state
+            events.send(.finished(arrival.report(known, failure: failure)))
+        }
+        for delivery in batch.settlement.deliveries where state == .declined {
+            var report = ReceiveReport(delivery, failure?.code ?? .completed, failure?.message ?? "")
+            if failure == nil { report.state = .declined }
+            events.send(.finished(report))
+        }
+        // What the server has not taken is told again the next time.
+        if failure == nil, let note = batch.note { destination.forget(note) }
+        self.state.withLock { state in
+            for delivery in batch.settlement.deliveries where failure == nil { state.open.remove(delivery.id) }
+            state.isSettling = false
+        }
+        resume()
+    }
+}

@@ -1,0 +1,270 @@
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferStore
+import TransferSystem
+
+/// What waits in a mailbox on its way to a directory: looks what there is, has it fetched as files are pulled, and tells the
+/// server what has become durable.
+///
+/// ```
+///   listed ──chosen──► under way ──published──► waiting ──settle──► settled
+///      └──here since before──────────────────────►┘
+///      └──declined──settle──► settled
+/// ```
+final class ReceivePlan: RequestPlan {
+    struct State {
+        enum Step {
+            case wanted, asked, done
+        }
+
+        /// The question who this client is, and its answer.
+        var naming = Step.wanted
+        var name: String?
+        var serverKey: ServerKey?
+
+        /// The question what waits.
+        var listing = Step.wanted
+        /// The largest number that was listed.
+        var last: UInt64 = 0
+        /// Deliveries that the server has and was told nothing about.
+        var open: Set<UploadID> = []
+
+        /// To be chosen about, one after the other.
+        var questions: [Delivery] = []
+        var isChoosing = false
+
+        /// Being fetched.
+        var underWay: [UploadID: Delivery] = [:]
+        var waiting: [Arrival] = []
+        var declined: [Delivery] = []
+        /// The server is to be told again.
+        var batches: [SettleBatch] = []
+        var isSettling = false
+
+        var failure: PushFailure?
+        var news: (@Sendable () -> Void)?
+    }
+
+    let context: RequestContext
+    let destination: PullDirectory
+    let options: ReceiveOptions
+    let events: EventQueue<ReceiveEvent>
+    let pull: PullPlan
+    let state = Locked(State())
+    private let senders: Set<PathKey>
+    private let notes: [String: [ReceivedFile]]
+    private let noted: [UploadID: ReceivedFile]
+
+    /// Reads what earlier ones have noted.
+    init(
+        _ context: RequestContext, _ destination: PullDirectory, _ options: ReceiveOptions,
+        _ events: EventQueue<ReceiveEvent>
+    ) {
+        (self.context, self.destination, self.options, self.events) = (context, destination, options, events)
+        senders = Set(options.senders.map { PathKey($0) })
+        notes = destination.notes()
+        noted = Dictionary(notes.values.joined().map { ($0.id, $0) }) { first, _ in first }
+        let audience = ReceiveAudience(events)
+        pull = PullPlan(context, [], destination, audience)
+        audience.plan.withLock { $0 = WeakPlan(plan: self) }
+    }
+
+    /// Why not all was answered.
+    var failure: PushFailure? { state.withLock { $0.failure } }
+
+    func resume() {
+        let news = state.withLock { $0.news }
+        news?()
+        pull.resume()
+    }
+
+    /// Removes notes of what the server has been told, or doesn't have any more. To be called at the end.
+    func tidy() {
+        let (open, left) = state.withLock { state in
+            (state.listing == .done ? state.open : nil, state.waiting + state.batches.flatMap(\.arrivals))
+        }
+        // It was stopped before the server knew of these.
+        for first in stride(from: 0, to: left.count, by: PullDirectory.mostNoted) {
+            let some = left[first..<min(first + PullDirectory.mostNoted, left.count)]
+            _ = destination.note(some.filter { !$0.isNoted }.compactMap(\.file))
+        }
+        if let open {
+            for (name, files) in notes where !files.contains(where: { open.contains($0.id) }) {
+                destination.forget(name)
+            }
+        }
+        destination.tidy()
+    }
+
+    // MARK: RequestPlan
+
+    func makeSource(isFirst: Bool) -> any RequestSource {
+        if isFirst {
+            state.withLock { state in
+                if options.watches || state.listing != .done { state.listing = .wanted }
+            }
+        }
+        return ReceiveLane(self, isFirst: isFirst)
+    }
+
+    var wantsLane: Bool { pull.wantsLane }
+
+    func connect(_ news: @escaping @Sendable () -> Void) {
+        state.withLock { $0.news = news }
+        pull.connect(news)
+    }
+
+    func letGo() {
+        state.withLock { $0.news = nil }
+        pull.letGo()
+    }
+
+    func connected() { events.send(.connected(server: context.server.description)) }
+
+    func reconnecting(reason: String, after seconds: Double) {
+        events.send(.reconnecting(reason: reason, after: seconds))
+    }
+}
+
+// MARK: What waits
+
+extension ReceivePlan {
+    func take(_ deliveries: [Delivery]) {
+        for delivery in deliveries {
+            let isNew = state.withLock { state in
+                guard delivery.number > state.last else { return false }
+                state.last = delivery.number
+                state.open.insert(delivery.id)
+                return true
+            }
+            guard isNew, senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
+            events.send(.found(delivery))
+            if options.choose == nil { begin(delivery, as: nil) } else { ask(about: delivery) }
+        }
+    }
+
+    func listed(_ outcome: Outcome?) {
+        state.withLock { state in
+            guard let outcome else { return state.listing = .wanted }
+            // Something may have arrived meanwhile.
+            if state.listing == .asked { state.listing = .done }
+            if outcome.code != .completed { state.failure = state.failure ?? PushFailure(outcome) }
+        }
+        resume()
+    }
+
+    private func ask(about delivery: Delivery) {
+        let isFirst = state.withLock { state in
+            state.questions.append(delivery)
+            defer { state.isChoosing = true }
+            return !state.isChoosing
+        }
+        guard isFirst else { return }
+        Task(executorPreference: context.loop) { await self.choose() }
+    }
+
+    /// One after the other, as people are asked.
+    private func choose() async {
+        guard let choose = options.choose else { return }
+        while let delivery = state.withLock({ $0.questions.isEmpty ? nil : $0.questions.removeFirst() }) {
+            let choice = await choose(delivery)
+            await context.pool.run { self.chosen(choice, delivery) }
+        }
+        let isOver = state.withLock { state in
+            state.isChoosing = !state.questions.isEmpty
+            return !state.isChoosing
+        }
+        if isOver { resume() } else { await self.choose() }
+    }
+
+    private func chosen(_ choice: ReceiveOptions.Choice, _ delivery: Delivery) {
+        switch choice {
+        case .take: begin(delivery, as: nil)
+        case .takeAs(let name): begin(delivery, as: name)
+        case .leave: break
+        case .decline: state.withLock { $0.declined.append(delivery) }
+        }
+        keep()
+        resume()
+    }
+
+    /// - Parameter name: the one to have here; nothing for its sender's.
+    private func begin(_ delivery: Delivery, as name: String?) {
+        let target: RelativePath
+        do throws(RelativePath.Fault) {
+            target = try RelativePath(name ?? visible(delivery.name))
+        } catch {
+            let advice = name == nil ? " It can be received under another name." : ""
+            return events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
+        }
+        if let file = noted[delivery.id], file.digest == delivery.digest, file.version.size == delivery.size,
+            name == nil || file.path == target, destination.isUnchanged(file)
+        {
+            return arrived(Arrival(delivery: delivery, report: PullReport(file, delivery), isNoted: true))
+        }
+        state.withLock { $0.underWay[delivery.id] = delivery }
+        pull.add([.file(PullFile(delivery, target: target))])
+    }
+
+    private func visible(_ name: String) -> String {
+        guard !options.takesHiddenNames else { return name }
+        let dot = UInt8(ascii: "."), slash = UInt8(ascii: "/")
+        var bytes = Array(name.utf8)
+        for index in bytes.indices where bytes[index] == dot && (index == 0 || bytes[index - 1] == slash) {
+            // What leads elsewhere is no name that could be made visible.
+            let rest = bytes[(index + 1)...].prefix { $0 != slash }
+            if !rest.isEmpty, rest.contains(where: { $0 != dot }) { bytes[index] = UInt8(ascii: "_") }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+// MARK: What is here
+
+extension ReceivePlan {
+    /// A delivery was fetched, or not.
+    func fetched(_ report: PullReport) {
+        guard let id = report.delivery, let delivery = state.withLock({ $0.underWay.removeValue(forKey: id) }) else {
+            return
+        }
+        guard report.result == .committed || report.result == .alreadyStored else {
+            return events.send(.finished(ReceiveReport(delivery, report, delivery.state)))
+        }
+        arrived(Arrival(delivery: delivery, report: report))
+    }
+
+    private func arrived(_ arrival: Arrival) {
+        let news = state.withLock { state in
+            state.waiting.append(arrival)
+            return state.news
+        }
+        news?()
+    }
+
+    /// Notes what is here, where the server is not to be told.
+    func keep() {
+        guard options.keeps else { return }
+        while true {
+            let arrivals = state.withLock { state in
+                let first = Array(state.waiting.prefix(PullDirectory.mostNoted))
+                state.waiting.removeFirst(first.count)
+                return first
+            }
+            guard !arrivals.isEmpty else { return }
+            _ = destination.note(arrivals.filter { !$0.isNoted }.compactMap(\.file))
+            for arrival in arrivals { events.send(.finished(arrival.report(arrival.delivery.state))) }
+        }
+    }
+}
+
+extension PullReport {
+    /// For what was received before.
+    fileprivate init(_ file: ReceivedFile, _ delivery: Delivery) {
+        self.init(
+            source: delivery.name, result: .alreadyStored, path: file.path.string, size: delivery.size,
+            digest: file.digest)
+        version = file.version
+    }
+}

@@ -1,0 +1,70 @@
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferSystem
+
+/// Tells a server about deliveries that somebody else has made durable, or doesn't want.
+final class SettleRun: Sendable {
+    private let context: RequestContext
+    private let verdict: SettleRequest.Verdict
+    private let deliveries: [Delivery]
+    private let events: EventQueue<Never>
+    private let firstFailure = Locked<PushFailure?>(nil)
+    let queue = RequestQueue(needs: .mail)
+
+    init(
+        _ context: RequestContext, _ verdict: SettleRequest.Verdict, _ deliveries: [Delivery],
+        _ events: EventQueue<Never>
+    ) {
+        (self.context, self.verdict, self.deliveries, self.events) = (context, verdict, deliveries, events)
+    }
+
+    /// What went wrong first.
+    var failure: PushFailure? { firstFailure.withLock { $0 } }
+
+    /// Puts what is to be asked into the queue.
+    func begin() {
+        guard verdict == .delivered, context.configuration.key != nil else { return settle(nil) }
+        askForName()
+    }
+
+    private func askForName() {
+        queue.add(name.asked(isAboutItself: true))
+    }
+
+    private var name: PeopleTaker {
+        PeopleTaker(
+            ended: { [self] found in
+                settle((try? found.get())?.first?.name)
+                queue.answered()
+            },
+            lost: { [self] in queue.again(name.asked(isAboutItself: true)) })
+    }
+
+    private func settle(_ name: String?) {
+        let serverKey = queue.welcome?.serverKey.flatMap { ServerKey($0) }
+        let signer = name.flatMap { name in
+            context.configuration.key.map { DeliverySigner(key: $0, name: name, server: serverKey) }
+        }
+        var rest = deliveries[...]
+        while !rest.isEmpty {
+            let count = Settlement.batch(rest, signer)
+            ask(Settlement(verdict, Array(rest.prefix(count)), signer), isAgain: false)
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func ask(_ settlement: Settlement, isAgain: Bool) {
+        let taker = SettleTaker(settlement) { [self] outcome in
+            guard let outcome else { return ask(settlement, isAgain: true) }
+            if outcome.code == .forbidden, settlement.signature != nil {
+                return ask(settlement.unsigned, isAgain: true)
+            }
+            if outcome.code != .completed {
+                firstFailure.withLock { $0 = $0 ?? PushFailure(outcome) }
+            }
+            queue.answered()
+        }
+        if isAgain { queue.again(taker.asked) } else { queue.add(taker.asked) }
+    }
+}

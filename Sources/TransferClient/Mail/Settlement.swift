@@ -1,0 +1,62 @@
+import TransferModel
+import TransferProtocol
+
+/// What a server is told about some deliveries with one request. Told again, it is the same: the server knows it.
+struct Settlement: Sendable {
+    let verdict: SettleRequest.Verdict
+    let deliveries: [Delivery]
+    let time: Int64
+    let signature: [UInt8]?
+
+    /// - Parameters:
+    ///   - deliveries: each once, up to `SettleRequest.mostDeliveries`.
+    ///   - signer: nothing for a client without a key, or without a name.
+    init(_ verdict: SettleRequest.Verdict, _ deliveries: [Delivery], _ signer: DeliverySigner?) {
+        (self.verdict, self.deliveries) = (verdict, deliveries)
+        let now = Timestamp.now
+        time = max(0, now.seconds) * 1_000 + Int64(now.nanoseconds / 1_000_000)
+        // Who declines has nothing that could be sworn to.
+        signature = verdict == .delivered ? signer?.sign(deliveries, time: time) : nil
+    }
+
+    private init(unsigned other: Settlement) {
+        (verdict, deliveries, time, signature) = (other.verdict, other.deliveries, other.time, nil)
+    }
+
+    /// The same without a signature: a server that knows this client by something else than its key takes none.
+    var unsigned: Settlement { Settlement(unsigned: self) }
+
+    var request: Request {
+        .settle(SettleRequest(id: 0, verdict, time: time, deliveries.map(\.id), signature: signature))
+    }
+
+    /// How many of the first deliveries go into one settlement: those that can be signed don't go together with those that
+    /// can't.
+    static func batch(_ deliveries: some Sequence<Delivery>, _ signer: DeliverySigner?) -> Int {
+        guard let signer else { return deliveries.prefix(SettleRequest.mostDeliveries).count { _ in true } }
+        var (count, isSigned) = (0, nil as Bool?)
+        for delivery in deliveries {
+            let canSign = signer.canSign(delivery)
+            guard count < SettleRequest.mostDeliveries, isSigned ?? canSign == canSign else { break }
+            (count, isSigned) = (count + 1, canSign)
+        }
+        return count
+    }
+}
+
+/// Takes the answer to a settlement.
+final class SettleTaker: AnswerTaker {
+    private let settlement: Settlement
+    private let ended: @Sendable (Outcome?) -> Void
+
+    /// - Parameter ended: called once, on the pool; with nothing when the connection was lost before.
+    init(_ settlement: Settlement, ended: @escaping @Sendable (Outcome?) -> Void) {
+        (self.settlement, self.ended) = (settlement, ended)
+    }
+
+    var asked: PendingRequest { PendingRequest(settlement.request, self) }
+
+    func end(_ outcome: Outcome) { ended(outcome) }
+
+    func lost() { ended(nil) }
+}

@@ -1,0 +1,48 @@
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// Finds out what the server tells the file of a delivery from others by: asks for all of it, and wants none of it as soon
+/// as the answer begins.
+final class PullProbe: AnswerTaker {
+    private let file: PullFile
+    private let plan: PullPlan
+    /// Why it cannot be had.
+    private let failure = Locked<LocalFailure?>(nil)
+
+    init(_ file: PullFile, _ plan: PullPlan) {
+        (self.file, self.plan) = (file, plan)
+    }
+
+    var asked: PendingRequest { PendingRequest(file.request(plan.context), self) }
+
+    func begin(_ found: FetchedFile) -> Taken {
+        if found.size == file.entry.size {
+            file.version = found.version
+        } else {
+            failure.withLock { $0 = .otherSize }
+        }
+        return .unwanted
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) -> Taken { .unwanted }
+
+    func check(_ block: BlockDigest) -> Taken { .unwanted }
+
+    func end(_ end: End) { conclude(.connectionLost) }
+
+    func end(_ outcome: Outcome) { conclude(LocalFailure(code: outcome.code, message: outcome.message)) }
+
+    func lost() { plan.again(.file(file)) }
+
+    /// - Parameter local: why there is no answer, if there is none.
+    private func conclude(_ local: LocalFailure) {
+        if let failure = failure.withLock({ $0 }) { return plan.retry(file, failure) }
+        if file.version == nil { plan.retry(file, local) } else { plan.again(.file(file)) }
+    }
+}
+
+extension LocalFailure {
+    static let otherSize = LocalFailure(
+        code: .sizeMismatch, message: "The server has not as many bytes of it as it has listed.")
+}

@@ -1,0 +1,56 @@
+package import TransferModel
+
+/// A file that was received from somebody, as it was when it had become durable.
+package struct ReceivedFile: Equatable, Sendable {
+    /// What it was received as.
+    package let id: UploadID
+
+    /// Below the directory.
+    package let path: RelativePath
+
+    package let digest: Digest
+
+    /// The file on this machine; it has the size of the content.
+    package let version: ContentVersion
+
+    package init(_ id: UploadID, _ path: RelativePath, _ digest: Digest, _ version: ContentVersion) {
+        (self.id, self.path, self.digest, self.version) = (id, path, digest, version)
+    }
+}
+
+extension ReceivedFile {
+    /// One line of a note, without its end.
+    var line: String {
+        let line: JSONLine = [
+            "id": .string(id.description), "path": .string(path.string),
+            "digest": .string("\(digest.algorithm.rawValue):\(digest.hexadecimal)"), "size": .integer(version.size),
+            "object": .string("\(version.object)"), "revision": .string("\(version.revision)"),
+            "touch": .string("\(version.touch)"),
+        ]
+        return line.text
+    }
+
+    /// - Returns: nothing for what `line` doesn't write.
+    init?(line: [UInt8]) {
+        guard let node = try? JSONReader.read(line, deepest: 1, mostValues: 16), case .string(let id)? = node["id"],
+            let id = UploadID(hexadecimal: id), case .string(let path)? = node["path"],
+            let path = try? RelativePath(path), case .string(let digest)? = node["digest"],
+            let digest = Digest(noted: digest), case .number(let size)? = node["size"], let size = UInt64(size),
+            case .string(let object)? = node["object"], let object = UInt64(object),
+            case .string(let revision)? = node["revision"], let revision = Int64(revision),
+            case .string(let touch)? = node["touch"], let touch = Int64(touch)
+        else { return nil }
+        self.init(id, path, digest, ContentVersion(object: object, revision: revision, touch: touch, size: size))
+    }
+}
+
+extension Digest {
+    fileprivate init?(noted text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"))
+        guard parts.count == 2, let number = UInt8(String(Substring(parts[0]))),
+            let algorithm = DigestAlgorithm(rawValue: number), let bytes = [UInt8](hexadecimal: Substring(parts[1])),
+            bytes.count == algorithm.function.size
+        else { return nil }
+        self.init(algorithm, bytes)
+    }
+}
