@@ -23,7 +23,9 @@ enum Commands {
     /// In the order in which they are listed.
     static let types: [any ProgramCommand.Type] = [
         ServeCommand.self, PushCommand.self, PullCommand.self, ListCommand.self, StatCommand.self, CatCommand.self,
-        RemoveCommand.self, DiscoverCommand.self, KeyCommand.self, TrustListCommand.self, TrustAddCommand.self,
+        RemoveCommand.self, InboxCommand.self, ReceiveCommand.self, SentCommand.self, PeopleCommand.self,
+        WhoamiCommand.self,
+        DiscoverCommand.self, KeyCommand.self, TrustListCommand.self, TrustAddCommand.self,
         TrustRemoveCommand.self,
         AccessListCommand.self, AccessAddCommand.self, AccessRemoveCommand.self, AccessPairCommand.self,
         TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self, VerifyReceiptsCommand.self,
@@ -37,9 +39,11 @@ enum Commands {
     /// What a remote can have beside its address: the flags of all commands that talk to servers, each once.
     static var remoteFlags: [Flag] {
         var flags: [Flag] = []
-        for command in all where command.flags.contains(where: { $0.value == .server }) {
+        let talking = all.filter { $0.flags.contains { $0.value == .server } }
+        let servers = talking.flatMap { $0.flags.filter { $0.value == .server }.map(\.name) }
+        for command in talking {
             flags += command.flags.filter { flag in
-                flag.value != .server && !flags.contains { $0.name == flag.name }
+                !servers.contains(flag.name) && !flags.contains { $0.name == flag.name }
             }
         }
         return flags

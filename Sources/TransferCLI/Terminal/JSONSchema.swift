@@ -17,5 +17,9 @@ enum JSONSchema {
     static let receiptFinding = "transfer.receipt-finding/1"
     static let receiptCheck = "transfer.receipt-check/1"
     static let server = "transfer.server/1"
+    static let identity = "transfer.identity/1"
+    static let person = "transfer.person/1"
+    static let delivery = "transfer.delivery/1"
+    static let received = "transfer.received/1"
     static let setting = "transfer.setting/1"
 }

@@ -10,13 +10,15 @@ struct FilesAccess {
     private let mayAsk: Bool
 
     /// - Parameters:
+    ///   - from: the flag of the command that names the server.
     ///   - quiet: the flag of the command.
     ///   - choices: what else the command lets choose.
     init(
-        _ arguments: ParsedArguments, quiet: FlagKey<Bool, Never>, _ choices: [FlagEffect<ClientConfiguration>] = []
+        _ arguments: ParsedArguments, from server: FlagKey<String, Never> = FilesFlags.from,
+        quiet: FlagKey<Bool, Never>, _ choices: [FlagEffect<ClientConfiguration>] = []
     ) throws(UsageError) {
-        let target = try PushTarget(FilesFlags.from, arguments)
-        server = target.server
+        let target = try PushTarget(server, arguments)
+        self.server = target.server
         access = try PushAccess(arguments, target, isQuiet: arguments[quiet])
         var configuration = ClientConfiguration()
         configuration.agent = "transfer/\(transferVersion)"
@@ -25,11 +27,16 @@ struct FilesAccess {
         mayAsk = !arguments[SecurityFlags.trustsNew]
     }
 
-    /// - Parameter asker: who is asked about an unknown server.
-    func client(_ asker: any Asker = PlainAsker()) async throws(PushFailure) -> TransferClient {
+    /// The server's address, without a folder.
+    var serverName: String { server.server }
+
+    /// - Parameters:
+    ///   - asker: who is asked about an unknown server.
+    ///   - asks: whether anybody is.
+    func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(PushFailure) -> TransferClient {
         var configuration = configuration
         try await access.complete(&configuration)
-        if mayAsk, let question = TrustQuestion(asker) { configuration.ask(question) }
+        if asks, mayAsk, let question = TrustQuestion(asker) { configuration.ask(question) }
         return try TransferClient(server: server, configuration: configuration)
     }
 }

@@ -16,9 +16,12 @@ struct PushClassic {
     ).text
 
     static let recipient = Flag(
-        name: "for", placeholder: "WHO", help: "Whom it is for, where the server hands on what it gets.",
-        details: "With --classic jsonline."
-    ).text
+        name: "for", placeholder: "NAME", help: "Whom it is for: they get it, and nobody else does.",
+        details:
+            "People of the server's lists, as 'transfer people' shows them; several with commas between them, or by several "
+            + "--for, and \\, stands for a comma in a name. It waits on the server until each of them has received it: see "
+            + "'transfer sent'. With --classic jsonline, the one client that the server hands it on to.", value: .person
+    ).texts
 
     static let sender = Flag(
         name: "as", placeholder: "WHO", help: "What this client calls itself, with --classic jsonline.",
@@ -36,8 +39,8 @@ struct PushClassic {
     /// - Throws: `UsageError` for what such a server cannot do.
     init?(_ arguments: ParsedArguments, _ configuration: ClientConfiguration) throws(UsageError) {
         guard let text = arguments[Self.framing] else {
-            for flag in [Self.recipient.flag, Self.sender.flag] where arguments.isSet(flag) {
-                throw arguments.error("\(arguments.source(of: flag)) is for --classic jsonline")
+            guard !arguments.isSet(Self.sender.flag) else {
+                throw arguments.error("\(arguments.source(of: Self.sender.flag)) is for --classic jsonline")
             }
             return nil
         }
@@ -89,7 +92,7 @@ struct PushClassic {
             }
             return ""
         }
-        guard let name = arguments[recipient] else {
+        guard let name = arguments[recipient].last else {
             throw arguments.error("--classic jsonline needs --for WHO: its servers hand on what they get")
         }
         return try client(name, recipient.flag, arguments)

@@ -54,6 +54,7 @@ struct PushCommand {
         receipts = try isDryRun ? nil : Self.receipts(arguments)
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil
+        if classic == nil { configuration.recipients = try Self.recipients(arguments) }
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }
@@ -146,6 +147,26 @@ struct PushCommand {
         } catch {
             throw arguments.error("cannot open '\(path.escapedForDisplay)' for receipts: \(error.reason)")
         }
+    }
+
+    /// - Throws: `UsageError` for too many, and for wishes that make no sense for what is for somebody.
+    private static func recipients(_ arguments: ParsedArguments) throws(UsageError) -> [String] {
+        let names = try arguments.people(PushClassic.recipient)
+        guard !names.isEmpty else { return [] }
+        guard names.reduce(0, { $0 + 1 + $1.utf8.count }) <= ClientConfiguration.mostRecipientBytes else {
+            throw arguments.error(
+                "--for names more people than fit; \(ClientConfiguration.mostRecipientBytes) bytes of names do")
+        }
+        guard !arguments.isSet(PushFlags.receipts) else {
+            throw arguments.error(
+                "--receipts keeps what the server signs; what the people of --for sign, 'transfer sent --receipts FILE' "
+                    + "keeps")
+        }
+        guard !arguments[PushFlags.deletesSources] else {
+            throw arguments.error(
+                "--delete-source goes with no --for: until somebody has received it, nobody but the server has it")
+        }
+        return names
     }
 
     private static func failedList(

@@ -11,6 +11,7 @@ extension UploadReport {
     func line(colours: Bool, columns: Int? = nil) -> String {
         let path = storedPath.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
         var text = "  \(path.escapedForDisplay)"
+        if !recipients.isEmpty { text += "  for \(recipients.joined(separator: ", ").escapedForDisplay)" }
         if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")"
             let whole = "\(text)  \(digest)"
@@ -33,6 +34,7 @@ extension UploadReport {
         case .unacknowledged: "Look there before it is pushed again."
         case .uploadTooLarge: "Whoever runs the server can raise the limit."
         case .invalidPath: "Rename it, and push it again."
+        case .unknownRecipient: "'transfer people' shows who is there."
         case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
         case .busy, .timedOut: "Push it again later."
         default: nil
@@ -51,7 +53,7 @@ extension UploadReport {
             "storedPath": storedPath.map { .string($0) } ?? .null, "kind": .string(kind.name),
             "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
             "verified": .bool(isVerified), "durable": .bool(isDurable), "seconds": .double(seconds),
-            "attempts": .integer(attempts),
+            "attempts": .integer(attempts), "recipients": .array(recipients.map { .string($0) }),
             "format": picture.map { .string($0.format.rawValue) } ?? .null,
             "width": picture.map { .integer($0.width) } ?? .null,
             "height": picture.map { .integer($0.height) } ?? .null,

@@ -48,6 +48,13 @@ enum BashCompletions {
                     compopt -o nospace 2>/dev/null
                     mapfile -t COMPREPLY < <(compgen -W "$(transfer remote list --names --no-json 2>/dev/null)" -- "$value")
                     ;;
+                people)
+                    # Names may have blanks in them, and several may stand with commas between them.
+                    local before=''
+                    if [[ $value == *,* ]]; then before=${value%,*},; fi
+                    local IFS=$'\n'
+                    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$(transfer people --names --no-json 2>/dev/null)" -- "${value##*,}")
+                    ;;
                 words*) mapfile -t COMPREPLY < <(compgen -W "${kind#words}" -- "$value") ;;
             esac
         }
@@ -143,6 +150,7 @@ enum BashCompletions {
         case .file: "files"
         case .folder: "folders"
         case .server, .remote: "remotes"
+        case .person: "people"
         case .command: "command"
         case .oneOf(let choices): words(choices)
         }

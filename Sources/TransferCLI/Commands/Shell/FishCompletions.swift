@@ -85,6 +85,7 @@ enum FishCompletions {
         case .folder:
             " -x -a '(__fish_complete_directories (string replace -r -- \"^-[^=]*=\" \"\" (commandline -ct)) \"\")'"
         case .server, .remote: " -x -a '(transfer remote list --names --no-json 2>/dev/null)'"
+        case .person: " -x -a '(__fish_complete_list , \"transfer people --names --no-json 2>/dev/null\")'"
         case .oneOf(let choices): " -x -a \(quoted(choices.joined(separator: " ")))"
         }
     }

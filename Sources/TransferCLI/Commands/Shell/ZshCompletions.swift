@@ -12,6 +12,14 @@ enum ZshCompletions {
             compadd -S '' -a names
         }
 
+        # Several names may stand with commas between them.
+        _transfer_people() {
+            local -a names
+            names=(${(f)"$(transfer people --names --no-json 2>/dev/null)"})
+            compset -P '*,'
+            compadd -a names
+        }
+
         # Offers the words that can follow the words of a command.
         _transfer_words() {
             local -a choices
@@ -109,6 +117,7 @@ enum ZshCompletions {
         case .file: "_files"
         case .folder: "_path_files -/"
         case .server, .remote: "_transfer_remotes"
+        case .person: "_transfer_people"
         case .oneOf(let choices): "(\(choices.joined(separator: " ")))"
         }
     }

@@ -8,6 +8,8 @@ enum FlagValue: Equatable, Sendable {
     case server
     /// The name of a remote.
     case remote
+    /// The names of people who can be sent something, with commas between them.
+    case person
     /// The words of a command.
     case command
     /// See `SizeNotation`.

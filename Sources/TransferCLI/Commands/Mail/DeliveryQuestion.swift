@@ -1,0 +1,51 @@
+private import Glibc
+internal import TransferClient
+private import TransferIO
+private import TransferModel
+private import TransferSystem
+
+/// Asks whoever sits at the terminal about deliveries.
+struct DeliveryQuestion: Sendable {
+    /// - Returns: nothing where there is nobody to ask: the question could not be seen, or not be answered.
+    init?() {
+        guard isatty(STDERR_FILENO) == 1, let terminal = Self.terminal() else { return nil }
+        // A job in the background would be stopped as soon as it reads.
+        guard tcgetpgrp(terminal.number) == getpgrp() else { return nil }
+    }
+
+    private static func terminal() -> Descriptor? {
+        let number = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        return number < 0 ? nil : Descriptor(number)
+    }
+
+    func ask(_ delivery: Delivery, _ reporter: some Asker) async -> ReceiveOptions.Choice {
+        await reporter.ask(
+            "\(delivery.name.escapedForDisplay), \(ByteFormat.size(delivery.size)), \(delivery.kind.name), from "
+                + "\(delivery.person.escapedForDisplay). Take it? (y takes it, n declines it, Enter leaves it) ")
+        let answer = await Self.answer()
+        await reporter.answered()
+        return switch answer {
+        case "y", "yes": .take
+        case "n", "no": .decline
+        default: .leave
+        }
+    }
+
+    /// On a thread of its own: people take their time.
+    private static func answer() async -> String {
+        let pool = BlockingPool(name: "transfer-ask", threads: 1)
+        defer { pool.close() }
+        return await pool.run {
+            guard let terminal = terminal() else { return "" }
+            return line(of: terminal)
+        }
+    }
+
+    /// Without the end of the line; what is longer than a word is no answer.
+    private static func line(of terminal: borrowing Descriptor) -> String {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let number = terminal.number
+        let count = (try? system("read") { read(number, &bytes, bytes.count) }) ?? 0
+        return String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self).lowercased()
+    }
+}

@@ -1,0 +1,120 @@
+private import TransferClient
+private import TransferModel
+
+/// `transfer receive`: fetches what waits for this user.
+struct ReceiveCommand {
+    /// Often enough for an eye, seldom enough for a slow terminal.
+    private static let refreshInterval = Duration.milliseconds(200)
+
+    /// Seconds for which a lost connection is made again while nothing is awaited in particular.
+    private static let watchingPatience = 86_400.0
+
+    private let access: FilesAccess
+    private let directory: String
+    private let target: String?
+    private let options: ReceiveOptions
+    private let acceptance: ReceiveFlags.Acceptance
+    private let output: PushOutput
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard arguments.operands.count <= 1 else { throw arguments.error("give one directory to put everything in") }
+        var options = ReceiveOptions()
+        options.senders = try arguments.people(ReceiveFlags.from)
+        options.watches = arguments[ReceiveFlags.watches]
+        options.keeps = arguments[ReceiveFlags.keeps]
+        options.takesHiddenNames = arguments[ReceiveFlags.takesHidden]
+        acceptance = arguments[ReceiveFlags.accepts]
+        target = arguments[ReceiveFlags.output]
+        directory = arguments.operands.first ?? "."
+        output = PushOutput(arguments, json: ReceiveFlags.json, quiet: ClientFlags.quiet)
+        if target != nil {
+            guard !options.watches, acceptance != .none, arguments.operands.isEmpty else {
+                throw arguments.error("--output is for one delivery: it goes with no DIR, --watch or --accept none")
+            }
+            guard target != "-" || !output.isJSON else {
+                throw arguments.error("standard output has the content with --output -, so there is no --json")
+            }
+        }
+        var effects = ReceiveFlags.choices
+        if target != nil, !arguments.isSet(ClientFlags.conflict.flag) { effects.append(Self.failsOnConflict) }
+        if options.watches, !arguments.isSet(ClientFlags.retryFor.flag) { effects.append(Self.isPatient) }
+        access = try FilesAccess(arguments, from: PeopleFlags.to, quiet: ClientFlags.quiet, effects)
+        if acceptance == .none { options.choose = { _ in .decline } }
+        if acceptance == .ask {
+            guard let question = DeliveryQuestion() else {
+                throw arguments.error("--accept ask needs a terminal")
+            }
+            self.question = question
+        } else {
+            question = nil
+        }
+        self.options = options
+    }
+
+    private let question: DeliveryQuestion?
+
+    private static let failsOnConflict = FlagEffect<ClientConfiguration>(ClientFlags.conflict.flag) {
+        $1.conflict = .fail
+    }
+
+    private static let isPatient = FlagEffect<ClientConfiguration>(ClientFlags.retryFor.flag) {
+        $1.retryFor = watchingPatience
+    }
+
+    func run() async -> ExitCode {
+        let reporter = ReceiveReporter(output, in: target == nil ? directory : nil)
+        do throws(PushFailure) {
+            let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
+            defer { refreshing?.cancel() }
+            let client = try await access.client(reporter)
+            if let target { return try await ReceivedOutput(client, options, question, reporter).put(target) }
+            var options = options
+            if let question { options.choose = { await question.ask($0, reporter) } }
+            let events = client.receive(to: directory, options)
+            Interruption.watch { events.cancel() }
+            for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
+            return await reporter.finish(nil)
+        } catch {
+            // Who watches goes on until it is stopped: that is no failure.
+            let isEnd = options.watches && error.reason == .cancelled
+            return await reporter.finish(isEnd ? nil : error)
+        }
+    }
+
+    private func refresh(_ reporter: ReceiveReporter) async {
+        while !Task.isCancelled {
+            await reporter.refresh()
+            try? await Task.sleep(for: Self.refreshInterval)
+        }
+    }
+}
+
+extension ReceiveCommand: ProgramCommand {
+    static let definition = Command(
+        name: "receive", summary: "Fetch what waits for this user.", operands: "[DIR]",
+        description: [
+            "Fetches every delivery that waits on the server into DIR, or into this directory. A file has its name when all of "
+                + "it is there, verified and on disk; only then the server is told that it is delivered, with a receipt "
+                + "that this user's key has signed, and may throw it away.",
+            "What has a name already stays, and the delivery is stored beside it. Names come from other people: none leads out "
+                + "of DIR or through a symbolic link, and names that begin with a dot are changed.",
+            "When the same command is run again after it was interrupted, a long delivery goes on where it was, and "
+                + "what was stored is not fetched or stored again; notes of that wait in the folder .transfer-parts.",
+            PeopleFlags.aboutPeople,
+        ],
+        flags: PeopleFlags.all
+            + [
+                ReceiveFlags.from.flag, ReceiveFlags.watches.flag, ReceiveFlags.accepts.flag, ReceiveFlags.output.flag,
+                ReceiveFlags.keeps.flag, ReceiveFlags.takesHidden.flag,
+            ] + ReceiveFlags.choices.map(\.flag) + [ReceiveFlags.json.flag, ClientFlags.retryFor.flag]
+            + SecurityFlags.all
+            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
+        examples: [
+            .init(caption: "Fetch all that waits", line: "transfer receive --to nas.local"),
+            .init(
+                caption: "Go on with what comes, from one person", line: "transfer receive inbox --from alice --watch"),
+            .init(caption: "Look at a text", line: "transfer receive --from alice -o -"),
+        ],
+        outcomes: [.init(.success, "all that was wanted is here, also when nothing waited")] + FilesFlags.failures,
+        operandValue: .folder)
+}

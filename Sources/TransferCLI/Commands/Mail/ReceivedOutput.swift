@@ -1,0 +1,72 @@
+internal import TransferClient
+private import TransferModel
+private import TransferSystem
+
+/// `transfer receive --output`: the content of one delivery in one file, or on standard output.
+struct ReceivedOutput {
+    private let client: TransferClient
+    private let options: ReceiveOptions
+    private let question: DeliveryQuestion?
+    private let reporter: ReceiveReporter
+
+    init(
+        _ client: TransferClient, _ options: ReceiveOptions, _ question: DeliveryQuestion?, _ reporter: ReceiveReporter
+    ) {
+        (self.client, self.options, self.question, self.reporter) = (client, options, question, reporter)
+    }
+
+    /// - Parameter target: a path, or `-`.
+    func put(_ target: String) async throws(PushFailure) -> ExitCode {
+        guard let delivery = try await one() else { return .uploadsFailed }
+        switch await question?.ask(delivery, reporter) ?? .take {
+        case .leave: return await reporter.finish(nil)
+        case .decline:
+            try await client.settle([delivery], as: .declined)
+            return await reporter.finish(nil)
+        case .take, .takeAs: break
+        }
+        return try await target == "-" ? write(delivery) : store(delivery, target)
+    }
+
+    /// The one that waits.
+    private func one() async throws(PushFailure) -> Delivery? {
+        var found: [Delivery] = []
+        var waiting = client.inbox(from: options.senders).makeAsyncIterator()
+        while let delivery = try await waiting.next() { found.append(delivery) }
+        guard found.count == 1 else {
+            let count = found.isEmpty ? "nothing waits" : "\(found.count) deliveries wait"
+            await reporter.fail("\(count), and --output is for one; 'transfer inbox' shows what there is")
+            return nil
+        }
+        return found[0]
+    }
+
+    private func store(_ delivery: Delivery, _ target: String) async throws(PushFailure) -> ExitCode {
+        let slash = target.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let name = slash.map { String(target[target.utf8.index(after: $0)...]) } ?? target
+        let directory = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+        var options = options
+        options.choose = { $0.id == delivery.id ? .takeAs(name) : .leave }
+        let events = client.receive(to: directory, options)
+        Interruption.watch { events.cancel() }
+        for try await event in events { await reporter.show(event, isLast: !events.areWaiting) }
+        return await reporter.finish(nil)
+    }
+
+    /// It is delivered when all of it is written: nobody here can say what becomes of it then.
+    private func write(_ delivery: Delivery) async throws(PushFailure) -> ExitCode {
+        let pieces = client.read(delivery)
+        Interruption.watch { pieces.cancel() }
+        for try await piece in pieces {
+            switch piece.withUnsafeBytes({ StandardStream.output.write($0) }) {
+            case .written: break
+            case .closed: return .uploadsFailed
+            case .failed(let error):
+                await reporter.fail("cannot write to standard output: \(error.reason)")
+                return .uploadsFailed
+            }
+        }
+        if !options.keeps { try await client.settle([delivery], as: .delivered) }
+        return .success
+    }
+}

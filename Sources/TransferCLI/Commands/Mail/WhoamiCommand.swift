@@ -1,0 +1,61 @@
+private import TransferAccess
+private import TransferClient
+private import TransferKeys
+private import TransferModel
+private import TransferSystem
+
+/// `transfer whoami`: prints who this user is on a server.
+struct WhoamiCommand {
+    private let access: FilesAccess
+    private let isJSON: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        isJSON = arguments[Self.json]
+        access = try PeopleFlags.access(arguments)
+    }
+
+    func run() async -> ExitCode {
+        let client: TransferClient
+        do throws(PushFailure) {
+            client = try await access.client()
+            let person = try await client.whoami()
+            return show(client, person)
+        } catch {
+            // The key is what the operator of a server that has no name for it wants to know.
+            if case .unsupported = error.reason { _ = show(nil, nil) }
+            return error.tell()
+        }
+    }
+
+    private func show(_ client: TransferClient?, _ person: Person?) -> ExitCode {
+        let key = ConfigurationFolder.path.flatMap { try? ClientKey(in: $0).find()?.key.fingerprint }
+        let object: JSONLine = [
+            "schema": .string(JSONSchema.identity), "name": person.map { .string($0.name) } ?? .null,
+            "fingerprint": key.map { .string("\($0)") } ?? .null, "server": .string(access.serverName),
+            "mail": .bool(person != nil),
+        ]
+        let rows = [
+            ["name", person?.name.escapedForDisplay ?? "none on this server"],
+            ["key", key.map { "\($0)" } ?? "none"], ["server", access.serverName.escapedForDisplay],
+        ]
+        var printer = LinePrinter()
+        if isJSON { printer.print(object.text) } else { StandardStream.output.write(TextTable.lines(rows)) }
+        return printer.finish()
+    }
+}
+
+extension WhoamiCommand: ProgramCommand {
+    private static let json = Flag(name: "json", help: "Print one JSON object.").isOn
+
+    static let definition = Command(
+        name: "whoami", summary: "Show who this user is on a server.",
+        description: [
+            "Prints the name that the server knows this user by, the fingerprint of the user's key, and the server. Others "
+                + "send to that name with 'transfer push --for NAME'. Where the server has no name for this user, the "
+                + "fingerprint is printed all the same: its operator needs the line of 'transfer key'.",
+            PeopleFlags.aboutPeople,
+        ],
+        flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,
+        examples: [.init(caption: "Ask a server", line: "transfer whoami --to nas.local")],
+        outcomes: [.init(.success, "the server knows this user by name")] + FilesFlags.failures)
+}
