@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Starts a server on a free port of this machine, pushes a picture, a text and a small directory to it, and compares
 # every stored file with its source. Then a program that speaks an older wire sends the picture, where there is Python to run
-# one. Can be repeated: the second time the server has everything already.
+# one. At the end alice sends the picture to bob, who is away, and bob fetches it. Can be repeated: the second time the server
+# has everything already.
 #
 # TRANSFER and STORAGE name another binary and another directory to store in.
 set -euo pipefail
@@ -147,6 +148,36 @@ PYTHON
     printf '  identical  %s\n' "${stored#"$storage"/}"
 }
 
+# Runs a command as somebody with a key of his own. Arguments: who, then the command's.
+as() {
+    local who=$1
+    shift
+    XDG_CONFIG_HOME=$work/$who "$transfer" "$@"
+}
+
+# Alice sends the picture to bob, who is away. He comes, fetches it and signs for it; she sees that he has it.
+send_to_somebody_who_is_away() {
+    local who
+    printf '\nalice and bob are let in, each with a key:\n'
+    for who in alice bob; do
+        mkdir -p "$work/$who/transfer"
+        cp "$XDG_CONFIG_HOME/transfer/known_servers" "$work/$who/transfer/"
+        as "$who" access add --dir "$storage" "$(as "$who" key | sed "s/^\\(ed25519 [^ ]*\\).*/\\1 $who/")" ||
+            fail "$who was not let in"
+    done
+    printf '\nalice sends demo.png to bob, who is away:\n'
+    show push demo.png --for bob
+    as alice push demo.png --for bob --to "$address" || fail "nothing was taken for bob: status $?"
+    printf '\nbob comes:\n'
+    show receive received
+    as bob receive received --to "$address" || fail "bob has not received it: status $?"
+    cmp -- demo.png received/demo.png || fail "demo.png and what bob has differ"
+    printf '  identical  received/demo.png\n\nalice sees that he has it:\n'
+    show sent
+    as alice sent --to "$address" || fail "alice cannot see what became of it: status $?"
+    as alice sent --json --to "$address" | grep -q '"state":"delivered"' || fail "it is not delivered"
+}
+
 stop_server() {
     local tenths status=0
     kill -TERM "$server"
@@ -175,6 +206,7 @@ compare 1 hello.txt --text "$text" --name hello.txt
 compare "$(find holiday -type f -printf x | wc -c)" "" holiday
 
 if command -v python3 >/dev/null; then push_from_an_old_program; fi
+send_to_somebody_who_is_away
 
 stop_server
 printf '\nall identical\n'

@@ -16,7 +16,7 @@ package final class Authenticator: Sendable {
         /// Secrets that are being hashed.
         var hashing = 0
         /// Who has a mailbox, by the lists of these revisions.
-        var people: (keys: Int, tokens: Int, index: [PathKey: ListedPerson])?
+        var people: (keys: Int, tokens: Int, index: [PathKey: AccessPerson])?
         /// What is to be logged.
         var faults: [String] = []
     }

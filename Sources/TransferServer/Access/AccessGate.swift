@@ -31,10 +31,10 @@ final class AccessGate: Sendable {
     }
 
     /// Who is in the lists and has a mailbox.
-    var listed: [ListedPerson] { authenticator.people(at: .now) }
+    var listed: [AccessPerson] { authenticator.people(at: .now) }
 
     /// - Returns: nothing for a name that nobody has, or not any more.
-    func listed(_ name: String) -> ListedPerson? { authenticator.person(name, at: .now) }
+    func listed(_ name: String) -> AccessPerson? { authenticator.person(name, at: .now) }
 
     /// Says what is wrong with the lists of who may come in.
     private func logFaults() {

@@ -11,7 +11,7 @@ extension AccessGate: MailPeople {
 }
 
 extension MailPerson {
-    fileprivate init(_ person: ListedPerson) {
+    fileprivate init(_ person: AccessPerson) {
         self.init(person.name, takesFrom: person.takesFrom)
     }
 }
