@@ -112,6 +112,7 @@ extension DeliveryReceipt: Hashable {
     /// Whether they say the same, byte for byte: equal strings need not be.
     public static func == (a: DeliveryReceipt, b: DeliveryReceipt) -> Bool { a.text == b.text }
 
+    /// Of the text.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(text)
     }

@@ -52,6 +52,7 @@ extension SignedDeliveryReceipt: Hashable {
         a.text == b.text && a.proof == b.proof
     }
 
+    /// Of text and proof.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(text)
         hasher.combine(proof)
