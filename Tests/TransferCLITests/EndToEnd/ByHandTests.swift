@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferKeys
 import TransferTestSupport
 
 /// Checks receipts of the real program with the lines that `docs/RECEIPTS.md` tells people to type.
@@ -10,21 +11,30 @@ import TransferTestSupport
     }
 
     private func check() throws {
-        let pushed = try Pushed()
+        let (pushed, delivered) = (try Pushed(), try Delivered())
         let script = try Self.script()
         #expect(script.contains("pkeyutl -verify"))
-        let fingerprint = pushed.fingerprint.split(separator: ":").last ?? ""
-        for line in try pushed.lines {
-            let (end, output) = try Self.run(script, on: line, in: pushed.home)
-            #expect(end == .exited(0), "\(output)")
-            #expect(output.contains("Signature Verified Successfully") && output.contains(fingerprint))
+        for (lines, key) in [
+            (try pushed.lines, pushed.fingerprint), (try delivered.lines, delivered.key.key.fingerprint),
+        ] {
+            let fingerprint = key.split(separator: ":").last ?? ""
+            for line in lines {
+                let (end, output) = try Self.run(script, on: line, in: pushed.home)
+                #expect(end == .exited(0), "\(output)")
+                #expect(output.contains("Signature Verified Successfully") && output.contains(fingerprint))
+            }
         }
-        let line = try #require(pushed.lines.first)
-        for (before, after) in [("\"version\":1,", "\"version\":2,"), ("\"index\":", "\"index\":1"), ("\"a", "\"b")] {
-            let parts = line.split(separator: before, maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { continue }
-            let (end, _) = try Self.run(script, on: parts.joined(separator: after)[...], in: pushed.home)
-            #expect(end != .exited(0), "\(before) became \(after)")
+        let changes = [
+            ("\"version\":1,", "\"version\":2,"), ("\"index\":", "\"index\":1"), ("\"a", "\"b"),
+            ("\"delivery\":", "\"uploadID\":"),
+        ]
+        for line in [try #require(pushed.lines.first), try #require(delivered.lines.first)] {
+            for (before, after) in changes {
+                let parts = line.split(separator: before, maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2 else { continue }
+                let (end, _) = try Self.run(script, on: parts.joined(separator: after)[...], in: pushed.home)
+                #expect(end != .exited(0), "\(before) became \(after)")
+            }
         }
     }
 

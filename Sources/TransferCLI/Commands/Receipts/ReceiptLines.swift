@@ -4,7 +4,7 @@ private import TransferModel
 internal import TransferReceipts
 internal import TransferSystem
 
-/// Reads receipts from a file or from standard input, line by line, with bounded memory.
+/// Reads receipts of both kinds from a file or from standard input, line by line, with bounded memory.
 struct ReceiptLines: ~Copyable {
     /// One line.
     struct Line {
@@ -12,7 +12,7 @@ struct ReceiptLines: ~Copyable {
         let number: Int
         /// Without its end.
         let bytes: [UInt8]
-        let receipt: Result<SignedReceipt, ReceiptFault>
+        let receipt: Result<KeptReceipt, ReceiptFault>
     }
 
     /// As it is shown in messages.
@@ -39,7 +39,7 @@ struct ReceiptLines: ~Copyable {
     mutating func next() throws(SystemError) -> Line? {
         guard let bytes = try nextBytes() else { return nil }
         number += 1
-        let receipt = Result { () throws(ReceiptFault) in try SignedReceipt(json: bytes) }
+        let receipt = Result { () throws(ReceiptFault) in try KeptReceipt(json: bytes) }
         return Line(number: number, bytes: bytes, receipt: receipt)
     }
 
@@ -52,7 +52,7 @@ struct ReceiptLines: ~Copyable {
                 return Array(buffer[start..<end])
             }
             searched = buffer.count
-            if hasEnded || searched - start > SignedReceipt.longestLine {
+            if hasEnded || searched - start > KeptReceipt.longestLine {
                 defer { start = searched }
                 return start == searched ? nil : Array(buffer[start...])
             }

@@ -1,12 +1,10 @@
 private import CLinux
 private import Glibc
 private import TransferCodec
-private import TransferModel
-internal import TransferReceipts
+internal import TransferModel
 internal import TransferSystem
 
-/// Stored files that receipts are compared with: a directory that their paths lie below, or one file that they are all
-/// about.
+/// Files that receipts are compared with: a directory that their paths lie below, or one file that they are all about.
 struct ReceiptedContent {
     private let path: String
     private let isDirectory: Bool
@@ -21,9 +19,14 @@ struct ReceiptedContent {
         isDirectory = status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// - Returns: what is wrong with the content that the receipt is about, as a phrase; nothing when it is the same.
-    func difference(from receipt: Receipt) -> String? {
-        let file = isDirectory ? "\(path)/\(receipt.path.string)" : path
+    /// Compares content with what a receipt says of it.
+    ///
+    /// - Parameters:
+    ///   - name: the path that the receipt has for it.
+    ///   - size: bytes.
+    /// - Returns: what is wrong, as a phrase; nothing when it is the same.
+    func difference(of name: RelativePath, from expected: Digest, size: UInt64) -> String? {
+        let file = isDirectory ? "\(path)/\(name.string)" : path
         do throws(SystemError) {
             // What a name leads to was not stored under it, and opening a FIFO would wait.
             let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (isDirectory ? clinux_o_nofollow : 0)
@@ -32,12 +35,12 @@ struct ReceiptedContent {
             var status = stat()
             try system("fstat") { fstat(number, &status) }
             guard status.st_mode & S_IFMT == S_IFREG else { return "it is not a file" }
-            guard UInt64(status.st_size) == receipt.size else {
-                return "it has \(status.st_size) bytes; the receipt says \(receipt.size)"
+            guard UInt64(status.st_size) == size else {
+                return "it has \(status.st_size) bytes; the receipt says \(size)"
             }
-            let digest = try Self.digest(of: descriptor, receipt.digest.algorithm.function)
-            return digest == receipt.digest
-                ? nil : "it has other content: \(digest); the receipt says \(receipt.digest)"
+            let digest = try Self.digest(of: descriptor, expected.algorithm.function)
+            return digest == expected
+                ? nil : "it has other content: \(digest); the receipt says \(expected)"
         } catch {
             return error.errno == ENOENT ? "it is not there" : "it cannot be read: \(error.reason)"
         }

@@ -23,8 +23,8 @@ struct ShowReceiptsCommand {
             var lines = try ReceiptLines(operand)
             while let line = try lines.next() {
                 switch line.receipt {
-                case .success(let signed):
-                    let text = isJSON ? signed.json + "\n" : signed.description
+                case .success(let receipt):
+                    let text = isJSON ? receipt.json + "\n" : receipt.description
                     if let error = StandardStream.output.write(text) { throw error }
                 case .failure(let fault):
                     isGood = false
@@ -39,17 +39,51 @@ struct ShowReceiptsCommand {
     }
 }
 
-extension SignedReceipt {
+extension KeptReceipt {
+    fileprivate var json: String {
+        switch self {
+        case .upload(let signed): signed.json
+        case .delivery(let signed): signed.json
+        }
+    }
+
     /// Some lines for people, and an empty one.
     fileprivate var description: String {
-        let rows = [
+        let (title, rows) =
+            switch self {
+            case .upload(let signed): ("receipt \(signed.receipt.number)", signed.rows)
+            case .delivery(let signed): (signed.receipt.sentence, signed.rows)
+            }
+        let lines = rows.map { "  \($0)" + String(repeating: " ", count: 8 - $0.utf8.count) + $1 + "\n" }
+        return title + "\n" + lines.joined() + "\n"
+    }
+}
+
+extension SignedReceipt {
+    fileprivate var rows: [(String, String)] {
+        [
             ("path", receipt.path.description), ("size", "\(receipt.size) bytes"), ("digest", "\(receipt.digest)"),
             ("kind", receipt.kind.name), ("result", receipt.result.name), ("time", "\(receipt.time)"),
             ("sender", receipt.sender.escapedForDisplay), ("upload", "\(receipt.uploadID)"),
             ("server", receipt.server.fingerprint), ("signed", "as \(index + 1) of \(treeSize)"),
         ]
-        let lines = rows.map { "  \($0)" + String(repeating: " ", count: 8 - $0.utf8.count) + $1 + "\n" }
-        return "receipt \(receipt.number)\n" + lines.joined() + "\n"
+    }
+}
+
+extension SignedDeliveryReceipt {
+    fileprivate var rows: [(String, String)] {
+        let server = receipt.server.raw == Bytes32() ? "without a key" : receipt.server.fingerprint
+        return [
+            ("size", "\(receipt.size) bytes"), ("digest", "\(receipt.digest)"), ("kind", receipt.kind.name),
+            ("time", "\(receipt.time)"), ("upload", "\(receipt.delivery)"), ("server", server),
+            ("signed", "by \(receipt.recipient.fingerprint), as \(index + 1) of \(treeSize)"),
+        ]
+    }
+}
+
+extension DeliveryReceipt {
+    fileprivate var sentence: String {
+        "\(to.escapedForDisplay) has received \(name) from \(from.escapedForDisplay)"
     }
 }
 
@@ -61,8 +95,9 @@ extension ShowReceiptsCommand: ProgramCommand {
     static let definition = Command(
         name: "receipt show", summary: "Print what receipts say.", operands: "FILE",
         description: [
-            "Reads receipts, one a line, and prints what each says, for people. - stands for standard input. Signatures "
-                + "are not checked: 'transfer receipt verify' does that."
+            "Reads receipts, one a line, and prints what each says, for people: those of servers for what they stored, and "
+                + "those of recipients for what was delivered to them. - stands for standard input. Signatures are not "
+                + "checked: 'transfer receipt verify' does that."
         ],
         flags: [json.flag, .help],
         examples: [

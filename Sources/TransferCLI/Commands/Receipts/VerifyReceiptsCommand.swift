@@ -27,25 +27,21 @@ struct VerifyReceiptsCommand {
     }
 
     func run() -> ExitCode {
-        var tally = Tally()
+        var tally = ReceiptTally()
         do throws(SystemError) {
             let content = try against.map { (path) throws(SystemError) in try ReceiptedContent(path) }
             let verifier = ReceiptVerifier()
             var lines = try ReceiptLines(operand)
             while let line = try lines.next() {
                 do throws(ReceiptFault) {
-                    let signed = try line.receipt.get()
-                    try verifier.verify(signed)
-                    tally.servers[signed.receipt.server, default: 0] += 1
-                    guard key?.matches(signed.receipt.server) ?? true else {
-                        throw .otherServer(signed.receipt.server)
-                    }
-                    guard let difference = content?.difference(from: signed.receipt) else {
+                    let receipt = try line.receipt.get()
+                    try check(receipt, verifier, &tally)
+                    guard let content, let difference = content.difference(from: receipt) else {
                         tally.good += 1
                         continue
                     }
                     tally.bad += 1
-                    print(difference, about: signed.receipt.path.string, lines.name, line.number)
+                    print(difference, about: receipt.path.string, lines.name, line.number)
                 } catch {
                     tally.bad += 1
                     print(error.phrase, about: nil, lines.name, line.number)
@@ -61,6 +57,24 @@ struct VerifyReceiptsCommand {
             StandardStream.output.write(tally.text(isKeyKnown: key != nil, isContentCompared: against != nil))
         }
         return tally.bad == 0 && tally.good > 0 ? .success : .uploadsFailed
+    }
+
+    /// Whether a receipt is signed by whom it names, and by the key that was asked for.
+    private func check(
+        _ receipt: KeptReceipt, _ verifier: ReceiptVerifier, _ tally: inout ReceiptTally
+    ) throws(ReceiptFault) {
+        switch receipt {
+        case .upload(let signed):
+            try verifier.verify(signed)
+            tally.count(receipt)
+            let signer = signed.receipt.server
+            guard key?.matches(signer) ?? true else { throw .otherServer(signer) }
+        case .delivery(let signed):
+            try verifier.verify(signed)
+            tally.count(receipt)
+            let signer = signed.receipt.recipient
+            guard key?.matches(signer) ?? true else { throw .otherRecipient(signer) }
+        }
     }
 
     /// - Parameter path: of the receipt, where it is the content that is wrong.
@@ -84,48 +98,34 @@ struct VerifyReceiptsCommand {
     }
 }
 
-/// What was found.
-private struct Tally {
-    var good = 0
-    var bad = 0
-    /// Receipts that each server has signed.
-    var servers: [ServerKey: Int] = [:]
-
-    private var sortedServers: [(key: ServerKey, value: Int)] {
-        servers.sorted { $0.key.hexadecimal < $1.key.hexadecimal }
-    }
-
-    func json(isContentCompared: Bool) -> JSONLine {
-        [
-            "schema": .string(JSONSchema.receiptCheck), "good": .integer(good), "bad": .integer(bad),
-            "contentCompared": .bool(isContentCompared),
-            "servers": .array(
-                sortedServers.map {
-                    .object(["key": .string("\($0.key.fingerprint)"), "receipts": .integer($0.value)])
-                }),
-        ]
-    }
-
-    func text(isKeyKnown: Bool, isContentCompared: Bool) -> String {
-        var text = ""
-        if !isKeyKnown {
-            for (key, count) in sortedServers {
-                text += "signed by \(key.fingerprint): \(count)\n"
-            }
+extension KeptReceipt {
+    /// What the content is called that it is about.
+    fileprivate var path: RelativePath {
+        switch self {
+        case .upload(let signed): signed.receipt.path
+        case .delivery(let signed): signed.receipt.name
         }
-        guard good + bad > 0 else { return "there is no receipt\n" }
-        let claim = isContentCompared ? "good, and the content is as they say" : "good"
-        return text + "\(good) \(claim)" + (bad > 0 ? ", \(bad) bad" : "") + "\n"
+    }
+}
+
+extension ReceiptedContent {
+    fileprivate func difference(from receipt: KeptReceipt) -> String? {
+        switch receipt {
+        case .upload(let signed):
+            difference(of: receipt.path, from: signed.receipt.digest, size: signed.receipt.size)
+        case .delivery(let signed):
+            difference(of: receipt.path, from: signed.receipt.digest, size: signed.receipt.size)
+        }
     }
 }
 
 extension VerifyReceiptsCommand: ProgramCommand {
     private static let server = FlagKey<KeyPattern?, UsageError>(
         Flag(
-            name: "key", placeholder: "KEY", help: "Accept receipts of this server only.",
+            name: "key", placeholder: "KEY", help: "Accept receipts of this server or recipient only.",
             details:
-                "A fingerprint as the server logs it (SHA256:...), the public key in hexadecimal or base64, or the "
-                + "path of a PEM file.")
+                "A fingerprint as the server logs it, or as 'transfer key' shows that of a recipient (SHA256:...), the "
+                + "public key in hexadecimal or base64, or the path of a PEM file.")
     ) { (arguments, flag) throws(UsageError) in
         guard let text = arguments[flag.text] else { return nil }
         guard let key = KeyPattern(text) ?? read(text).flatMap(KeyPattern.init) else {
@@ -137,10 +137,10 @@ extension VerifyReceiptsCommand: ProgramCommand {
     }
 
     private static let content = Flag(
-        name: "against", placeholder: "PATH", help: "Compare stored content with the receipts.",
+        name: "against", placeholder: "PATH", help: "Compare content with the receipts.",
         details:
-            "A directory, such as the server's or a copy of it, in which each receipt's path is looked up; or one "
-            + "file, which every receipt must be about.", value: .file
+            "A directory, such as the server's or a copy of it, in which each receipt's path is looked up, for a delivery "
+            + "receipt what its sender calls the content; or one file, which every receipt must be about.", value: .file
     ).text
 
     private static let json = Flag(
@@ -152,10 +152,11 @@ extension VerifyReceiptsCommand: ProgramCommand {
     static let definition = Command(
         name: "receipt verify", summary: "Check signed receipts, and files against them.", operands: "FILE",
         description: [
-            "Reads the receipts that 'transfer push --receipts FILE' kept, one a line, and checks that the server signed "
-                + "each as it stands. Nothing is asked of the server. - stands for standard input.",
-            "Without --key it shows whose receipts they are: compare that with what the server's operator says. With "
-                + "--against it also reads the stored files and compares size and digest.",
+            "Reads receipts, one a line, such as 'transfer push --receipts FILE' keeps, and checks that each is signed as it "
+                + "stands: by the server, a delivery receipt by the recipient. Nothing is asked of the server. - stands "
+                + "for standard input.",
+            "Without --key it shows whose receipts they are: compare that with what the server's operator says, or the "
+                + "recipient. With --against it also reads the files and compares size and digest.",
         ],
         flags: [server.flag, content.flag, json.flag, quiet.flag, .help],
         examples: [
@@ -168,6 +169,9 @@ extension VerifyReceiptsCommand: ProgramCommand {
             .init(
                 caption: "Check one file",
                 line: "grep photo.png receipts.jsonl | transfer receipt verify - --against a.png"),
+            .init(
+                caption: "Check that somebody has received what is in the files here",
+                line: "transfer receipt verify sent.jsonl --key SHA256:kPq... --against ."),
         ],
         outcomes: [
             .init(.success, "every receipt is good, and so is the content where it was asked for"),

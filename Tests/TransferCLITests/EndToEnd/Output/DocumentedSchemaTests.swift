@@ -38,6 +38,17 @@ import TransferTestSupport
         try expect(elsewhere.lines.suffix(1), are: "receiptCheck", count: 1)
     }
 
+    @Test func deliveryReceipts() throws {
+        let delivered = try Delivered()
+        let receipts = try Finished(["receipt", "show", "--json", delivered.receipts])
+        try expect(receipts.lines, are: "deliveryReceipt", count: Delivered.names.count)
+        try expect(try delivered.verify(["--json"]).lines, are: "receiptCheck", count: 1)
+        unlink(delivered.home.path("a"))
+        let missing = try delivered.verify(["--json", "--against", delivered.home.path])
+        try expect(missing.lines.dropLast(), are: "receiptFinding", count: 1)
+        try expect(missing.lines.suffix(1), are: "receiptCheck", count: 1)
+    }
+
     @Test func plans() throws {
         let files = try BatchFiles(["a"])
         let run = try Finished(["push", "a", "--text", "x", "-n", "--json"], files.here)
