@@ -487,6 +487,13 @@ def record_tls(transfer: Path, directory: Path) -> None:
         keep("known-servers", address + b"\0" + content)
 
 
+def delivery_receipt() -> bytes:
+    """The line that docs/RECEIPTS.md shows, which is broken for reading."""
+    document = (HERE.parent / "docs/RECEIPTS.md").read_text(encoding="utf-8")
+    block = document.split("```json\n")[2].split("\n```")[0]
+    return "".join(line.removeprefix(" ") for line in block.split("\n")).encode()
+
+
 def main() -> None:
     transfer = Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent / ".build/release/transfer").resolve()
     for old in SEEDS.glob("*/*"):
@@ -500,6 +507,8 @@ def main() -> None:
     for key in KEYS:
         keep("receipts", b"\x02" + key.encode())
     keep("receipts", bytes([3, 0, 1, 0, 100, 8, 0, 0, 17, 0, 1]))
+    keep("receipts", bytes([3, 0x80, 1, 0, 58, 1, 0, 1, 200, 8, 0]))
+    keep("receipts", b"\x01" + delivery_receipt() + b"\n" + delivery_receipt())
     for length in (65_536, 3):
         keep("frames", b"\x00\x05\x00\x02\x00\x12\x00\xff\xff" + length.to_bytes(8) + b"abc")
     # What no conversation here has: ping, pong, abort, and blocks that the server has.

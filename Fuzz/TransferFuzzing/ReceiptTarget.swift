@@ -29,17 +29,39 @@ enum ReceiptTarget {
         let verifier = ReceiptVerifier()
         while !input.isEmpty {
             let line = input.upTo(UInt8(ascii: "\n"))
-            guard let signed = try? SignedReceipt(json: line) else { continue }
-            try require(signed.jsonBytes == line, "A receipt has two lines.")
+            guard let receipt = try? KeptReceipt(json: line) else { continue }
             try require(line.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "A line has control characters.")
-            guard let again = try? SignedReceipt(decoding: signed.encoded) else {
-                throw Finding("A receipt cannot be read from its binary form.")
-            }
-            try require(again == signed, "A receipt comes back from its binary form as another.")
-            let isGood = (try? verifier.verify(signed)) != nil
-            try require(
-                isGood == ((try? ReceiptVerifier().verify(signed)) != nil), "What was verified before matters.")
+            let (isGood, isGoodAlone) =
+                switch receipt {
+                case .upload(let signed): try readLine(line, signed, verifier)
+                case .delivery(let signed): try readLine(line, signed, verifier)
+                }
+            try require(isGood == isGoodAlone, "What was verified before matters.")
         }
+    }
+
+    private static func readLine(
+        _ line: [UInt8], _ signed: SignedReceipt, _ verifier: ReceiptVerifier
+    ) throws(Finding) -> (Bool, Bool) {
+        try require(signed.jsonBytes == line, "A receipt has two lines.")
+        guard let again = try? SignedReceipt(decoding: signed.encoded) else {
+            throw Finding("A receipt cannot be read from its binary form.")
+        }
+        try require(again == signed, "A receipt comes back from its binary form as another.")
+        return ((try? verifier.verify(signed)) != nil, (try? ReceiptVerifier().verify(signed)) != nil)
+    }
+
+    private static func readLine(
+        _ line: [UInt8], _ signed: SignedDeliveryReceipt, _ verifier: ReceiptVerifier
+    ) throws(Finding) -> (Bool, Bool) {
+        try require(signed.jsonBytes == line, "A delivery receipt has two lines.")
+        let receipt = signed.receipt
+        let again = try? DeliveryReceipt(
+            delivery: receipt.delivery, to: receipt.to, from: receipt.from, name: receipt.name, kind: receipt.kind,
+            size: receipt.size, digest: receipt.digest, time: receipt.time, recipient: receipt.recipient,
+            server: receipt.server)
+        try require(again == receipt, "A delivery receipt says what none can say.")
+        return ((try? verifier.verify(signed)) != nil, (try? ReceiptVerifier().verify(signed)) != nil)
     }
 
     private static func readKey(_ bytes: [UInt8]) throws(Finding) {
@@ -70,11 +92,45 @@ enum ReceiptTarget {
         return issuer.issue(uploads, sender: "[::1]:50000").signed
     }()
 
-    /// A receipt of a batch, with some bytes taken from another one or changed, is not accepted.
+    /// What the owner of the same key says as a recipient.
+    private static let settled: [SignedDeliveryReceipt] = {
+        guard let secret = Bytes32(secret), let name = try? RelativePath("photos/a.png") else { return [] }
+        let key = KeyPair(secret: secret)
+        let receipts = (1...5).compactMap { number in
+            try? DeliveryReceipt(
+                delivery: UploadID(high: 1, low: number), to: "bob", from: "alice", name: name, kind: .picture,
+                size: number, digest: Digest(.xxh128, [UInt8](repeating: 3, count: 16)),
+                time: ReceiptTime(clamping: number), recipient: key.key, server: key.key)
+        }
+        return DeliveryBatch.signed(receipts, signature: DeliveryBatch.sign(receipts, with: key)) ?? []
+    }()
+
+    /// A receipt of a batch, with some bytes taken from another one or changed, is not accepted. The first byte says which
+    /// one, and of which kind.
     private static func forge(_ input: inout FuzzInput) throws(Finding) {
-        let original = issued[Int(input.byte()) % issued.count]
-        let other = issued[Int(input.byte()) % issued.count].encoded
-        var forged = original.encoded
+        let (kind, other) = (input.byte(), Int(input.byte()))
+        guard kind & 0x80 == 0 else { return try forgeDelivery(Int(kind & 0x7F), other, &input) }
+        let original = issued[Int(kind) % issued.count]
+        let forged = changed(original.encoded, issued[other % issued.count].encoded, &input)
+        guard let signed = try? SignedReceipt(decoding: forged), !issued.contains(signed) else { return }
+        let verifier = ReceiptVerifier()
+        if input.isEmpty { try? verifier.verify(original) }
+        let isGood = (try? verifier.verify(signed)) != nil
+        try require(!isGood, "A forged receipt was verified: \(signed.json)")
+    }
+
+    private static func forgeDelivery(_ number: Int, _ other: Int, _ input: inout FuzzInput) throws(Finding) {
+        let original = settled[number % settled.count]
+        let forged = changed(original.jsonBytes, settled[other % settled.count].jsonBytes, &input)
+        guard let signed = try? SignedDeliveryReceipt(json: forged), !settled.contains(signed) else { return }
+        let verifier = ReceiptVerifier()
+        try? verifier.verify(original)
+        let isGood = (try? verifier.verify(signed)) != nil || (try? ReceiptVerifier().verify(signed)) != nil
+        try require(!isGood, "A forged delivery receipt was verified: \(signed.json)")
+    }
+
+    private static func changed(_ bytes: [UInt8], _ other: [UInt8], _ input: inout FuzzInput) -> [UInt8] {
+        var forged = bytes
         while !input.isEmpty {
             let (offset, length, change) = (Int(input.integer(UInt16.self)), Int(input.byte()), input.byte())
             guard offset < min(forged.count, other.count) else { continue }
@@ -85,10 +141,6 @@ enum ReceiptTarget {
                 forged[offset] ^= change
             }
         }
-        guard let signed = try? SignedReceipt(decoding: forged), !issued.contains(signed) else { return }
-        let verifier = ReceiptVerifier()
-        if input.isEmpty { try? verifier.verify(original) }
-        let isGood = (try? verifier.verify(signed)) != nil
-        try require(!isGood, "A forged receipt was verified: \(signed.json)")
+        return forged
     }
 }

@@ -60,25 +60,34 @@ import TransferProtocol
         let own = try [Sample.delivery(recipient: other.key)]
         #expect(!isKept(own, DeliveryBatch.sign([try Sample.delivery()], with: Sample.recipient)))
         #expect(!isKept([try Sample.delivery()], DeliveryBatch.sign(own, with: other)))
-        // Of two recipients, whoever signs.
-        #expect(!isKept(receipts + own, signature))
+    }
+
+    /// Whoever signs for two.
+    @Test func aBatchIsOfOneRecipient() throws {
+        let receipts = [try Sample.delivery(), try Sample.delivery(recipient: Sample.key)]
+        for (order, key) in [(receipts, Sample.recipient), (receipts.reversed(), Sample.identity)] {
+            #expect(DeliveryBatch.lines(order, signature: Self.sign(order, .deliveries, key)) == nil)
+            #expect(DeliveryBatch.lines([order[0]], signature: Self.sign([order[0]], .deliveries, key)) != nil)
+        }
+    }
+
+    /// Without a look at what is signed.
+    private static func sign(_ receipts: [DeliveryReceipt], _ subject: ReceiptSubject, _ key: KeyPair) -> [UInt8] {
+        let hasher = TreeHasher()
+        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
+        return key.sign(TreeHead(size: UInt32(receipts.count), root: tree.root).message(subject))
     }
 
     @Test func moreThanAFrameNamesAreNotOneBatch() throws {
         let receipts = try Sample.deliveries(257)
-        let hasher = TreeHasher()
-        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
-        let signature = Sample.recipient.sign(TreeHead(size: 257, root: tree.root).message(.deliveries))
-        #expect(DeliveryBatch.lines(receipts, signature: signature) == nil)
+        #expect(DeliveryBatch.lines(receipts, signature: Self.sign(receipts, .deliveries, Sample.recipient)) == nil)
     }
 
     /// What a key signs as a server's is not what it signs as a recipient's.
     @Test func aServersSignatureIsNoRecipients() throws {
         let receipts = try Sample.deliveries(2)
-        let hasher = TreeHasher()
-        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
-        let signature = Sample.recipient.sign(TreeHead(size: 2, root: tree.root).message(.uploads))
-        #expect(DeliveryBatch.lines(receipts, signature: signature) == nil)
+        #expect(DeliveryBatch.lines(receipts, signature: Self.sign(receipts, .uploads, Sample.recipient)) == nil)
+        #expect(DeliveryBatch.lines(receipts, signature: Self.sign(receipts, .deliveries, Sample.recipient)) != nil)
     }
 
     /// Every part, changed to another value that makes sense.
