@@ -26,7 +26,8 @@ extension ClientSession {
         }
         run.lanes.lookups.lost()
         let lost = takeUnacknowledged()
-        hasLostParts = lost.contains(where: \.isShared)
+        // A server that has said goodbye has nothing left of this connection.
+        hasLostParts = !isLeaving && lost.contains(where: \.isShared)
         run.feed.putBack(lost)
     }
 }
