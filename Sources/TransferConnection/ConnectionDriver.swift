@@ -13,6 +13,8 @@ package final class ConnectionDriver {
     let rested = Signal()
     package private(set) var socket: StreamSocket?
     package var liveness: Liveness
+    /// Whether what comes is a sign of life. Where the other end is to take something, it may be that nothing else is one.
+    package var hearsLife = true
     /// Whether the socket is closed, or will never be there.
     package private(set) var isOver = false
     var timer: EventLoop.Timer?
@@ -45,7 +47,7 @@ package final class ConnectionDriver {
 
     package func receive(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> StreamSocket.Received {
         let received = try socket?.receive(into: buffer) ?? .end
-        if case .bytes(let count) = received { liveness.received(count, now: .now) }
+        if hearsLife, case .bytes(let count) = received { liveness.received(count, now: .now) }
         return received
     }
 

@@ -105,6 +105,7 @@ extension DrivenSession {
                 let consumed = take(received)
                 filled = received.count - consumed
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: received[consumed...]))
+                await driver.letOthers(after: count)
             }
         }
         return false

@@ -37,6 +37,14 @@ final class Wire: Sendable {
         return (try? system("recv") { recv(number, &byte, 1, 0) }) == 0
     }
 
+    /// Whether the peer is still there; what it has sent is not looked at.
+    var isOpen: Bool {
+        // POLLRDHUP (poll(2)), which Glibc leaves out.
+        var pending = pollfd(fd: number, events: 0x2000, revents: 0)
+        poll(&pending, 1, 1000)
+        return pending.revents == 0
+    }
+
     /// - Returns: false when the peer is gone.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
@@ -57,6 +65,21 @@ final class Wire: Sendable {
     }
 
     // MARK: Making them
+
+    /// - Parameter path: of a socket of this machine.
+    static func listen(at path: String) throws -> Wire {
+        let wire = Wire(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix($0.count - 1)) }
+        try withUnsafePointer(to: address) { pointer in
+            _ = try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                try system("bind") { bind(wire.number, pointer, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            }
+        }
+        _ = try system("listen") { Glibc.listen(wire.number, 1) }
+        return wire
+    }
 
     /// - Parameter backlog: nothing to have a port on which nobody listens, and which nobody else gets.
     static func listen(backlog: Int32? = 64) -> (Wire, port: UInt16) {

@@ -24,8 +24,9 @@ struct ClassicAnswerReader {
 
     private var reader: Reader
 
-    /// An upload that was taken back; its result is of no interest any more.
-    private var ignored: UInt64?
+    /// The last upload that was taken back, which can be 0 for none: its result is of no interest any more, nor are those
+    /// of uploads before it, which can come late.
+    private var ignored: UInt64 = 0
 
     init(_ framing: ClassicFraming) {
         reader =
@@ -38,8 +39,9 @@ struct ClassicAnswerReader {
             }
     }
 
-    mutating func ignore(_ upload: UInt64?) {
-        ignored = upload ?? ignored
+    /// - Parameter upload: that was taken back; they grow.
+    mutating func ignore(_ upload: UInt64) {
+        ignored = upload
     }
 
     mutating func next(_ bytes: RawSpan) throws(ClassicFault) -> (answer: Answer, consumed: Int) {
@@ -72,7 +74,7 @@ struct ClassicAnswerReader {
         case .needsMore: .needsMore
         case .nothing: .nothing
         case .reply(let bytes): .reply(bytes)
-        case .result(let id, _) where id == ignored: .nothing
+        case .result(let id, _) where id != 0 && id <= ignored: .nothing
         case .result(let id, let result): .result(id, result)
         case .close: .close
         }

@@ -108,7 +108,7 @@ extension ClassicPush {
         case .idle, .sent: return []
         case .content(let open), .refused(let open):
             guard let bytes = wire.bytes(.abort(id: open.number, reason: reason)) else { return nil }
-            answers.ignore(state == .content(open) ? open.number : nil)
+            if state == .content(open) { answers.ignore(open.number) }
             state = .idle
             return bytes
         }

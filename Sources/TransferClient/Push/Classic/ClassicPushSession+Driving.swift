@@ -44,6 +44,21 @@ extension ClassicPushSession: DrivenSession {
 
     func sendPing() { send(machine.heartbeat) }
 
+    /// Answers a ping, unless answers wait for a server that doesn't take them: any number of pings costs it nothing.
+    private func reply(_ bytes: [UInt8]) {
+        if taken >= replies.end { replies.waiting = replies.gathered.count }
+        guard replies.waiting < Self.mostReplies else { return }
+        replies.waiting += bytes.count
+        replies.gathered += bytes
+    }
+
+    /// All that was received is parsed: thousands of pings must not cost a call each.
+    private func sendReplies() {
+        guard !replies.gathered.isEmpty else { return }
+        send(replies.gathered)
+        (replies.gathered, replies.end) = ([], queued)
+    }
+
     func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
 
     func lost(_ reason: String) { end(.lost(reason)) }
@@ -61,17 +76,18 @@ extension ClassicPushSession: DrivenSession {
         watch()
     }
 
-    /// A server is only blamed for silence while something is expected of it: to take bytes, or to answer.
+    /// A server is only blamed for silence while something is expected of it: to take bytes, or to answer. Whatever it says,
+    /// one that takes nothing of what waits for it is no use.
     func watch() {
         guard !driver.isOver else { return }
+        driver.hearsLife = !hasUnsent
         driver.liveness.pauseReading(!(hasUnsent || machine.awaitsAnswer), now: .now)
         armTimer()
     }
 
     private func progress() {
         guard let current, let size = current.source.size, !run.channel.isFull else { return }
-        let sent = queued - UInt64(outbound.count)
-        let bytes = min(size, sent > current.start ? sent - current.start : 0)
+        let bytes = min(size, taken > current.start ? taken - current.start : 0)
         run.channel.send(.progress(UploadProgress(source: current.upload.label, bytes: bytes, size: size)))
     }
 }
@@ -94,6 +110,7 @@ extension ClassicPushSession {
     /// - Returns: how many bytes were taken.
     private func parse(_ bytes: RawSpan) -> Int {
         var consumed = 0
+        defer { sendReplies() }
         do throws(ClassicFault) {
             while !isEnding {
                 let (heard, count) = try machine.take(bytes.extracting(consumed..<bytes.byteCount))
@@ -110,7 +127,7 @@ extension ClassicPushSession {
     private func take(_ heard: ClassicHeard) {
         switch heard {
         case .needsMore, .nothing: break
-        case .reply(let bytes): send(bytes)
+        case .reply(let bytes): reply(bytes)
         case .verdict(let verdict): take(verdict)
         case .remark(let text): remark = remark ?? text
         case .close: end(.lost("the server said goodbye"))

@@ -39,7 +39,7 @@ extension ClassicPushSession {
     /// Whether the connection has taken the last byte of an upload, so that the server may have all of it.
     private func hasLeft(_ current: Current) -> Bool {
         guard let end = current.end else { return false }
-        return queued - UInt64(outbound.count) >= end
+        return taken >= end
     }
 
     /// The connection is over.
@@ -55,7 +55,7 @@ extension ClassicPushSession {
         switch ending {
         case .lost where current.source.isRepeatable, .cancelled where current.source.isRepeatable:
             run.feed.putBack([current.upload])
-        case .cancelled: report(.failed(current.upload, LocalFailure(code: .cancelled, message: "It was stopped.")))
+        case .cancelled: report(.failed(current.upload, .stopped))
         case .fault(let fault):
             report(
                 .failed(current.upload, LocalFailure(code: .malformedFrame, message: "Not stored: \(fault.message)")))

@@ -26,6 +26,16 @@ actor ClassicPushSession {
     /// Bytes that wait to be sent: reading ahead hides the latency of the disk.
     private static let mostUnsent = 1 << 20
 
+    /// Bytes of answers to pings that may wait: those of thousands.
+    static let mostReplies = 64 << 10
+
+    /// Bytes that are received before something is sent again: a server that always has more to say must not keep this side from
+    /// its uploads.
+    private static let turn = 64 << 10
+
+    /// How long to leave a stream alone for which there is no room now; nothing tells when there is.
+    private static let pause = Interval.milliseconds(5)
+
     /// How long the other side may take to close, where nothing else tells that it has everything.
     private static let longestFarewell = Interval.seconds(2)
 
@@ -39,6 +49,11 @@ actor ClassicPushSession {
     var outbound = Outbound<Never>()
     /// Bytes that were queued in all.
     var queued: UInt64 = 0
+    /// Of these, bytes that the connection has taken.
+    var taken: UInt64 { queued - UInt64(outbound.count) }
+    /// Answers to pings: those that are not queued yet, bytes since the last time that all of them had left, and where the last
+    /// one ends in what was queued.
+    var replies: (gathered: [UInt8], waiting: Int, end: UInt64) = ([], 0, 0)
     var hasSendFailed = false
     var current: Current?
     /// What the upload that is under way begins with, until its first content is there: an upload without a byte is whole with it,
@@ -63,7 +78,7 @@ actor ClassicPushSession {
     init(_ run: RunContext, _ target: ClassicTarget, announces: Bool) {
         (self.run, self.target, self.announces) = (run, target, announces)
         unownedExecutor = run.loop.asUnownedSerialExecutor()
-        driver = ConnectionDriver(run.timeouts)
+        driver = ConnectionDriver(run.timeouts, turn: Self.turn)
         machine = ClassicPush(target)
     }
 
@@ -122,9 +137,7 @@ extension ClassicPushSession {
     }
 
     private func push(_ pending: PendingUpload) async {
-        let target = target
-        let opened = await run.pool.run { Result { () throws(LocalFailure) in try ClassicSource(pending, target) } }
-        switch opened {
+        switch await open(pending) {
         case .failure(let failure): report(.failed(pending, failure))
         case .success(let source):
             guard ending == nil else { return run.feed.putBack([source.upload]) }
@@ -133,6 +146,40 @@ extension ClassicPushSession {
             await content(of: source)
             await wait { $0.current == nil }
         }
+    }
+
+    private func open(_ pending: PendingUpload) async -> Result<ClassicSource, LocalFailure> {
+        var upload = pending
+        if target.wantsSize, case .stream(let stream) = pending.content {
+            switch await hold(HeldStream(stream)) {
+            case .success(let bytes): upload = pending.holding(bytes)
+            case .failure(let failure): return .failure(failure)
+            }
+        }
+        return await run.pool.run { [target, upload] in
+            Result { () throws(LocalFailure) in try ClassicSource(upload, target) }
+        }
+    }
+
+    /// Only the end of the push ends that: over the next connection the stream could not be read once more.
+    private func hold(_ stream: HeldStream) async -> Result<[UInt8], LocalFailure> {
+        while ending != .cancelled {
+            switch await run.pool.run({ Result { () throws(LocalFailure) in try stream.readOn() } }) {
+            case .failure(let failure): return .failure(failure)
+            case .success(.whole(let bytes)): return .success(bytes)
+            case .success(.more): continue
+            case .success(.noRoom): await pause()
+            }
+        }
+        return .failure(.stopped)
+    }
+
+    private func pause() async {
+        let timer = loop.schedule(at: (MonotonicTime.now + Self.pause).nanoseconds) { [weak self] in
+            self?.assumeIsolated { $0.news.fire() }
+        }
+        await news.wait()
+        loop.cancel(timer)
     }
 
     private func begin(_ source: ClassicSource) -> Bool {
@@ -158,8 +205,10 @@ extension ClassicPushSession {
             let read = await run.pool.run { Result { () throws(LocalFailure) in try source.next() } }
             guard isOpen else { return }
             switch read {
-            case .success((let piece, isLast: false)): send(takeHead() + machine.content(piece))
-            case .success((let piece, isLast: true)): return finish(source, piece)
+            case .success(.more): continue
+            case .success(.noRoom): await pause()
+            case .success(.piece(let piece, isLast: false)): send(takeHead() + machine.content(piece))
+            case .success(.piece(let piece, isLast: true)): return finish(source, piece)
             case .failure(let failure): return abandon(failure)
             }
         }

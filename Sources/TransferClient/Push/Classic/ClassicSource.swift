@@ -12,7 +12,16 @@ final class ClassicSource: @unchecked Sendable {
         case stream(BlockStream)
     }
 
-    /// As it can be sent again: a short stream is held.
+    /// What came of reading for a while.
+    enum Step {
+        /// There is nothing to send yet.
+        case more
+        /// The same, and nothing can be read before somebody lets go of what was.
+        case noRoom
+        /// Empty at the end alone.
+        case piece([UInt8], isLast: Bool)
+    }
+
     let upload: PendingUpload
 
     /// Bytes in all; nothing when only the end will tell.
@@ -38,9 +47,10 @@ final class ClassicSource: @unchecked Sendable {
 
     /// Opens it.
     ///
-    /// - Throws: `sourceUnreadable`, `sourceSkipped`, `unsuitable` for a stream that is too long.
+    /// - Parameter pending: no stream where the framing says the size first: see `HeldStream`.
+    /// - Throws: `sourceUnreadable`, `sourceSkipped`.
     init(_ pending: PendingUpload, _ target: ClassicTarget) throws(LocalFailure) {
-        upload = try target.wantsSize ? Self.held(pending) : pending
+        upload = pending
         pieceSize = target.wantsSize ? Self.longestPiece : MessageRequest.chunkSize
         hasher = target.wantsSize ? nil : BlockHasher(.sha256)
         upload.started = monotonicNanoseconds()
@@ -64,42 +74,22 @@ final class ClassicSource: @unchecked Sendable {
             }
     }
 
-    /// - Returns: a stream with its content in memory, where the size has to be known; anything else as it is.
-    private static func held(_ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
-        guard case .stream(let stream) = upload.content else { return upload }
-        var bytes: [UInt8] = []
-        while true {
-            let (block, isLast): (StreamBlock?, Bool)
-            switch try stream.read() {
-            case .more: continue
-            case .block(let full): (block, isLast) = (full, false)
-            case .end(let last): (block, isLast) = (last, true)
-            }
-            if let block { bytes += block.bytes }
-            guard bytes.count <= ClassicTarget.mostHeld else {
-                throw .unsuitable(
-                    "This framing says the size first, and only 16 MiB of a stream are held for that; put it into a file."
-                )
-            }
-            guard !isLast else { return upload.holding(bytes) }
+    /// Reads on, a stream for no longer than `BlockStream` does. The last piece of a file is only given when the file is still
+    /// the one that was opened: a server has all of an upload as soon as it has the last byte.
+    ///
+    /// - Throws: `sourceChanged`, `sourceUnreadable`.
+    func next() throws(LocalFailure) -> Step {
+        hasBegun = true
+        switch origin {
+        case .whole(let reader): return given(try read(reader))
+        case .stream(let stream): return try read(stream)
         }
     }
 
-    /// Reads on. The last piece of a file is only given when the file is still the one that was opened: a server has all of
-    /// an upload as soon as it has the last byte.
-    ///
-    /// - Returns: what may be empty at the end alone.
-    /// - Throws: `sourceChanged`, `sourceUnreadable`.
-    func next() throws(LocalFailure) -> (piece: [UInt8], isLast: Bool) {
-        hasBegun = true
-        let piece: [UInt8]
-        switch origin {
-        case .whole(let reader): piece = try read(reader)
-        case .stream(let stream): piece = try read(stream)
-        }
+    private func given(_ piece: [UInt8]) -> Step {
         count += UInt64(piece.count)
         piece.withUnsafeBytes { hasher?.update($0) }
-        return (piece, isLast: size.map { count == $0 } ?? piece.isEmpty)
+        return .piece(piece, isLast: size.map { count == $0 } ?? piece.isEmpty)
     }
 
     /// Of all that was read, at the end; nothing where the framing has no digests.
@@ -122,18 +112,19 @@ final class ClassicSource: @unchecked Sendable {
         return piece
     }
 
-    private func read(_ stream: BlockStream) throws(LocalFailure) -> [UInt8] {
-        while rest == nil {
-            switch try stream.read() {
-            case .more: continue
-            case .block(let block): rest = (block, 0)
-            case .end(let block?): rest = (block, 0)
-            case .end(nil): return []
-            }
+    private func read(_ stream: BlockStream) throws(LocalFailure) -> Step {
+        if let (block, position) = rest { return piece(of: block, from: position) }
+        switch try stream.read() {
+        case .more: return .more
+        case .noRoom: return .noRoom
+        case .block(let block), .end(let block?): return piece(of: block, from: 0)
+        case .end(nil): return given([])
         }
-        guard let (block, position) = rest else { return [] }
+    }
+
+    private func piece(of block: StreamBlock, from position: Int) -> Step {
         let end = min(position + pieceSize, block.count)
         rest = end < block.count ? (block, end) : nil
-        return Array(block.bytes[position..<end])
+        return given(Array(block.bytes[position..<end]))
     }
 }

@@ -26,5 +26,7 @@ extension LocalFailure {
                 + "sent again by itself, which could store it twice.")
     }
 
+    static let stopped = LocalFailure(code: .cancelled, message: "It was stopped.")
+
     static let notSent = LocalFailure(code: .cancelled, message: "Not sent.")
 }

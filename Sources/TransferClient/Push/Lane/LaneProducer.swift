@@ -405,7 +405,7 @@ extension LaneProducer {
     /// Up to a block is an upload like any other, with bytes and a size; more than that travels in parts.
     private func readFront(of stream: BlockStream, _ pending: PendingUpload) throws(LocalFailure) {
         switch try stream.read() {
-        case .more:
+        case .more, .noRoom:
             isWaiting = true
             feed.putBack([pending])
         case .block(let block):

@@ -12,6 +12,8 @@ final class BlockStream: @unchecked Sendable {
     enum Step {
         /// The block is not full yet.
         case more
+        /// All blocks are in use: somebody has to let one go first.
+        case noRoom
         case block(StreamBlock)
         /// The last bytes, if there were any left.
         case end(StreamBlock?)
@@ -41,7 +43,7 @@ final class BlockStream: @unchecked Sendable {
     /// - Throws: `sourceUnreadable`.
     func read() throws(LocalFailure) -> Step {
         guard !hasEnded else { return .end(nil) }
-        guard let block = current ?? nextBlock() else { return .more }
+        guard let block = current ?? nextBlock() else { return .noRoom }
         current = block
         let limit = monotonicNanoseconds() + Self.longestTurn
         repeat {

@@ -101,7 +101,7 @@ final class StreamUpload: UploadInParts {
         let isEnd = state.withLock { state in
             state.isBeingRead = false
             switch step {
-            case .more: break
+            case .more, .noRoom: break
             case .block(let block): state.add(block)
             case .end(let block):
                 if let block { state.add(block) }
@@ -109,8 +109,10 @@ final class StreamUpload: UploadInParts {
             }
             return state.takeEnd()
         }
-        if case .more = step { return (false, nil) }
-        return (true, isEnd ? end : nil)
+        switch step {
+        case .more, .noRoom: return (false, nil)
+        case .block, .end: return (true, isEnd ? end : nil)
+        }
     }
 
     private var end: PendingUpload { PendingUpload(.assembly(self), of: whole, id: whole.id) }

@@ -1,5 +1,6 @@
 import Testing
 import TransferClassic
+import TransferIO
 import TransferModel
 import TransferSystem
 import TransferTestSupport
@@ -127,6 +128,79 @@ import TransferTestSupport
         }
         listener.cut()
         #expect(outcome.codes == [.connectionLost] && outcome.failure?.reason == .unreachable)
+    }
+
+    /// Nor does it help that it says something all the time.
+    @Test(arguments: [
+        (ClassicTarget(.jsonline, sender: "me", recipient: "bob"), JSONLineMessage.heartbeat(from: "bob")),
+        (ClassicTarget(.sized(total: .whole, isAnswered: false)), [1, 2, 3]),
+        (ClassicTarget(.header7), [0, 1, 0, 4, 0, 0, 0]),
+    ])
+    func aServerThatTalksAndTakesNothing(_ target: ClassicTarget, _ words: [UInt8]) async throws {
+        let (listener, port) = Wire.listen()
+        onThread { while let wire = listener.accept() { while wire.send(words) {} } }
+        let address = try #require(ServerAddress("127.0.0.1:\(port)"))
+        let outcome = try await address.outcome([.text(String(repeating: "x", count: 20 << 20), name: "x")]) {
+            $0.classic = target
+            ($0.silenceTimeout, $0.retryFor) = (0.3, 0.1)
+        }
+        listener.cut()
+        #expect(outcome.codes == [.connectionLost] && outcome.failure?.reason == .unreachable)
+        #expect(outcome.failure?.message.contains("Nothing was heard") == true, "\(outcome)")
+    }
+
+    /// Answers to pings are bounded in memory, however many pings come from a server that takes none of them.
+    @Test func aFloodOfPings() async throws {
+        let directory = try TemporaryDirectory()
+        let listener = try Wire.listen(at: directory.path("socket"))
+        let id = UInt64(1) << 53
+        let ping = try #require(Header7Framing.encode(.ping, ["id": .integer(id)]))
+        let result = try #require(Header7Framing.encode(.result, ["id": 1, "code": 1]))
+        // Twice what the kernel holds for such a connection of which nothing is read: 208 KiB (unix(7), wmem_default).
+        let count = (416 << 10) / ping.count
+        onThread {
+            guard let wire = listener.accept() else { return }
+            var seen = ""
+            while !seen.contains("sha256"), let more = wire.receive() { seen += String(decoding: more, as: UTF8.self) }
+            wire.send(Array(repeatElement(ping, count: count).joined()) + result)
+            // Until the client is gone, which it is as soon as it has the result.
+            while wire.isOpen {}
+        }
+        let address = ServerAddress(.unix(path: directory.path("socket")), folder: "")
+        var configuration = ClientConfiguration.patient
+        configuration.classic = ClassicTarget(.header7)
+        let loop = try EventLoop(name: "test")
+        let pool = BlockingPool(name: "test", threads: 1)
+        let context = RunContext(
+            server: address, configuration: configuration, loop: loop, pool: pool,
+            buffers: BufferPool(size: OutgoingChunk.capacity, count: 1),
+            feed: UploadFeed([.text("one", name: "one")], folder: ""))
+        let session = ClassicPushSession(context, ClassicTarget(.header7), announces: true)
+        let ending = await session.converse(with: try address.endpoint.resolve()[0])
+        let unsent = await session.queued - session.taken
+        #expect(ending == .complete)
+        #expect(unsent <= UInt64(ClassicPushSession.mostReplies + 1000))
+        loop.stop()
+        pool.close()
+    }
+
+    /// Without room to read on nobody is kept waiting in the pool, who could not be stopped there.
+    @Test func aStreamWithoutRoom() throws {
+        let stream = BlockStream(PieceSource([[UInt8](repeating: 9, count: 10 << 22)]))
+        var blocks: [StreamBlock] = []
+        while case .block(let block) = try stream.read() { blocks.append(block) }
+        let source = try ClassicSource(
+            PendingUpload(.stream(stream), label: "s", destination: "s", kind: nil), ClassicTarget(.header7))
+        guard case .noRoom = try source.next(), case .noRoom = try HeldStream(stream).readOn() else {
+            Issue.record("there is no room")
+            return
+        }
+        blocks = []
+        guard case .piece(let piece, isLast: false) = try source.next() else {
+            Issue.record("there is room")
+            return
+        }
+        #expect(piece.count == MessageRequest.chunkSize)
     }
 
     /// A file that changes while it is sent is never whole on the other side.

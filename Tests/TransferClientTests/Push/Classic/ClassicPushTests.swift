@@ -156,6 +156,21 @@ import TransferModel
         #expect(Self.hear(&machine, Self.result(#"{"id":2,"code":304}"#), pieces: 9).fault == .unexpectedFrame)
     }
 
+    /// Results of several such can come late, and one about the whole conversation is never ignored.
+    @Test func severalTakenBack() throws {
+        var machine = ClassicPush(ClassicTarget(.header7))
+        for _ in 0..<3 {
+            _ = try machine.begin(Self.picture)
+            #expect(machine.abandon("changed")?.isEmpty == false)
+        }
+        _ = try machine.begin(Self.picture)
+        for id in 1...3 {
+            let late = Self.result(#"{"id":\#(id),"code":304}"#)
+            #expect(Self.hear(&machine, late, pieces: 9) == Heard(), "\(id)")
+        }
+        #expect(Self.hear(&machine, Self.result(#"{"id":0,"code":504}"#), pieces: 9).fault == .shuttingDown)
+    }
+
     @Test(arguments: [1, 2, 5, 1000]) func whatAChatSays(_ pieces: Int) throws {
         var machine = ClassicPush(ClassicTarget(.jsonline, sender: "me", recipient: "bob"))
         #expect(!machine.greeting.isEmpty && machine.heartbeat == machine.greeting)
