@@ -41,7 +41,7 @@ enum DiscoveryTarget {
     private static func reply(to datagram: [UInt8], _ arrival: DiscoveryResponder.Arrival) throws(Finding) {
         guard let name = DiscoveryName("fuzz") else { return }
         let now = MonotonicTime(nanoseconds: 0)
-        var responder = DiscoveryResponder(.init(name: name, instance: 1), ownPort: ownPort, at: now)
+        var responder = DiscoveryResponder(.init(name: name, instance: 1), ownPorts: [ownPort], at: now)
         let reply = responder.reply(to: datagram[...], arrival, keyDigest: { nil }, at: now)
         let isSilent =
             arrival.port == ownPort || arrival.trafficClass != 0 || (arrival.isForMany && !arrival.isFromLink)

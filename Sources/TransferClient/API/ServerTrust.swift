@@ -16,6 +16,11 @@ public struct ServerTrust: Sendable {
     /// The only key that is trusted, whatever else is known; nothing for any that is known.
     public var key: KeyFingerprint?
 
+    /// The key that the server has announced: see `FoundServer.fingerprint`. It makes nobody trusted, but a server that shows
+    /// another one is refused, because it is not the one that was found: answers can be copied, and keys can't. Nothing where
+    /// nothing was announced.
+    public var announced: KeyFingerprint?
+
     /// Whether `key` is known for the address from then on, once the server has proved that it has it.
     public var keepsKey = false
 

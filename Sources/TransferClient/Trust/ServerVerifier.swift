@@ -50,12 +50,14 @@ final class ServerVerifier: Sendable {
     }
 
     private func refusal(of key: KeyFingerprint, known: KeyFingerprint?, _ check: () -> TLSProblem?) -> Refusal? {
-        if let wanted = trust.key {
-            guard key == wanted else { return .wrong(otherKey(key, wanted: wanted)) }
+        if let wanted = trust.key, key != wanted { return .wrong(otherKey(key, wanted: wanted)) }
+        if trust.key == nil, let known, key != known { return .wrong(changedKey(key, known: known)) }
+        if let announced = trust.announced, key != announced { return .wrong(otherKey(key, announced: announced)) }
+        if trust.key != nil {
             if trust.keepsKey, known != key { accept(key) }
             return nil
         }
-        if let known { return key == known ? nil : .wrong(changedKey(key, known: known)) }
+        if known != nil { return nil }
         switch check() {
         case nil: return nil
         case .unknownIssuer?:
@@ -92,6 +94,12 @@ extension ServerVerifier {
     private func otherKey(_ key: KeyFingerprint, wanted: KeyFingerprint) -> String {
         "The server \(address) shows the key \(key), not \(wanted). Either the fingerprint is wrong, or somebody else "
             + "answers in the server's place. Nothing was sent."
+    }
+
+    private func otherKey(_ key: KeyFingerprint, announced: KeyFingerprint) -> String {
+        "The server \(address) shows the key \(key), but whoever answered when it was looked for announced \(announced). "
+            + "Somebody may have copied the answer of another server, or answered in its place. Nothing was sent. Give the "
+            + "address of the server that you mean."
     }
 
     private func changedKey(_ key: KeyFingerprint, known: KeyFingerprint) -> String {

@@ -66,12 +66,14 @@ package struct DiscoveryResponder {
     static let usualHops: UInt8 = 64
 
     private let identity: Identity
-    private let ownPort: UInt16
+    private let ownPorts: Set<UInt16>
     private var limiter: DiscoveryLimiter
 
-    /// - Parameter ownPort: that of the socket.
-    package init(_ identity: Identity, ownPort: UInt16, at now: MonotonicTime) {
-        (self.identity, self.ownPort) = (identity, ownPort)
+    /// One for all sockets of a server, so that what it says in all is bounded.
+    ///
+    /// - Parameter ownPorts: those of the sockets.
+    package init(_ identity: Identity, ownPorts: Set<UInt16>, at now: MonotonicTime) {
+        (self.identity, self.ownPorts) = (identity, ownPorts)
         limiter = DiscoveryLimiter(at: now)
     }
 
@@ -98,7 +100,7 @@ package struct DiscoveryResponder {
 
     private func silence(about arrival: Arrival) -> Silence? {
         if arrival.ports.isEmpty { return .notServed }
-        if arrival.port == ownPort { return .fromAServer }
+        if ownPorts.contains(arrival.port) { return .fromAServer }
         if arrival.port < Self.firstPortOfClients { return .fromAService }
         if arrival.trafficClass == Self.mark { return .marked }
         return arrival.isForMany && !arrival.isFromLink ? .fromOutside : nil

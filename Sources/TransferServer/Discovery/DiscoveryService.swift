@@ -32,7 +32,7 @@ final class DiscoveryService: Sendable {
             )
         }
         var sockets: [DatagramSocket] = []
-        for place in places { sockets.append(try Self.bind(place)) }
+        for place in places { sockets.append(try Self.bind(place, beside: sockets.map(\.address))) }
         do throws(SystemError) {
             datagrams = try DatagramService(sockets)
         } catch {
@@ -50,13 +50,10 @@ final class DiscoveryService: Sendable {
     ///
     /// - Parameter keyDigest: of the key that the server shows; nothing without TLS. Called on the thread of the service.
     func run(keyDigest: @escaping @Sendable () -> [UInt8]?) throws(SystemError) {
-        let responders = datagrams.sockets.map { socket in
-            DiscoveryResponder(identity, ownPort: socket.address.port ?? 0, at: .now)
-        }
-        let state = Locked(State(responders: responders, neighbours: LinkNeighbours { Self.interfaces }))
+        let responder = DiscoveryResponder(identity, ownPorts: Set(addresses.compactMap(\.port)), at: .now)
+        let state = Locked(State(responder: responder, neighbours: LinkNeighbours { Self.interfaces }))
         try datagrams.run(name: "transfer-find") { [self] socket, arrival, bytes in
-            guard let number = datagrams.sockets.firstIndex(where: { $0 === socket }) else { return }
-            state.withLock { answer(socket, number, arrival, bytes, keyDigest, &$0) }
+            state.withLock { answer(socket, arrival, bytes, keyDigest, &$0) }
         }
     }
 
@@ -72,13 +69,12 @@ final class DiscoveryService: Sendable {
 
     /// What the thread of the service has; the lock is never waited for.
     private struct State {
-        /// One for each socket.
-        var responders: [DiscoveryResponder]
+        var responder: DiscoveryResponder
         var neighbours: LinkNeighbours
     }
 
     private func answer(
-        _ socket: DatagramSocket, _ number: Int, _ arrival: DatagramArrival, _ bytes: ArraySlice<UInt8>,
+        _ socket: DatagramSocket, _ arrival: DatagramArrival, _ bytes: ArraySlice<UInt8>,
         _ keyDigest: () -> [UInt8]?, _ state: inout State
     ) {
         let now = MonotonicTime.now
@@ -89,7 +85,7 @@ final class DiscoveryService: Sendable {
             port: port, network: networkOf(arrival.source), ports: place?.ports ?? [])
         (described.isForMany, described.isFromLink) = (arrival.isForMany, isFromLink)
         (described.hops, described.trafficClass) = (arrival.hops, arrival.trafficClass)
-        switch state.responders[number].reply(to: bytes, described, keyDigest: keyDigest, at: now) {
+        switch state.responder.reply(to: bytes, described, keyDigest: keyDigest, at: now) {
         case .nothing: break
         case .answer(let content, let hops): send(content[...], hops, socket, arrival, from: place?.address)
         case .echo(let hops): send(bytes, hops, socket, arrival, from: place?.address)
@@ -127,16 +123,36 @@ extension DiscoveryService {
         return places
     }
 
-    private static func bind(_ place: SocketAddress) throws(ServerError) -> DatagramSocket {
+    private static func bind(
+        _ place: SocketAddress, beside own: [SocketAddress]
+    ) throws(ServerError) -> DatagramSocket {
         do throws(SystemError) {
             return try DatagramSocket(place)
         } catch {
-            let advice =
-                error.isAddressInUse
-                ? " Another program has the UDP port. Choose another one with --discover-listen, or drop --discover."
-                : ""
+            let advice = error.isAddressInUse ? " " + explanation(place, own.first { $0.overlaps(place) }) : ""
             throw ServerError(
                 "Cannot wait on \(place) (UDP) for those who look for the server: \(error.reason).\(advice)")
         }
+    }
+
+    /// - Parameter own: what this server waits on already, and stands in the way.
+    private static func explanation(_ place: SocketAddress, _ own: SocketAddress?) -> String {
+        guard let own else {
+            return "Another program has the UDP port. Choose another one with --discover-listen, or drop --discover."
+        }
+        return own.description == place.description
+            ? "--discover-listen has it twice."
+            : "It overlaps with \(own), which --discover-listen has too: one of the two is all addresses. Give one of them."
+    }
+}
+
+extension SocketAddress {
+    /// Whether one socket alone can be bound to both: they have the same port, and the same address or all.
+    fileprivate func overlaps(_ other: SocketAddress) -> Bool {
+        guard family == other.family, port == other.port, let own = IPAddress(self), let others = IPAddress(other)
+        else {
+            return false
+        }
+        return own == others || own.isUnspecified || others.isUnspecified
     }
 }

@@ -55,6 +55,37 @@ import TransferTestSupport
         #expect(!verifier.hasNews)
     }
 
+    // MARK: A key that was announced
+
+    /// Whatever else says that the server is the right one: a copied answer leads to whoever copied it.
+    @Test func whoShowsAnotherKeyThanAnnouncedIsRefused() throws {
+        let new = try verifier { ($0.announced, $0.firstContact) = (fingerprint(key), .trust) }
+        #expect(!new.judge(other) { .unknownIssuer })
+        expectWrong(new, "announced \(fingerprint(key))")
+        #expect(!new.judge(other) { nil })
+        #expect(!new.hasNews)
+        let given = try verifier { ($0.announced, $0.key) = (fingerprint(key), fingerprint(other)) }
+        #expect(!given.judge(other, Self.neverAsked))
+        try known.add(KnownServers.Entry(address: Self.address, fingerprint: fingerprint(other)))
+        let listed = try verifier { $0.announced = fingerprint(key) }
+        #expect(!listed.judge(other, Self.neverAsked))
+        expectWrong(listed, "announced \(fingerprint(key))")
+        #expect(!listed.judge(key, Self.neverAsked))
+        expectWrong(listed, "HAS CHANGED")
+    }
+
+    /// To announce a key makes nobody known.
+    @Test func anAnnouncedKeyIsNotTrustedForThat() throws {
+        let verifier = try verifier { $0.announced = fingerprint(key) }
+        #expect(!verifier.judge(key) { .unknownIssuer })
+        guard case .unknown? = verifier.refusal else {
+            Issue.record("not unknown")
+            return
+        }
+        let trusting = try self.verifier { ($0.announced, $0.firstContact) = (fingerprint(key), .trust) }
+        #expect(trusting.judge(key) { .unknownIssuer } && trusting.hasNews)
+    }
+
     // MARK: A key that is known
 
     @Test func theKnownKeyIsTrustedWithoutAsking() throws {

@@ -17,7 +17,7 @@ import TransferTestSupport
 
     private static func responder(ownPort: UInt16 = 5288) throws -> DiscoveryResponder {
         let name = try #require(DiscoveryName("nas"))
-        return DiscoveryResponder(.init(name: name, instance: 4), ownPort: ownPort, at: now)
+        return DiscoveryResponder(.init(name: name, instance: 4), ownPorts: [ownPort], at: now)
     }
 
     private static func arrival(_ change: (inout Arrival) -> Void = { _ in }) -> Arrival {

@@ -102,6 +102,28 @@ extension ServerTests {
             }
         }
 
+        /// Over all sockets, so that another one is no second helping.
+        @Test func aFloodOfSeveralPlacesIsNotAnsweredInFull() async throws {
+            var options = try Self.options()
+            options.endpoints = Array(repeating: TestServer.anyPort, count: 3)
+            let server = try await TestServer(
+                { [options] in $0.discovery = options }, listen: [TestServer.anyPort], log: TestServer.noLog,
+                in: .init())
+            let places = await server.server.discovery?.addresses.compactMap(\.endpoint) ?? []
+            #expect(places.count == 3)
+            try await TestThread.run {
+                let clients = try places.map { try DatagramClient($0) }
+                let begun = MonotonicTime.now
+                for _ in 0..<1_000 { for client in clients { try client.send(Self.probe) } }
+                try server.checkServes()
+                var count = 0
+                for client in clients { while try client.nextNow() != nil { count += 1 } }
+                let seconds = (MonotonicTime.now - begun).seconds
+                #expect(count >= 1 && Double(count) <= 65 + 20 * seconds, "\(count)")
+            }
+            await server.end()
+        }
+
         @Test func aBroadcastOnItsOwnNetworkIsAnswered() async throws {
             let options = try Self.options()
             let everywhere = [Endpoint.internet(host: "0.0.0.0", port: 0)]
@@ -141,6 +163,30 @@ extension ServerTests {
             #expect(error?.message.contains("\(taken.address) (UDP)") ?? false)
             #expect(error?.message.contains("--discover-listen") ?? false)
             await server.shutDown()
+        }
+
+        /// Nobody is to look for another program where the server stands in its own way.
+        @Test(arguments: [
+            (["127.0.0.1", "127.0.0.1"], "--discover-listen has it twice"),
+            (["0.0.0.0", "127.0.0.1"], "overlaps with 0.0.0.0:"),
+            (["127.0.0.1", "0.0.0.0"], "overlaps with 127.0.0.1:"),
+        ])
+        func ownPlacesThatOverlap(_ hosts: [String], _ words: String) async throws {
+            var message = "Another program"
+            // Another test can have the port by then.
+            for _ in 0..<10 where message.contains("Another program") {
+                let free = try DatagramSocket(SocketAddress(.ipv4(0), port: 0))
+                let port = try #require(free.address.port)
+                free.close()
+                let directory = try TemporaryDirectory()
+                var configuration = ServerConfiguration(directory: directory.path, endpoints: [TestServer.anyPort])
+                configuration.discovery = try Self.options()
+                configuration.discovery?.endpoints = hosts.map { .internet(host: $0, port: port) }
+                let server = try Server(configuration, log: TestServer.noLog)
+                message = await #expect(throws: ServerError.self) { try await server.start() }?.message ?? ""
+                await server.shutDown()
+            }
+            #expect(message.contains(words), "\(message)")
         }
 
         /// A server that takes the place of another is needed by those who know it already.

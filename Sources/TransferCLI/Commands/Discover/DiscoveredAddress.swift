@@ -1,6 +1,14 @@
 internal import TransferClient
+internal import TransferKeys
 internal import TransferModel
 internal import TransferProtocol
+
+/// What a server that was looked for says of itself.
+enum FoundIdentity {
+    /// It has TLS, and this key.
+    case key(KeyFingerprint)
+    case withoutEncryption
+}
 
 /// A server that is named by what it calls itself: `discover:NAME[:PORT][/FOLDER]`.
 struct DiscoveredAddress: Equatable {
@@ -42,8 +50,8 @@ struct DiscoveredAddress: Equatable {
     ///
     /// - Throws: `UsageError` with the code of what is wrong, when there is no such server, or more than one: nobody may be
     ///   taken for another.
-    func find(_ arguments: ParsedArguments) throws(UsageError) -> ServerAddress {
-        let search = try DiscoverFlags.search(Self.settings(arguments), port: port)
+    func find(_ arguments: ParsedArguments) throws(UsageError) -> (server: ServerAddress, identity: FoundIdentity) {
+        let search = try DiscoverFlags.search(Self.settings(), port: port)
         let servers: [FoundServer]
         do throws(PushFailure) {
             servers = try search.look()
@@ -61,11 +69,14 @@ struct DiscoveredAddress: Equatable {
                 "\(found.count) servers call themselves '\(name.text)': \(list.joined(separator: ", ")). Give the address of "
                     + "the one that you mean.", .accessRefused)
         }
-        return ServerAddress(server.address.endpoint, folder: folder)
+        return (
+            ServerAddress(server.address.endpoint, folder: folder),
+            server.fingerprint.map { .key($0) } ?? .withoutEncryption
+        )
     }
 
     /// What `transfer discover` is told beside its arguments.
-    private static func settings(_ arguments: ParsedArguments) throws(UsageError) -> ParsedArguments {
+    private static func settings() throws(UsageError) -> ParsedArguments {
         try ArgumentParser.parse([], command: DiscoverCommand.definition, sources: Environment.sources)
     }
 }

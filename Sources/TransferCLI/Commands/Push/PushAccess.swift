@@ -44,6 +44,14 @@ struct PushAccess {
         var trust = ServerTrust()
         trust.key = key
         trust.keepsKey = target.key != nil
+        switch target.found {
+        case .key(let announced)?: trust.announced = announced
+        case .withoutEncryption?:
+            throw arguments.failure(
+                "The server \(target.server.server) that answered has no encryption, as it says itself. Push with --plaintext "
+                    + "if nobody can listen in, or give the address of the server that you mean.", .accessRefused)
+        case nil: break
+        }
         if arguments[SecurityFlags.trustsNew] {
             guard trust.known != nil else {
                 throw arguments.error("--trust-new needs a place for the list of known servers; set HOME")

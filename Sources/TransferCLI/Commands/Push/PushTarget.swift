@@ -14,6 +14,9 @@ struct PushTarget {
     /// The server's key as a link has it.
     var key: KeyFingerprint?
 
+    /// What the server says of itself, where it was looked for.
+    var found: FoundIdentity?
+
     /// - Throws: `UsageError`, which never has a link in it: that may have a code.
     init(_ server: FlagKey<String, Never>, _ arguments: ParsedArguments) throws(UsageError) {
         try self.init(arguments[server], of: arguments.source(of: server.flag), arguments)
@@ -31,7 +34,8 @@ struct PushTarget {
                     + "\(TransferLink.scheme) on and between single quotes")
         }
         if let wanted = DiscoveredAddress(text) {
-            server = try wanted.find(arguments)
+            let (server, identity) = try wanted.find(arguments)
+            (self.server, found) = (server, identity)
             return
         }
         if let server = try ServerAddress(remote: text, arguments) {

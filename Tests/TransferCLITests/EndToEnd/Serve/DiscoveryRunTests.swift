@@ -3,6 +3,7 @@ import Testing
 import TransferIO
 import TransferModel
 import TransferProtocol
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferCLI
@@ -57,6 +58,55 @@ import TransferTestSupport
         let push = try server.push(["--trust-new"], to: "discover:nas", here.environment)
         #expect(push.end == .exited(4) && server.storedFiles.isEmpty)
         #expect(push.errors.contains("HAS CHANGED"), "\(push.errors)")
+    }
+
+    /// Somebody answers with what another server has announced, in front of a server of his own.
+    @Test func aCopiedAnswerLeadsNowhere() throws {
+        let server = try SecureServer(Self.flags)
+        let own = try Self.answer(at: Self.port(server.program))
+        let liar = try DatagramSocket(SocketAddress(.ipv4Loopback, port: 0))
+        let other = try SecureServer()
+        let port = try #require(UInt16(other.address.split(separator: ":")[1]))
+        let isOver = Locked(false)
+        let thread = TestThread {
+            var buffer = [UInt8](repeating: 0, count: DatagramSocket.longest)
+            while !isOver.withLock({ $0 }) {
+                DatagramSocket.wait(for: [liar], milliseconds: 100)
+                guard let arrival = try? liar.receive(into: &buffer),
+                    case .probe(let nonce)? = try? DiscoveryDatagram.decode(buffer[..<arrival.count]),
+                    let copy = DiscoveryAnswer(
+                        nonce, instance: own.instance, keyDigest: own.keyDigest, ports: [port], name: own.name)
+                else { continue }
+                try? liar.send(copy.bytes[...], to: arrival.source)
+            }
+        }
+        defer {
+            isOver.withLock { $0 = true }
+            thread.join()
+        }
+        let here = Self.asking(["\(liar.address.port ?? 0)"], other.surroundings())
+        let push = try other.push(["--trust-new"], to: "discover:nas", here.environment)
+        #expect(push.end == .exited(4) && other.storedFiles.isEmpty, "\(push.errors)")
+        #expect(try push.errors.contains("announced \(server.fingerprint)"), "\(push.errors)")
+        let plain = try RunningServer(Self.flags)
+        let there = Self.asking([try Self.port(plain.program)], other.surroundings())
+        let refused = try other.push(["--trust-new"], to: "discover:nas", there.environment)
+        #expect(refused.end == .exited(4) && refused.errors.contains("--plaintext"), "\(refused.errors)")
+    }
+
+    /// What a server answers.
+    private static func answer(at port: String) throws -> DiscoveryAnswer {
+        let socket = try DatagramSocket(SocketAddress(.ipv4Loopback, port: 0))
+        let nonce = DiscoveryNonce(high: 1, low: 2)
+        let place = SocketAddress(.ipv4Loopback, port: try #require(UInt16(port)))
+        try socket.send(DiscoveryDatagram.probe(with: nonce)[...], to: place)
+        DatagramSocket.wait(for: [socket], milliseconds: 20_000)
+        var buffer = [UInt8](repeating: 0, count: DatagramSocket.longest)
+        let arrival = try #require(try socket.receive(into: &buffer))
+        guard case .answer(let answer) = try DiscoveryDatagram.decode(buffer[..<arrival.count]) else {
+            throw Program.Failure(description: "no answer")
+        }
+        return answer
     }
 
     @Test func objects() throws {
