@@ -98,6 +98,26 @@ import TransferTestSupport
         }
     }
 
+    /// What is taken back was cut, so it is called what it was going to be: half a character doesn't make it binary.
+    @Test func whatIsTakenBackIsCalledWhatItWas() async throws {
+        let uploads: [(kind: ContentKind?, content: [UInt8])] = [(nil, Array("你好".utf8).dropLast()), (.text, [])]
+        try await serving(.header7) { server, endpoint in
+            let client = try RawClient(endpoint)
+            for (index, upload) in uploads.enumerated() {
+                let id = UInt64(index + 1)
+                let requests: [MessageRequest] = [
+                    .begin(id: id, name: nil, kind: upload.kind, size: nil), .chunk(id: id, content: upload.content),
+                    .abort(id: id, reason: nil),
+                ]
+                client.send(requests.flatMap { $0.bytes(in: Header7Framing.self) ?? [] })
+                let header = try client.bytes(7)
+                let result = String(decoding: try client.bytes(Int(header[5]) << 8 | Int(header[6])), as: UTF8.self)
+                #expect(result.contains(#""result":"aborted","name":"text-20"#), "\(result)")
+            }
+            #expect(server.tree.isEmpty && server.parts.isEmpty)
+        }
+    }
+
     /// Silence inside an upload is answered by 0, and between uploads by nothing.
     @Test func silenceInsideAnUpload() async throws {
         try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(200) }) { server, endpoint in

@@ -12,7 +12,8 @@ extension UploadIntent {
     ///   - beginning: of the content, by which a name is made where none travels.
     ///   - isWhole: whether that is all of it.
     init(_ upload: ClassicUpload, id: UploadID, beginning: [UInt8], isWhole: Bool) {
-        let isEmptyText = upload.kind == .text && isWhole && beginning.isEmpty
+        // Nothing speaks against that it is what the client says.
+        let isEmptyText = upload.kind == .text && beginning.isEmpty
         let format =
             isEmptyText ? .text : beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
         // A text is UTF-8; other bytes are kept as they are, as a file.

@@ -156,7 +156,7 @@ extension ClassicLane {
     }
 
     private func abort() {
-        if case .opening(let begun, let head) = state { open(begun, head, isWhole: true) }
+        if case .opening(let begun, let head) = state { open(begun, head, isWhole: false) }
         state = .idle
         uploads.abort()
     }
