@@ -21,12 +21,15 @@ struct StatusReport {
     }
 
     private var summary: [[String]] {
-        [
+        var lines = [
             ["server", server], ["listening", answer.list("listening").map(\.shown).joined(separator: ", ")],
             ["connections", connections], ["uploads", uploads], ["space", space.joined(separator: "; ")],
             ["stored", stored],
-        ] + (mail.map { [["mail", $0]] } ?? []) + (doubt.map { [["doubt", $0]] } ?? [])
-            + (crashes.map { [["crashes", $0]] } ?? [])
+        ]
+        for (name, value) in [("mail", mail), ("doubt", doubt), ("crashes", crashes)] {
+            if let value { lines.append([name, value]) }
+        }
+        return lines
     }
 
     private var server: String {
@@ -72,9 +75,10 @@ struct StatusReport {
         guard let mail = answer["mail"], mail != .null else { return nil }
         guard mail["open"] == .bool(true) else { return "the mailboxes cannot be used; the log says why" }
         let (count, people) = (mail.number("count"), mail.number("people"))
-        return (count == 1 ? "1 delivery waits" : "\(count) deliveries wait")
-            + (count > 0 ? " (\(ByteFormat.size(mail.number("bytes"))))" : "")
-            + "; \(people == 1 ? "1 person has a mailbox" : "\(people) people have mailboxes"), \(mail.number("here")) of them here"
+        let waiting = count == 1 ? "1 delivery waits" : "\(count) deliveries wait"
+        let bytes = count > 0 ? " (\(ByteFormat.size(mail.number("bytes"))))" : ""
+        let boxes = people == 1 ? "1 person has a mailbox" : "\(people) people have mailboxes"
+        return "\(waiting)\(bytes); \(boxes), \(mail.number("here")) of them here"
     }
 
     /// Nothing where there is none, and of a server that is too old to say so.
