@@ -70,10 +70,8 @@ extension ServerTests {
         @Test func whoWasAwayGetsItAndSignsForIt() async throws {
             try await serving { [self] (server, connect) throws in
                 let alice = try connect("alice")
-                #expect(
-                    try alice.codes(2, to: Self.upload(for: ["bob"]) + Self.upload(for: ["bob"])) == [
-                        .committed, .alreadyStored,
-                    ])
+                #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
+                #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.alreadyStored])
                 #expect(tree.count == 1)
                 let bob = try connect("bob")
                 let inbox = try bob.deliveries(.inbox)
