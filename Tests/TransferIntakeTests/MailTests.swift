@@ -117,6 +117,21 @@ import Testing
         #expect(mailFiles == [])
     }
 
+    /// What somebody was let send to one person opens no way to another.
+    @Test func aKnownUploadIsNotForEverybody() throws {
+        let session = fixture.session(of: "alice")
+        _ = try session.bring(intent(), content)
+        _ = try acknowledged(session.outcomes())
+        for (names, code) in [(["bob", "erik"], ResultCode.unknownRecipient), (["dave"], .forbidden)] {
+            #expect(refusal(session.begin(intent(to: names), mayEnd: true).outcome) == code)
+        }
+        #expect(try ledger.deliveries(of: intent().id).map(\.recipient) == ["bob"])
+        #expect(try session.bring(intent(to: ["bob", "carol"]), content) == nil)
+        _ = try acknowledged(session.outcomes())
+        #expect(try ledger.deliveries(of: intent().id).map(\.recipient) == ["bob", "carol"])
+        #expect(mailFiles.count == 1)
+    }
+
     @Test func whoHasNoNameSendsNothing() throws {
         #expect(refusal(fixture.session().begin(intent(), mayEnd: true).outcome) == .forbidden)
         var options = AccessOptions()
@@ -151,6 +166,7 @@ import Testing
         _ = try acknowledged(session.outcomes())
         #expect(try ledger.openPaths() == Set(mailFiles))
         #expect(mailFiles.count == 1)
+        #expect(session.unfinished(intent().id) == nil)
     }
 
     /// What a failed sync has left nobody may take for delivered, and what was written twice goes.

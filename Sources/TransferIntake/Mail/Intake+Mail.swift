@@ -11,10 +11,17 @@ extension Intake {
         guard let mailroom else {
             throw .noMailboxes
         }
-        // What was sent before is no more for those who have it.
-        if case .part = intent.extent {} else if try !knownDeliveries(of: intent.id).isEmpty { return }
+        var names = intent.recipients
+        if case .part = intent.extent {
+            // Its end is asked about again.
+        } else {
+            // For those who have it, or for whom it waits, it is no more than it was.
+            let known = try knownDeliveries(of: intent.id).filter { $0.state.isOpen || $0.state == .delivered }
+            let served = Set(known.lazy.map { PathKey($0.recipient) })
+            names.removeAll { served.contains(PathKey($0)) }
+        }
         do throws(MailRefusal) {
-            try mailroom.admit(intent.uploadSize, from: caller.person, to: intent.recipients)
+            try mailroom.admit(intent.uploadSize, from: caller.person, to: names)
         } catch {
             throw StoreError(error)
         }

@@ -319,7 +319,8 @@ extension Server {
     private static let expiryInterval = (longest: Interval.seconds(3600), shortest: Interval.seconds(10))
 
     private func scheduleExpiry() {
-        let keep = core.transport.settings.keepUnfinished
+        let settings = core.transport.settings
+        let keep = min(settings.keepUnfinished, settings.keepMail)
         let interval = max(Self.expiryInterval.shortest, min(keep, Self.expiryInterval.longest))
         _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in

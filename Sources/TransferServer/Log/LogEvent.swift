@@ -283,17 +283,19 @@ extension LogEvent {
     /// - Parameters:
     ///   - id: the server's.
     ///   - path: where the content is, or was to be.
+    ///   - recipients: the people that it is for, where it is for any.
     ///   - began: nanoseconds of the monotonic clock.
     ///   - isRepeated: whether the client had the same failure logged before.
     static func settled(
-        _ result: UploadOutcome, _ id: UploadID, path: String, began: Int64, peer: String, isRepeated: Bool = false
+        _ result: UploadOutcome, _ id: UploadID, path: String, for recipients: [String] = [], began: Int64, peer: String,
+        isRepeated: Bool = false
     ) -> LogEvent {
         let seconds = Double(monotonicNanoseconds() - began) / 1e9
         let isSuccess = result.code.isSuccess
         let event = LogEvent(
             isSuccess ? .info : isRepeated ? .debug : .warning, isSuccess ? "stored" : "failed",
-            text(result, path, seconds),
-            [
+            text(result, path, recipients, seconds),
+            recipientsField(recipients) + [
                 ("result", .string(result.code.name)), ("path", .string(path)), ("size", .unsigned(result.size)),
                 ("seconds", .number(seconds)), ("digest", result.digest.map { .string($0.description) } ?? .null),
                 ("durable", .bool(result.isDurable)), ("message", .string(result.message)), ("peer", .string(peer)),
@@ -302,8 +304,24 @@ extension LogEvent {
         return isSuccess || isRepeated ? event : event.asClientsFault
     }
 
-    private static func text(_ result: UploadOutcome, _ path: String, _ seconds: Double) -> String {
-        var text = "\(result.code) \(path.escapedForDisplay), \(result.size) bytes"
+    /// Names in one line of the log: an upload may be for a thousand.
+    private static let mostRecipients = 8
+
+    private static func recipientsField(_ names: [String]) -> [(key: String, value: LogValue)] {
+        names.isEmpty ? [] : [("to", .string(shown(names)))]
+    }
+
+    private static func shown(_ names: [String]) -> String {
+        let first = names.prefix(mostRecipients).joined(separator: ", ")
+        return names.count > mostRecipients ? "\(first) and \(names.count - mostRecipients) others" : first
+    }
+
+    private static func text(
+        _ result: UploadOutcome, _ path: String, _ recipients: [String], _ seconds: Double
+    ) -> String {
+        var text = "\(result.code) \(path.escapedForDisplay)"
+        if !recipients.isEmpty { text += " for \(shown(recipients).escapedForDisplay)" }
+        text += ", \(result.size) bytes"
         if let digest = result.digest {
             let rate = Double(result.size) / 1e6 / seconds
             text += " in \(seconds.shown(decimals: 3)) s (\(rate.shown(decimals: 1)) MB/s), \(digest)"

@@ -8,20 +8,21 @@ import TransferProtocol
 extension BinarySession {
     func enterMailroom() {
         guard let person = lane.intake.caller.person else { return }
+        visitor = person
         intake.mailroom?.enter(person, number)
     }
 
     func leaveMailroom() {
-        guard let person = lane.intake.caller.person else { return }
-        intake.mailroom?.leave(person, number)
+        guard let visitor else { return }
+        intake.mailroom?.leave(visitor, number)
     }
 
     /// Tells the client of what comes from now on. What came before that, it is told of once: it may have been after the
     /// answer was made.
     func watchMail() {
-        guard !isWatching, let mailroom = intake.mailroom, let person = lane.intake.caller.person else { return }
+        guard !isWatching, let mailroom = intake.mailroom, let visitor else { return }
         isWatching = true
-        mailroom.watch(person, number) { [weak self, loop] in
+        mailroom.watch(visitor, number) { [weak self, loop] in
             Task(executorPreference: loop) { await self?.tellOfMail() }
         }
         Task(executorPreference: loop) { await self.tellOfMail() }

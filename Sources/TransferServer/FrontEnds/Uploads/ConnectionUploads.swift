@@ -170,8 +170,8 @@ extension ConnectionUploads {
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
         events.append(
             .settled(
-                result, upload.intent.id, path: result.path?.string ?? upload.intent.path, began: upload.began,
-                peer: peer, isRepeated: isRepeated))
+                result, upload.intent.id, path: result.path?.string ?? upload.intent.path,
+                for: upload.intent.recipients, began: upload.began, peer: peer, isRepeated: isRepeated))
     }
 }
 

@@ -72,11 +72,16 @@ extension RequestLane {
         let ledger = try ledger(of: mailroom)
         let found = try attemptMail { () throws(DatabaseError) in try ledger.delivery(of: id, to: person) }
         guard let found, found.state.isOpen else { throw .notForYou }
-        let content = try open(found.mail.path)
-        let digest = found.mail.digest
-        let isKnown = fetch.length == nil && digest.algorithm == fetch.digest.tree
         // The name was checked when it came; a ledger that says anything else names nothing.
         let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
+        let content: StoredContent
+        do throws(StoreError) {
+            content = try open(found.mail.path)
+        } catch {
+            throw error.code == .notFound ? .contentLost(name) : error
+        }
+        let digest = found.mail.digest
+        let isKnown = fetch.length == nil && digest.algorithm == fetch.digest.tree
         let sending = FileSending(
             fetch, name, content, known: isKnown ? digest : nil, digester: digester(fetch.digest))
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }

@@ -43,6 +43,8 @@ actor BinarySession {
     var pipe: BatchPipe<LaneBatch>
     private(set) var isDraining = false
     private(set) var ending: SessionEnding?
+    /// The name that the client came with; another line may give it another one since.
+    var visitor: String?
     /// Whether the client wants to hear of its mail.
     var isWatching = false
     /// Whether it is being told.
