@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -94,6 +95,9 @@ static inline int clinux_end_with_parent(int signal) { return prctl(PR_SET_PDEAT
 static inline int clinux_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 static inline int clinux_terminal_size(int fd, struct winsize *size) { return ioctl(fd, TIOCGWINSZ, size); }
+
+// Bytes that the other end's system has not taken (SIOCOUTQ of tcp(7) and unix(7)).
+static inline int clinux_unacknowledged(int fd, int *count) { return ioctl(fd, SIOCOUTQ, count); }
 
 // landlock(7). The numbers are those of linux/landlock.h, which is older than the kernel on many systems; the structures
 // only ever grow, and a kernel takes a longer one than it knows as long as the rest is zero.

@@ -162,6 +162,15 @@ package final class StreamSocket: ReadinessHandler {
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// Bytes that were given to the kernel and that the other end's system has not taken, or may not have: a Unix-domain socket
+    /// counts more than was sent. Nothing where nobody can tell, as of a socket that is closed or encrypts.
+    package var unacknowledged: Int? {
+        guard registration != nil, layer == nil else { return nil }
+        var count: Int32 = 0
+        guard clinux_unacknowledged(number, &count) == 0, count >= 0 else { return nil }
+        return Int(count)
+    }
+
     /// What went wrong since the last look (SO_ERROR of socket(7)); how a connection attempt ended.
     package func pendingError() -> SystemError? {
         guard registration != nil else { return nil }
