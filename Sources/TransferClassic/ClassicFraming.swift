@@ -58,6 +58,10 @@ package enum ClassicFraming: Hashable, Sendable {
         }
     }
 
+    /// Whether its clients have names and send to one another. They say that they are there as long as they are, so silence
+    /// of any of them is a fault at any time.
+    package var isChat: Bool { self == .jsonline }
+
     /// The server's side of one connection.
     package func conversation() -> any ClassicConversation {
         switch self {

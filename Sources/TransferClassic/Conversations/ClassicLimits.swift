@@ -30,6 +30,16 @@ package enum ClassicLimits {
     /// Bytes of a heartbeat's body, which are skipped. Those of known programs have fewer than twenty.
     package static let heartbeat: UInt64 = 64 << 10
 
+    /// Bytes of a heartbeat's head that is remembered, to know it again without reading it. Those of known programs have
+    /// some 80, and a name.
+    static let knownHead = 512
+
+    /// Heads of heartbeats that are remembered: some programs send two in turn.
+    static let knownHeads = 2
+
+    /// Bytes of the largest body that a client of `jsonline` is sent: some read the size into 32 bits with a sign.
+    package static let handedOn = UInt64(Int32.max)
+
     /// Bytes between two messages of `tagged37`, which are skipped: three days of its heartbeats, 15 bytes every 5 seconds,
     /// are 0.8 MB.
     package static let noise = 1 << 20

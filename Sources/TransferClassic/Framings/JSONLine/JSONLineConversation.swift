@@ -17,6 +17,7 @@ package struct JSONLineConversation: ClassicConversation {
 
     private var state = State.head(LineEndSearch())
     private var number: UInt64 = 0
+    private var known = KnownHeads()
 
     package let hasDigests = false
 
@@ -40,8 +41,15 @@ package struct JSONLineConversation: ClassicConversation {
             state = .head(search)
             return ClassicProgress(.needsMore)
         }
-        let head = try JSONLineHead(bytes.array(0..<end))
-        return ClassicProgress(begin(head), consumed: end + 2)
+        let shown = bytes.extracting(0..<end)
+        if let step = known.step(of: shown) {
+            state = .head(LineEndSearch())
+            return ClassicProgress(step, consumed: end + 2)
+        }
+        let head = try JSONLineHead(shown.array(0..<end))
+        let step = begin(head)
+        if case .heartbeat = head.content, head.size == 0 { known.add(shown, step) }
+        return ClassicProgress(step, consumed: end + 2)
     }
 
     private mutating func begin(_ head: JSONLineHead) -> ClassicStep {

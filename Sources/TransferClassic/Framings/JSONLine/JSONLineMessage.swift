@@ -15,6 +15,15 @@ package enum JSONLineMessage {
         line(["type": word(for: kind), "sourceClient": .string(source), "size": .string("\(size)")])
     }
 
+    /// Whether a body can be handed on: texts and pictures, neither empty nor too long. A place is a text as well.
+    package static func carries(_ kind: ContentKind, size: UInt64) -> Bool {
+        guard (1...ClassicLimits.handedOn).contains(size) else { return false }
+        return switch kind {
+        case .text, .picture, .location: true
+        case .file, .audio: false
+        }
+    }
+
     /// What a client puts in front of a body.
     ///
     /// - Parameters:
