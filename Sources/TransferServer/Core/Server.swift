@@ -48,6 +48,7 @@ package actor Server {
         self.identity = identity.events
         core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
+        try core.checkChat()
         core.expire(leftovers: true)
         permits = Permits(configuration.maximumConnections)
         do throws(SystemError) {

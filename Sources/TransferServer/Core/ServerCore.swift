@@ -1,5 +1,6 @@
-import TransferDatabase
 import TransferCatalog
+import TransferClassic
+import TransferDatabase
 import TransferIO
 import TransferIntake
 import TransferMail
@@ -20,6 +21,9 @@ final class ServerCore: Sendable {
     /// What may be spoken with clients.
     let frontEnds: FrontEnds
 
+    /// Clients that have names and cannot prove them.
+    let chatNames = ChatNames()
+
     init(
         configuration: ServerConfiguration, store: FileStore, log: Log, identity: Identity,
         on foundations: ServerFoundations = ServerFoundations()
@@ -30,7 +34,7 @@ final class ServerCore: Sendable {
         let intake = Intake(
             Intake.Configuration(configuration), store: store,
             records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer,
-            mailroom: gate.flatMap { Self.openMailroom(configuration, store, log, $0, on: foundations) }
+            mailroom: Self.openMailroom(configuration, store, log, gate, on: foundations)
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
         transport = Transport(configuration, identity, gate)
@@ -56,16 +60,30 @@ final class ServerCore: Sendable {
 
     /// Mailboxes that cannot be used are no reason not to start: everything else works.
     private static func openMailroom(
-        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, _ gate: AccessGate,
+        _ configuration: ServerConfiguration, _ store: FileStore, _ log: Log, _ gate: AccessGate?,
         on foundations: ServerFoundations
     ) -> Mailroom? {
-        guard configuration.keepsMail, !configuration.isOpen else { return nil }
+        var people: any MailPeople = Nobody()
+        if let gate, !configuration.isOpen { people = gate }
+        guard configuration.keepsMail && !configuration.isOpen || configuration.hasChat else { return nil }
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)"
         let opened = Result { () throws(DatabaseError) in
             try foundations.openMail(path, store.durability == .commit)
         }
         if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
-        return Mailroom(opened, gate, MailLimits(bytes: configuration.mailboxQuota))
+        return Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
+    }
+
+    /// Those who speak to one another over this server have nothing else here.
+    ///
+    /// - Throws: `ServerError` where there are no mailboxes for them.
+    func checkChat() throws(ServerError) {
+        guard configuration.hasChat, let mailroom = intake.mailroom else { return }
+        do throws(DatabaseError) {
+            _ = try mailroom.ledger
+        } catch {
+            throw ServerError("The mailboxes cannot be opened, which clients of jsonline need: \(error.message)")
+        }
     }
 
     /// Says what the catalog knows, or why it cannot be used.
@@ -77,6 +95,18 @@ final class ServerCore: Sendable {
             observability.log.write([.catalogFailed(error, unrecorded: 0)])
         }
     }
+}
+
+/// Where nobody is in any list.
+private struct Nobody: MailPeople {
+    var people: [MailPerson] { [] }
+
+    func person(_ name: String) -> MailPerson? { nil }
+}
+
+extension ServerConfiguration {
+    /// Whether clients speak to one another, under names that they cannot prove.
+    fileprivate var hasChat: Bool { classic.contains(where: \.framing.isChat) }
 }
 
 extension Intake.Configuration {

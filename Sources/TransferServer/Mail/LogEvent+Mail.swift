@@ -37,7 +37,7 @@ extension LogEvent {
             fields(of: delivery) + [("peer", .string(peer))])
     }
 
-    private static func fields(of delivery: Delivery) -> [(key: String, value: LogValue)] {
+    static func fields(of delivery: Delivery) -> [(key: String, value: LogValue)] {
         [
             ("delivery", .string(delivery.mail.id.description)), ("from", .string(delivery.mail.sender)),
             ("to", .string(delivery.recipient)), ("name", .string(delivery.mail.name)),

@@ -18,13 +18,18 @@ extension UploadIntent {
             isEmptyText ? .text : beginning.withUnsafeBytes { ContentFormat(recognising: $0, isWhole: isWhole) }
         // A text is UTF-8; other bytes are kept as they are, as a file.
         let isText = format.kind == .text || format.kind == .location
-        let kind = upload.kind == .text && !isText ? ContentKind.file : upload.kind ?? format.kind
+        // What is for somebody goes on as what its sender calls it.
+        let recipients = upload.recipient.map { [$0] } ?? []
+        let isFile = upload.kind == .text && !isText && recipients.isEmpty
+        let kind = isFile ? ContentKind.file : upload.kind ?? format.kind
         let made = ClassicName.made(
             kind: kind, time: Timestamp(seconds: utcNanoseconds() / 1_000_000_000, nanoseconds: 0),
             sender: upload.sender,
             mark: UInt32(UInt16.random(in: .min ... .max)), format: format)
         let told = upload.name.flatMap { ClassicName.told($0) }
-        self.init(id: id, path: told?.string ?? made, size: upload.size, kind: kind, conflict: .keepBoth)
+        self.init(
+            id: id, path: told?.string ?? made, size: upload.size, kind: kind, conflict: .keepBoth,
+            recipients: recipients)
     }
 }
 

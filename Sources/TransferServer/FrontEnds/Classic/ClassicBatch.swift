@@ -7,8 +7,10 @@ import TransferStore
 ///
 /// `@unchecked Sendable`: the session fills it, then hands it over and never touches it again.
 final class ClassicBatch: ReceivedSteps, @unchecked Sendable {
-    /// A step of an upload.
+    /// A step of an upload, or what comes before one.
     enum Operation {
+        /// The client says its name, for the first time.
+        case present(String)
         case begin(BegunUpload)
         /// Content, as it lies in the buffer.
         case content(Range<Int>)
@@ -87,6 +89,8 @@ struct BegunUpload: Sendable {
 struct ClassicOutcome: Sendable {
     /// Uploads that have their result now, by their places among those of the connection.
     var results: [(place: Int, result: ClassicResult)] = []
+    /// Whether the client may have the name that it has said.
+    var signIn: Result<String, StoreError>?
     /// Whether there are uploads whose results wait for the next batch.
     var isWaiting = false
     /// Whether there is more to do of what the lane has already.

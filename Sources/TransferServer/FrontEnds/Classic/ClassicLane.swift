@@ -27,8 +27,12 @@ final class ClassicLane: @unchecked Sendable {
 
     /// Whether the session has more for this lane already; set on its loop.
     let hasMore = Atomic(false)
-    private let resources: LaneResources
+    let resources: LaneResources
     private let hasDigests: Bool
+    /// Nothing where clients have no names.
+    private let guests: ChatGuests?
+    /// Why nothing is taken from the client.
+    private var refusal: StoreError?
     private var state = State.idle
     /// Of the uploads without a result, by the server's ids.
     private var places: [UploadID: Int] = [:]
@@ -37,11 +41,14 @@ final class ClassicLane: @unchecked Sendable {
     private var nextStep = 0
     private var outcome = ClassicOutcome()
 
-    /// - Parameter hasDigests: whether clients can say what the content's SHA-256 is.
+    /// - Parameters:
+    ///   - hasDigests: whether clients can say what the content's SHA-256 is.
+    ///   - guests: gives clients their names, in framings that have any.
     init(
-        _ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress, hasDigests: Bool
+        _ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress, hasDigests: Bool,
+        guests: ChatGuests? = nil
     ) {
-        (self.resources, self.hasDigests) = (resources, hasDigests)
+        (self.resources, self.hasDigests, self.guests) = (resources, hasDigests, guests)
         uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
         uploads.whenSettled = { [unowned self] upload, outcome in note(upload, outcome) }
     }
@@ -90,6 +97,7 @@ final class ClassicLane: @unchecked Sendable {
 
     private func perform(_ operation: ClassicBatch.Operation, _ batch: ClassicBatch) {
         switch operation {
+        case .present(let name): signIn(name)
         case .begin(let begun):
             state = .opening(begun, [])
             // Whoever declares too much need not send any of it to hear so.
@@ -98,6 +106,22 @@ final class ClassicLane: @unchecked Sendable {
         case .decoded(let bytes): bytes.withUnsafeBytes { take($0) }
         case .end(let end): self.end(end)
         case .abort: abort()
+        }
+    }
+}
+
+// MARK: Names
+
+extension ClassicLane {
+    /// What the client sends from now on is from whom it says.
+    private func signIn(_ name: String) {
+        guard let guests else { return }
+        do throws(StoreError) {
+            uploads.intake.caller = try guests.admit(name)
+            outcome.signIn = .success(name)
+        } catch {
+            refusal = error
+            outcome.signIn = .failure(error)
         }
     }
 }
@@ -140,7 +164,9 @@ extension ClassicLane {
         let intent = UploadIntent(begun.upload, id: id, beginning: head, isWhole: isWhole)
         guard uploads.begin(intent, mayEnd: false) else { return }
         let late = isEnding.load(ordering: .relaxed) ? StoreError.serverStopping : nil
-        if let refusal = begun.refusal ?? late { return uploads.take { (_) throws(StoreError) in throw refusal } }
+        if let refusal = begun.refusal ?? refusal ?? late {
+            return uploads.take { (_) throws(StoreError) in throw refusal }
+        }
         uploads.noteBeginning()
         head.withUnsafeBytes { append($0, hasher) }
     }

@@ -11,8 +11,13 @@ package struct ClassicListener: Sendable {
 
     package let options: AccessOptions
 
-    package init(_ framing: ClassicFraming, on endpoint: Endpoint, _ options: AccessOptions) {
-        (self.framing, self.endpoint, self.options) = (framing, endpoint, options)
+    /// Names in the lists of keys and tokens under which clients may come that cannot show any: for framings with names.
+    package let people: [String]
+
+    package init(
+        _ framing: ClassicFraming, on endpoint: Endpoint, _ options: AccessOptions, people: [String] = []
+    ) {
+        (self.framing, self.endpoint, self.options, self.people) = (framing, endpoint, options, people)
     }
 
     /// What its clients are called in logs and receipts, and whom their files belong to, also under a later server.

@@ -30,22 +30,26 @@ actor ClassicSession {
     nonisolated let progress: ConnectionProgress
     let driver: ConnectionDriver
     let settings: ServerSettings
-    var outbound = Outbound<Never>()
+    var outbound = Outbound<ChatChunk>()
     var counted = 0
     var pipe: BatchPipe<ClassicBatch>
-    private var conversation: any ClassicConversation
-    private var answers = ClassicAnswers()
+    var conversation: any ClassicConversation
+    var answers = ClassicAnswers()
     /// For the client, when all that was received is parsed: thousands of signs of life must not cost a call each.
     private var replies: [UInt8] = []
     private var parsingCost = 0
+    /// Of a client that has a name and a mailbox; nothing in framings that know neither.
+    var chat: ChatState?
+    let bell = ChatBell()
+    let names: ChatNames
     /// Whether the content of an upload is coming.
-    private var isReceiving = false
-    private var isDraining = false
+    private(set) var isReceiving = false
+    private(set) var isDraining = false
     private(set) var ending: SessionEnding?
     /// What the client did wrong, in the words of its framing.
-    private var fault: ClassicFault?
+    private(set) var fault: ClassicFault?
 
-    private var peer: String { origin.name }
+    var peer: String { origin.name }
 
     init(_ handover: Handover, _ core: ServerCore, _ listener: ClassicListener) {
         (number, origin, loop) = (handover.number, handover.origin, handover.loop)
@@ -54,9 +58,15 @@ actor ClassicSession {
         accountHolder = AccountHolder(origin)
         account = transport.accounts.enter(accountHolder)
         conversation = listener.framing.conversation()
+        names = core.chatNames
+        let scope = Result { () throws(Refusal) in
+            try UploadScope(listener.grant.source, secret: core.transport.uploadSecret)
+        }
+        let guests = ChatGuests(listener, try? scope.get(), peer: origin.name, core.intake.mailroom)
+        chat = guests.map(ChatState.init)
         lane = ClassicLane(
             LaneResources(core), connection: number, peer: origin.name, progress: progress,
-            hasDigests: conversation.hasDigests)
+            hasDigests: conversation.hasDigests, guests: guests)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
         (lane.uploads.account, lane.uploads.intake.accountHolder) = (account, accountHolder)
@@ -64,8 +74,7 @@ actor ClassicSession {
             lane.uploads.intake.sender = Sender(connection: number) { end.hasCome }
         }
         do throws(Refusal) {
-            let scope = try UploadScope(listener.grant.source, secret: transport.uploadSecret)
-            lane.uploads.intake.caller = Caller(listener.grant, scope, peer: origin.name)
+            lane.uploads.intake.caller = Caller(listener.grant, try scope.get(), peer: origin.name)
         } catch {
             ending = ending ?? .refused(error)
         }
@@ -85,6 +94,7 @@ actor ClassicSession {
     private func greet() {
         driver.liveness.timeouts.handshake = settings.timeouts.idle
         driver.liveness.timeouts.heartbeat = max(settings.timeouts.idle, settings.timeouts.silence)
+        if chat != nil { expectHeartbeats() }
         driver.liveness.established(now: .now)
         expectContent(false)
     }
@@ -104,23 +114,24 @@ actor ClassicSession {
         close()
     }
 
-    private func end(_ reason: SessionEnding) {
+    func end(_ reason: SessionEnding) {
         guard ending == nil else { return }
         ending = reason
         driver.wake.fire()
     }
 
-    private func endIfDrained() {
-        guard ending == nil, isDraining, !isReceiving, answers.count == 0, pipe.isDrained, outbound.isEmpty else {
-            return
-        }
+    func endIfDrained() {
+        guard ending == nil, isDraining, !isReceiving, answers.count == 0, pipe.isDrained, outbound.isEmpty,
+            chat?.isAtRest ?? true
+        else { return }
         end(.shutdown)
     }
 
     /// Silence inside an upload is a fault; between uploads it is not.
     private func expectContent(_ isExpected: Bool, isSized: Bool = false) {
         isReceiving = isExpected
-        driver.liveness.timeouts.silence = isExpected ? settings.timeouts.silence : settings.timeouts.idle
+        let mayBeSilent = !isExpected && chat == nil
+        driver.liveness.timeouts.silence = mayBeSilent ? settings.timeouts.idle : settings.timeouts.silence
         driver.liveness.active(now: .now)
         driver.liveness.expectRate(isExpected && isSized, now: .now)
         armTimer()
@@ -135,14 +146,19 @@ extension ClassicSession: ServedSession {
     var mostReceived: Int { .max }
 
     /// Uploads without an answer count as much as answers that nobody takes.
-    var takesAnswers: Bool { answers.count < Self.mostUnanswered && hasRoomForAnswers }
+    var takesAnswers: Bool {
+        answers.count < Self.mostUnanswered && (chat?.takesSentences ?? hasRoomForAnswers)
+    }
 
     var isUndecided: Bool { false }
 
     func decide() {}
 
-    /// The framings have no sign of life that a server could send at any time.
-    func sendPing() {}
+    /// The framings have no sign of life that a server could send at any time. Who takes nothing for as long as this is not
+    /// worth waiting for.
+    func sendPing() {
+        if chat != nil, !outbound.isEmpty { end(.lost("the client takes nothing of what it is sent")) }
+    }
 
     /// Silence between uploads is no fault, and most framings would take an answer to it for one to the next upload.
     func broke(_ fault: ProtocolFault) {
@@ -150,7 +166,7 @@ extension ClassicSession: ServedSession {
     }
 
     /// Whether the client is in the middle of an upload, or waits for an answer to one.
-    private var isOwing: Bool { isReceiving || answers.count > 0 }
+    var isOwing: Bool { isReceiving || answers.count > 0 }
 
     func lost(_ reason: String) { end(.lost(reason)) }
 
@@ -160,21 +176,27 @@ extension ClassicSession: ServedSession {
     }
 
     func parsed() {
-        send(replies)
+        say(replies)
         replies = []
         tellLane()
         endIfDrained()
     }
 
-    func answersTaken() { endIfDrained() }
+    func answersTaken() {
+        if chat != nil { handOn() }
+        endIfDrained()
+    }
 
     func step(_ batch: ClassicBatch) throws(ProtocolFault) -> FoundStep {
         let progress = try next(batch)
         note(cost(of: progress.step), in: batch)
         switch progress.step {
         case .needsMore: return .needsMore
-        case .nothing, .present: break
-        case .begin(let upload): begin(upload, batch)
+        case .nothing: break
+        case .present(let name): try heard(name, in: batch)
+        case .begin(let upload):
+            if let sender = upload.sender { try introduce(sender, in: batch) }
+            begin(upload, batch)
         case .content(let range): batch.append(content: range)
         case .decoded(let bytes): batch.append(.decoded(bytes))
         case .end(let end):
@@ -197,9 +219,14 @@ extension ClassicSession: ServedSession {
         do throws(ClassicFault) {
             return try conversation.next(batch.unparsed.bytes)
         } catch {
-            fault = error
-            throw ProtocolFault(error.code, error.message)
+            throw broken(error)
         }
+    }
+
+    /// - Returns: the same, as what is thrown.
+    func broken(_ fault: ClassicFault) -> ProtocolFault {
+        self.fault = fault
+        return ProtocolFault(fault.code, fault.message)
     }
 
     /// Bytes that could be received for as much work. A message of some bytes can be 16 KiB of JSON when it is inflated, and one
@@ -223,13 +250,16 @@ extension ClassicSession: ServedSession {
     }
 
     private func begin(_ upload: ClassicUpload, _ batch: ClassicBatch) {
-        if !progress.present.isEstablished {
-            progress.established(client: nil)
-            transport.limits.withLock { $0.establish(number) }
-        }
+        if !progress.present.isEstablished { establish(as: nil) }
         let refusal = isStopping ? StoreError.serverStopping : upload.nameFault
         batch.append(.begin(BegunUpload(upload: upload, place: answers.began(upload), refusal: refusal)))
         expectContent(true, isSized: upload.size != nil)
+    }
+
+    /// - Parameter client: what it is called.
+    func establish(as client: String?) {
+        progress.established(client: client)
+        transport.limits.withLock { $0.establish(number) }
     }
 }
 
@@ -251,56 +281,17 @@ extension ClassicSession {
             lane.process(batches)
         }
         driver.liveness.active(now: .now)
+        if let signIn = outcome.signIn { signedIn(signIn) }
         answer(outcome)
         pipe.worked(leaving: outcome.left)
     }
 
     func rested() { endIfDrained() }
 
-    private func answer(_ outcome: ClassicOutcome) {
+    func answer(_ outcome: ClassicOutcome) {
         for (place, result) in outcome.results { answers.settled(place, result) }
         var bytes: [UInt8] = []
         for (upload, result) in answers.take() { bytes += conversation.answer(to: upload, result) }
-        send(bytes)
-    }
-}
-
-// MARK: Ending
-
-extension ClassicSession {
-    /// Stores what was received whole, says the last words, and closes.
-    private func finish() async {
-        await finishWork()
-        answer(await transport.pool.run(for: account) { [lane] in lane.cancel() })
-        stopTimer()
-        sayGoodbye()
-        await linger()
-        close()
-    }
-
-    /// Says why there is no more: about what the client did wrong, or else as the answer to each upload that has none.
-    private func giveUp(_ fault: ProtocolFault) {
-        let rest = self.fault == nil ? answers.takeRest() : []
-        guard !rest.isEmpty else {
-            return send(conversation.answer(to: self.fault ?? ClassicFault(fault.code, fault.message)))
-        }
-        let result = ClassicResult(fault.code, message: fault.message)
-        send(rest.flatMap { conversation.answer(to: $0, result) })
-    }
-
-    private func sayGoodbye() {
-        switch ending {
-        case .fault(let fault):
-            observability.log.write([.refused(peer: peer, fault)])
-            giveUp(fault)
-        case .refused(let refusal):
-            observability.log.write([.notAdmitted(peer: peer, refusal)])
-            send(conversation.answer(to: ClassicFault(refusal.code, refusal.message)))
-        case .shutdown:
-            observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            if isOwing { giveUp(ProtocolFault(.shuttingDown, "The server is stopping.")) }
-        case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
-        case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
-        }
+        say(bytes)
     }
 }

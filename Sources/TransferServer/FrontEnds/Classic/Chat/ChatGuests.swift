@@ -1,0 +1,86 @@
+import TransferAccess
+import TransferClassic
+import TransferDatabase
+import TransferIntake
+import TransferMail
+import TransferModel
+import TransferStore
+
+/// Lets clients have names that they cannot prove.
+struct ChatGuests: Sendable {
+    let mailroom: Mailroom
+
+    /// Names of people in the lists who may also come over this wire, because the server's operator says so.
+    let people: [String]
+
+    let grant: Grant
+    let scope: UploadScope
+    let peer: String
+
+    /// - Returns: nothing for clients of a framing without names, or where there are no mailboxes.
+    init?(_ listener: ClassicListener, _ scope: UploadScope?, peer: String, _ mailroom: Mailroom?) {
+        guard listener.framing.isChat, let scope, let mailroom else { return nil }
+        self.mailroom = mailroom
+        (people, grant) = (listener.people, listener.grant)
+        (self.scope, self.peer) = (scope, peer)
+    }
+
+    /// Gives a client its name, with the mailbox that belongs to it. Waits for the disk where the name is new.
+    ///
+    /// - Throws: `forbidden` for a name that it cannot have; `storageFailed`.
+    func admit(_ name: String) throws(StoreError) -> Caller {
+        if let reason = Self.fault(of: name) { throw StoreError(.forbidden, reason) }
+        guard isListed(name) else {
+            try register(name)
+            return Caller(grant, scope, peer: peer, person: name)
+        }
+        guard isAllowed(name) else { throw .nameTaken(name) }
+        return Caller(grant, scope, peer: peer, person: name)
+    }
+
+    private func register(_ name: String) throws(StoreError) {
+        let refusal: MailRefusal?
+        do throws(DatabaseError) {
+            refusal = try mailroom.takeUnproven(name)
+        } catch {
+            throw StoreError(mail: error)
+        }
+        switch refusal {
+        case nil: break
+        // Since it was looked for.
+        case .unknown: throw .nameTaken(name)
+        case .some(let refusal): throw StoreError(refusal)
+        }
+    }
+
+    /// Why nobody can be called that; nothing for a name that somebody can have.
+    ///
+    /// What is written down under it is shown to others, and may become a part of the name of a file there.
+    static func fault(of name: String) -> String? {
+        let shown = name.escapedForDisplay
+        let bytes = name.utf8
+        guard !bytes.isEmpty, bytes.count <= ClassicLimits.client, shown.hasSameBytes(as: name),
+            !bytes.contains(UInt8(ascii: "/")), ![".", ".."].contains(where: { $0.hasSameBytes(as: name) })
+        else { return "'\(shown)' cannot be the name of a client." }
+        guard !name.hasSameBytes(as: JSONLineMessage.server) else {
+            return "'\(shown)' is what the server calls itself."
+        }
+        return nil
+    }
+
+    /// Whether one that has the name may keep it: somebody may have got a key for it meanwhile.
+    func mayKeep(_ name: String) -> Bool { isAllowed(name) || !isListed(name) }
+
+    private func isAllowed(_ name: String) -> Bool { people.contains { $0.hasSameBytes(as: name) } }
+
+    private func isListed(_ name: String) -> Bool { mailroom.person(name).map { !$0.isUnproven } ?? false }
+}
+
+extension StoreError {
+    static func nameTaken(_ name: String) -> StoreError {
+        StoreError(
+            .forbidden,
+            "'\(name.escapedForDisplay)' is somebody's who has a key here: on this wire, which knows no keys, nobody can come "
+                + "under that name, unless the server's operator allows it (people=).")
+    }
+}
