@@ -10,8 +10,9 @@ enum ClassicFlags {
         name: "classic", placeholder: "NAME=ADDRESS", help: "Also receive from clients that speak a classic framing.",
         details:
             "NAME is \(names). Behind the address may follow, each after a comma: folder=, quota=, max-upload= as in "
-            + "'transfer access add', and for sized total=content where clients don't count the 8 bytes of the head, and "
-            + "answer=no for those that read no answer. May be given several times. These framings know no encryption and "
+            + "'transfer access add', for sized total=content where clients don't count the 8 bytes of the head, and "
+            + "answer=no for those that read no answer, and for jsonline people=alice+bob for names in the lists that its "
+            + "clients, who cannot prove any, may have. May be given several times. These framings know no encryption and "
             + "no keys: elsewhere than on this machine they need --allow-insecure. See docs/DIALECTS.md."
     ).texts
 
@@ -20,10 +21,7 @@ enum ClassicFlags {
         help: "The folder of clients of --classic that name none, within the directory."
     ).text
 
-    /// Chats need somebody who keeps what comes for those who are away; there is nobody so far.
-    fileprivate static let served = ClassicFraming.all.filter { $0 != .jsonline }
-
-    private static let names = served.map(\.name).joined(separator: ", ")
+    private static let names = ClassicFraming.all.map(\.name).joined(separator: ", ")
 
     /// What the flags say.
     ///
@@ -44,6 +42,7 @@ enum ClassicFlags {
 /// A listener as people write it, taken apart: `NAME=ADDRESS[,OPTION=VALUE]...`.
 private struct ListenerText {
     private static let accessOptions = ["folder", "quota", "max-upload"]
+    private static let peopleOption = "people"
 
     private let text: ClassicText
     private let name: String
@@ -60,7 +59,9 @@ private struct ListenerText {
             throw text.fault("it has to be NAME=ADDRESS, as sized=127.0.0.1:5289", arguments)
         }
         let options = try text.options(arguments)
-        let framing = try framing(options.filter { !Self.accessOptions.contains($0.name) }, arguments)
+        let own = options.filter { !Self.accessOptions.contains($0.name) && $0.name != Self.peopleOption }
+        let framing = try text.framing(name, own, arguments)
+        let people = try people(options, framing, arguments)
         guard let endpoint = framing.endpoint(address) else {
             throw text.fault(
                 "'\(address.escapedForDisplay)' is no address to listen on: HOST:PORT or unix:PATH", arguments)
@@ -69,19 +70,26 @@ private struct ListenerText {
             .map { ($0.name, $0.value) }
         if let folder, !access.contains(where: { $0.name == "folder" }) { access.append(("folder", folder)) }
         do throws(AccessFault) {
-            return ClassicListener(framing, on: endpoint, try AccessOptions(access))
+            return ClassicListener(framing, on: endpoint, try AccessOptions(access), people: people)
         } catch {
             throw text.fault(error.message, arguments)
         }
     }
 
-    private func framing(
-        _ options: [(name: String, value: String)], _ arguments: ParsedArguments
-    ) throws(UsageError) -> ClassicFraming {
-        let framing = try text.framing(name, options, arguments)
-        guard ClassicFlags.served.contains(where: { $0.name == framing.name }) else {
-            throw text.fault("a server does not speak \(name) so far", arguments)
+    /// Names in the lists that clients may have who cannot prove any.
+    private func people(
+        _ options: [(name: String, value: String)], _ framing: ClassicFraming, _ arguments: ParsedArguments
+    ) throws(UsageError) -> [String] {
+        let values = options.filter { $0.name == Self.peopleOption }.map(\.value)
+        guard let value = values.last else { return [] }
+        guard framing.isChat, values.count == 1 else {
+            throw text.fault("'people' is for jsonline, once, with all names in it", arguments)
         }
-        return framing
+        let people = value.utf8.split(separator: UInt8(ascii: "+"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard people.allSatisfy({ !$0.isEmpty && $0.escapedForDisplay == $0 }) else {
+            throw text.fault("'people' needs names with a + between them", arguments)
+        }
+        return people
     }
 }
