@@ -34,6 +34,7 @@ import TransferModel
         Row(302, "uploadTooLarge", .request, exit: 1), Row(303, "unsupportedDigest", .request, exit: 1),
         Row(304, "aborted", .request, exit: 1), Row(305, "notFound", .request, exit: 1),
         Row(306, "wrongForm", .request, exit: 1),
+        Row(307, "unknownRecipient", .request, exit: 1),
         Row(400, "sizeMismatch", .content, exit: 1), Row(401, "digestMismatch", .content, retry: true, exit: 1),
         Row(402, "contentMismatch", .content, exit: 1), Row(403, "incomplete", .content, retry: true, exit: 1),
         Row(404, "fileChanged", .content, retry: true, exit: 1),
