@@ -10,7 +10,7 @@ import TransferTestSupport
         let text = try #require(Files.read("\(Self.root)/docs/LIBRARY.md")).text
         let compiled = try #require(Files.read("\(Self.root)/Tests/TransferClientTests/LibraryExamples.swift")).text
         let examples = text.split(separator: "```swift\n").dropFirst().compactMap { $0.split(separator: "\n```").first }
-        #expect(examples.count == 4)
+        #expect(examples.count == 5)
         for example in examples {
             #expect(compiled.split(separator: example, omittingEmptySubsequences: false).count == 2, "\(example)")
         }

@@ -45,3 +45,17 @@ func fetch(_ folder: String, by client: TransferClient) async throws {
     for try await entry in client.list(folder) { print(entry.path, entry.size) }
     for try await _ in client.pull([folder], to: "/var/lib/station") {}
 }
+
+func exchange(_ path: String, with people: [String], at server: ServerAddress) async throws {
+    var configuration = ClientConfiguration()
+    try configuration.showKey(in: "/var/lib/station/key.pem")
+    configuration.recipients = people
+    let client = try TransferClient(server: server, configuration: configuration)
+    for report in try await client.push(.path(path)) { print(report.result, report.recipients) }
+    var options = ReceiveOptions()
+    options.senders = people
+    for try await event in client.receive(to: "/var/lib/station/inbox", options) {
+        guard case .finished(let report) = event else { continue }
+        print(report.delivery.person, report.path ?? report.message, report.state)
+    }
+}

@@ -46,6 +46,16 @@ extension TransferClient {
         mail(.sent, people: people, watches: watches, wantsReceipts: wantsReceipts, after: number)
     }
 
+    /// As `sent`, until it is stopped, and says when all that there was, was told.
+    package func watchSent(to people: [String], wantsReceipts: Bool) -> RequestEvents<MailNews> {
+        let events = EventQueue<MailNews>()
+        let plan = MailPlan(
+            requestContext, .sent, after: 0, people: people, watches: true, wantsReceipts: wantsReceipts,
+            isFull: { events.isFull }, tell: { events.send($0) })
+        run(plan, events, resume: { plan.resume() }, failure: { plan.failure })
+        return RequestEvents(events)
+    }
+
     /// Receives what waits for this client. Each delivery has its name in the directory when it is whole, verified and on
     /// disk, and only then the server is told so. What has the name already stays: see `ClientConfiguration.conflict`. A long
     /// one that was interrupted goes on where it was, and one that is here already is not fetched again.
@@ -113,7 +123,9 @@ extension TransferClient {
     ) -> RequestEvents<Delivery> {
         let events = EventQueue<Delivery>()
         let plan = MailPlan(
-            requestContext, box, after: number, people: people, watches: watches, wantsReceipts: wantsReceipts, events)
+            requestContext, box, after: number, people: people, watches: watches, wantsReceipts: wantsReceipts,
+            isFull: { events.isFull },
+            tell: { news in if case .delivery(let delivery) = news { events.send(delivery) } })
         run(plan, events, resume: { plan.resume() }, failure: { plan.failure })
         return RequestEvents(events)
     }

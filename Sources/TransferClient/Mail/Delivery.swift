@@ -6,7 +6,7 @@ public struct Delivery: Sendable, Equatable {
     /// Grows with every delivery of the server.
     public let number: UInt64
 
-    /// The upload: the same for its sender and all its recipients.
+    /// The server's own id of it: the same for its sender and all its recipients, and not that of the upload.
     public let id: UploadID
 
     /// What became of it.

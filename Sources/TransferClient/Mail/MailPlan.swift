@@ -35,19 +35,22 @@ final class MailPlan: RequestPlan {
     private let watches: Bool
     private let wantsReceipts: Bool
     private let senders: Set<PathKey>
-    private let events: EventQueue<Delivery>
+    private let isFull: @Sendable () -> Bool
+    private let tell: @Sendable (MailNews) -> Void
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - after: only deliveries with larger numbers are wanted.
     ///   - people: whose deliveries are wanted; all if there is none.
     ///   - watches: whether it goes on until it is stopped.
+    ///   - isFull: whether those who are told are behind.
+    ///   - tell: called on the pool.
     init(
         _ context: RequestContext, _ box: MailRequest.Box, after: UInt64, people: [String], watches: Bool,
-        wantsReceipts: Bool, _ events: EventQueue<Delivery>
+        wantsReceipts: Bool, isFull: @escaping @Sendable () -> Bool, tell: @escaping @Sendable (MailNews) -> Void
     ) {
         (self.context, self.box, self.watches, self.wantsReceipts) = (context, box, watches, wantsReceipts)
-        (senders, self.events) = (Set(people.map { PathKey($0) }), events)
+        (senders, self.isFull, self.tell) = (Set(people.map { PathKey($0) }), isFull, tell)
         state = Locked(State(last: after))
     }
 
@@ -62,7 +65,7 @@ final class MailPlan: RequestPlan {
     private func take(_ deliveries: [Delivery]) {
         for delivery in deliveries {
             guard state.withLock({ $0.take(delivery) }) else { continue }
-            if senders.isEmpty || senders.contains(PathKey(delivery.person)) { events.send(delivery) }
+            if senders.isEmpty || senders.contains(PathKey(delivery.person)) { tell(.delivery(delivery)) }
         }
     }
 
@@ -72,6 +75,7 @@ final class MailPlan: RequestPlan {
             guard let outcome else { return state.isWanted = true }
             if outcome.code != .completed { state.failure = state.failure ?? PushFailure(outcome) }
         }
+        if outcome?.code == .completed { tell(.listed) }
         resume()
     }
 
@@ -117,7 +121,7 @@ extension MailPlan: RequestSource {
         state.withLock { state in state.failure != nil || !watches && !state.isWanted && !state.isAsked }
     }
 
-    func mayRead(_ next: Request?) -> Bool { !events.isFull }
+    func mayRead(_ next: Request?) -> Bool { !isFull() }
 
     func arrived(_ number: UInt64) { state.withLock { $0.isWanted = true } }
 }

@@ -83,7 +83,8 @@ final class ReceivePlan: RequestPlan {
     /// Removes notes of what the server has been told, or doesn't have any more. To be called at the end.
     func tidy() {
         let (open, left) = state.withLock { state in
-            (state.listing == .done ? state.open : nil, state.waiting + state.batches.flatMap(\.arrivals))
+            let told = state.batches.filter { $0.note == nil }.flatMap(\.arrivals)
+            return (state.listing == .done ? state.open : nil, state.waiting + told)
         }
         // It was stopped before the server knew of these.
         for first in stride(from: 0, to: left.count, by: PullDirectory.mostNoted) {

@@ -8,7 +8,7 @@ package struct ChildProcess: Sendable {
         case exited(Int32)
         case killed(by: Int32)
 
-        fileprivate init(_ status: Int32) {
+        init(_ status: Int32) {
             // wait(2): the low seven bits are the signal, and none stands for an exit.
             self = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(by: status & 0x7F)
         }

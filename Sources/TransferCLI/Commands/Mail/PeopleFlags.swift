@@ -4,8 +4,8 @@ private import TransferModel
 enum PeopleFlags {
     static let aboutPeople =
         "People are those who stand by name in the server's lists of who may come in: see 'transfer help access add'. The "
-        + "connection is protected as with 'transfer push'. A server that is older, or that was started with --no-mail, "
-        + "--plaintext or --open, has no mailboxes."
+        + "connection is protected as with 'transfer push'. A server that is older, or that lets everybody in or talks without "
+        + "encryption, has no mailboxes."
 
     static let to = ClientFlags.server(
         "to", help: "The server to ask.",

@@ -14,6 +14,7 @@ struct ReceiveCommand {
     private let target: String?
     private let options: ReceiveOptions
     private let acceptance: ReceiveFlags.Acceptance
+    private let program: String?
     private let output: PushOutput
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -26,13 +27,14 @@ struct ReceiveCommand {
         acceptance = arguments[ReceiveFlags.accepts]
         target = arguments[ReceiveFlags.output]
         directory = arguments.operands.first ?? "."
+        program = arguments[ReceiveFlags.program]
         output = PushOutput(arguments, json: ReceiveFlags.json, quiet: ClientFlags.quiet)
         if target != nil {
             guard !options.watches, acceptance != .none, arguments.operands.isEmpty else {
                 throw arguments.error("--output is for one delivery: it goes with no DIR, --watch or --accept none")
             }
-            guard target != "-" || !output.isJSON else {
-                throw arguments.error("standard output has the content with --output -, so there is no --json")
+            guard target != "-" || !output.isJSON && program == nil else {
+                throw arguments.error("with --output - standard output has the content, so there is no --json and no --exec")
             }
         }
         var effects = ReceiveFlags.choices
@@ -62,7 +64,8 @@ struct ReceiveCommand {
     }
 
     func run() async -> ExitCode {
-        let reporter = ReceiveReporter(output, in: target == nil ? directory : nil)
+        let folder = target.map { target in ReceivedOutput.folder(of: target).folder } ?? directory
+        let reporter = ReceiveReporter(output, in: folder, program)
         do throws(PushFailure) {
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
@@ -105,7 +108,7 @@ extension ReceiveCommand: ProgramCommand {
         flags: PeopleFlags.all
             + [
                 ReceiveFlags.from.flag, ReceiveFlags.watches.flag, ReceiveFlags.accepts.flag, ReceiveFlags.output.flag,
-                ReceiveFlags.keeps.flag, ReceiveFlags.takesHidden.flag,
+                ReceiveFlags.program.flag, ReceiveFlags.keeps.flag, ReceiveFlags.takesHidden.flag,
             ] + ReceiveFlags.choices.map(\.flag) + [ReceiveFlags.json.flag, ClientFlags.retryFor.flag]
             + SecurityFlags.all
             + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
@@ -113,6 +116,9 @@ extension ReceiveCommand: ProgramCommand {
             .init(caption: "Fetch all that waits", line: "transfer receive --to nas.local"),
             .init(
                 caption: "Go on with what comes, from one person", line: "transfer receive inbox --from alice --watch"),
+            .init(
+                caption: "Have a program look at everything that comes",
+                line: "transfer receive inbox --watch --exec ./sort-it --to nas.local"),
             .init(caption: "Look at a text", line: "transfer receive --from alice -o -"),
         ],
         outcomes: [.init(.success, "all that was wanted is here, also when nothing waited")] + FilesFlags.failures,

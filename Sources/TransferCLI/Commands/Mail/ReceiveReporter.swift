@@ -5,7 +5,8 @@ private import TransferSystem
 /// Turns what becomes of deliveries into what people and scripts read: results on standard output, talk on standard error.
 actor ReceiveReporter: Asker {
     private let output: PushOutput
-    private let directory: String?
+    private let directory: String
+    private let program: DeliveryProgram?
     private let started = monotonicNanoseconds()
     private var progress: (any PushProgress)?
     private var paused: (any PushProgress)?
@@ -15,14 +16,17 @@ actor ReceiveReporter: Asker {
     private var tally = ResultTally()
     private var isConnected = false
 
-    /// - Parameter directory: that paths of reports are in; nothing where they stand by themselves.
-    init(_ output: PushOutput, in directory: String?) {
+    /// - Parameters:
+    ///   - directory: that paths of reports are in.
+    ///   - program: what is run for each delivery that is stored, if anything is.
+    init(_ output: PushOutput, in directory: String, _ program: String?) {
         (self.output, self.directory) = (output, directory)
+        self.program = program.map { DeliveryProgram($0) }
         progress = output.progress.makeProgress()
     }
 
     /// - Parameter isLast: whether no other event waits, so that what was collected has to be written.
-    func show(_ event: ReceiveEvent, isLast: Bool) {
+    func show(_ event: ReceiveEvent, isLast: Bool) async {
         switch event {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
@@ -34,6 +38,7 @@ actor ReceiveReporter: Asker {
         // Before progress is drawn: the lines go where it stands.
         if isLast { flush() }
         if let event = event.asPush { progress?.update(event) }
+        if case .finished(let report) = event, report.path != nil { await run(report) }
     }
 
     /// Draws progress anew: rate and time left change also when nothing happens.
@@ -57,7 +62,7 @@ actor ReceiveReporter: Asker {
     /// Where a file of a report is, as a path that can be opened.
     func place(_ report: ReceiveReport) -> String? {
         report.path.map { path in
-            guard let directory, !directory.hasSameBytes(as: ".") else { return path }
+            guard !directory.hasSameBytes(as: ".") else { return path }
             return directory.utf8.last == UInt8(ascii: "/") ? directory + path : "\(directory)/\(path)"
         }
     }
@@ -82,6 +87,13 @@ actor ReceiveReporter: Asker {
             talk("nothing was received")
         }
         return failure?.reason.exitCode ?? tally.exitCode
+    }
+
+    private func run(_ report: ReceiveReport) async {
+        guard let program else { return }
+        flush()
+        progress?.clear()
+        if let failure = await program.run(report.json(place(report)).text) { fail(failure) }
     }
 
     private func show(_ report: ReceiveReport) {

@@ -28,6 +28,13 @@ struct ReceivedOutput {
         return try await target == "-" ? write(delivery) : store(delivery, target)
     }
 
+    /// The parts of a path, by bytes.
+    static func folder(of target: String) -> (folder: String, name: String) {
+        guard let slash = target.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", target) }
+        let folder = slash == target.startIndex ? "/" : String(target[..<slash])
+        return (folder, String(target[target.utf8.index(after: slash)...]))
+    }
+
     /// The one that waits.
     private func one() async throws(PushFailure) -> Delivery? {
         var found: [Delivery] = []
@@ -42,9 +49,7 @@ struct ReceivedOutput {
     }
 
     private func store(_ delivery: Delivery, _ target: String) async throws(PushFailure) -> ExitCode {
-        let slash = target.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let name = slash.map { String(target[target.utf8.index(after: $0)...]) } ?? target
-        let directory = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+        let (directory, name) = Self.folder(of: target)
         var options = options
         options.choose = { $0.id == delivery.id ? .takeAs(name) : .leave }
         let events = client.receive(to: directory, options)

@@ -29,6 +29,8 @@ struct PushCommand {
     private let isDryRun: Bool
     private let deletesSources: Bool
     private let stopsAtFailure: Bool
+    /// Seconds to wait for the recipients; nothing not to.
+    private let waits: Double?
 
     /// - Throws: `UsageError` for what cannot be pushed as it stands.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -55,6 +57,10 @@ struct PushCommand {
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil
         if classic == nil { configuration.recipients = try Self.recipients(arguments) }
+        waits = try arguments[PushFlags.waits]
+        guard waits == nil || !configuration.recipients.isEmpty else {
+            throw arguments.error("--wait-delivered waits for the people of --for, and there are none")
+        }
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }
@@ -75,16 +81,21 @@ struct PushCommand {
                 events.cancel()
                 input.cancel()
             }
+            var wait = waits.map { DeliveryWait($0, for: configuration.recipients, output) }
             var waiting: [PushEvent] = []
             for try await event in events {
                 waiting.append(await described(event, client))
+                if case .finished(let report) = event { wait?.add(report) }
                 // The server is asked about many sources at once.
                 if deletesSources, events.areWaiting, waiting.count < Self.eventsAtOnce { continue }
                 await show(waiting, client, reporter, isLast: !events.areWaiting)
                 waiting = []
                 if stopsAtFailure, await reporter.hasFailures { events.cancel() }
             }
-            return await reporter.finish(nil)
+            let code = await reporter.finish(nil)
+            guard let wait, code == .success || code == .uploadsFailed else { return code }
+            let outcome = await wait.run(client)
+            return code == .success ? outcome : code
         } catch {
             let plan = UploadPlan(uploads, folder: server.folder, selection: configuration.selection)
             await reporter.list(rest: plan)

@@ -4,7 +4,7 @@ internal import TransferModel
 /// The flags of `transfer push`.
 enum PushFlags {
     static let all =
-        [to.flag, name.flag, text.flag, kind.flag] + batch + SelectionFlags.all + PushClassic.flags
+        [to.flag, name.flag, text.flag, kind.flag, waits.flag] + batch + SelectionFlags.all + PushClassic.flags
         + SecurityFlags.all
         + handling.map(\.flag) + output + [.help]
 
@@ -28,6 +28,18 @@ enum PushFlags {
         name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
         details: "Recognised from the content when not given. The bytes are treated alike."
     ).choice(of: ContentKind.self)
+
+    /// Minutes that a person may take who is there and looks.
+    private static let usualWait = "5m"
+
+    static let waits = FlagKey<Double?, UsageError>(
+        Flag(
+            name: "wait-delivered", placeholder: "DURATION", help: "Wait until all of --for have it, for so long at most.",
+            details: "Prints what became of it for each of them. \(DurationNotation.description)", bareValue: usualWait,
+            value: .duration)
+    ) { (arguments, flag) throws(UsageError) in
+        try arguments[flag.text].map { (text) throws(UsageError) in try arguments.duration(text, of: flag) }
+    }
 
     // MARK: Lists
 

@@ -34,7 +34,6 @@ extension UploadReport {
         case .unacknowledged: "Look there before it is pushed again."
         case .uploadTooLarge: "Whoever runs the server can raise the limit."
         case .invalidPath: "Rename it, and push it again."
-        case .unknownRecipient: "'transfer people' shows who is there."
         case .pathConflict: "To store it beside that, push it with --on-conflict keep-both."
         case .busy, .timedOut: "Push it again later."
         default: nil

@@ -136,7 +136,7 @@ enum BashCompletions {
 
     private static var values: [Line] {
         Commands.all.flatMap { command in
-            command.flags.filter { !$0.isSwitch }.flatMap { flag in
+            command.flags.filter { !$0.isSwitch && $0.bareValue == nil }.flatMap { flag in
                 flag.spellings.map { ("\(command.name) \($0)", Self.kind(of: flag.completion).ifEmpty("text")) }
             }
         }

@@ -67,7 +67,7 @@ enum FishCompletions {
         let at = condition("__transfer_at", command.name)
         let flags = command.flags.map { flag in
             let short = flag.short.map { " -s \($0)" } ?? ""
-            let value = flag.isSwitch ? "" : arguments(for: flag.completion) ?? " -x"
+            let value = flag.isSwitch || flag.bareValue != nil ? "" : arguments(for: flag.completion) ?? " -x"
             return "complete -c transfer -n \(at)\(short) -l \(flag.name)\(value) -d \(quoted(flag.help))"
         }
         let operands = command.operands.flatMap { _ in arguments(for: command.operandValue) }

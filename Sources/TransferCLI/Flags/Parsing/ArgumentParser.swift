@@ -67,6 +67,7 @@ struct ArgumentParser {
         let parts = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         let name = Substring(parts[0])
         guard let flag = command.flag(named: name) else { return try take(negated: name, hasValue: parts.count == 2) }
+        if parts.count == 1, let bare = flag.bareValue { return try add(bare, to: flag) }
         guard flag.isSwitch else {
             return try add(parts.count == 2 ? String(Substring(parts[1])) : nextValue(of: flag.spelling), to: flag)
         }

@@ -10,6 +10,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case accessRefused = 4
     case fault = 5
     case unacknowledged = 6
+    case undelivered = 7
 
     /// One line for the help.
     var meaning: String {
@@ -21,6 +22,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .accessRefused: "the server refused access, or is not one that is trusted"
         case .fault: "protocol or server fault"
         case .unacknowledged: "all was sent, and nothing acknowledged, as with --classic"
+        case .undelivered: "all was sent, and not all delivered in the time of --wait-delivered"
         }
     }
 }

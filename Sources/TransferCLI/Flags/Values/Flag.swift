@@ -24,6 +24,9 @@ package struct Flag: Equatable, Sendable {
     /// The value when nothing gives one.
     var defaultValue: String?
 
+    /// What it says without a value; then a value can only stand behind a `=`. Nothing where it needs one.
+    var bareValue: String?
+
     /// A variable of the environment that several commands share, beside the one that every flag has; see
     /// `Command.variables(of:)`. Not for switches.
     package var environment: String?
@@ -50,7 +53,7 @@ package struct Flag: Equatable, Sendable {
 
     /// Every form as it stands in the help, such as `-q, --quiet` or `--name NAME`.
     var synopsis: String {
-        (short.map { "-\($0), " } ?? "") + spelling + (placeholder.map { " \($0)" } ?? "")
+        (short.map { "-\($0), " } ?? "") + spelling + (placeholder.map { bareValue == nil ? " \($0)" : "[=\($0)]" } ?? "")
     }
 
     static let help = Flag(name: "help", short: "h", help: "Print this text and stop.", reach: .nowhere)
@@ -67,7 +70,7 @@ extension Flag {
         let variables = command.variables(of: self)
         let facts = [
             choices.map { "One of: \($0.joined(separator: ", "))." },
-            defaultValue.map { "Default: \($0)." },
+            defaultValue.map { "Default: \($0)." }, bareValue.map { "Without a value: \($0)." },
             variables.isEmpty ? nil : "Environment: \(variables.joined(separator: ", ")).",
         ]
         return facts.compactMap(\.self).joined(separator: " ")

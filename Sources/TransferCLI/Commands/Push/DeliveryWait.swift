@@ -1,0 +1,131 @@
+internal import TransferClient
+private import TransferModel
+
+/// `transfer push --wait-delivered`: waits until those whom it was for have it.
+struct DeliveryWait {
+    /// What was sent to one person under one name. Servers have ids of their own for deliveries, so this is how one is known
+    /// again; of several that are alike, the latest ones are those of this push.
+    private struct Parcel: Hashable {
+        let name: PathKey
+        let digest: Digest?
+        let person: PathKey
+    }
+
+    private let seconds: Double
+    private let recipients: [String]
+    private let output: PushOutput
+    /// How many of each were sent.
+    private var sent: [Parcel: Int] = [:]
+
+    /// - Parameter seconds: for which it is waited.
+    init(_ seconds: Double, for recipients: [String], _ output: PushOutput) {
+        (self.seconds, self.recipients, self.output) = (seconds, recipients, output)
+    }
+
+    /// An upload ended.
+    mutating func add(_ report: UploadReport) {
+        guard report.result == .committed || report.result == .alreadyStored, let name = report.destination else { return }
+        for person in recipients {
+            sent[Parcel(name: PathKey(name), digest: report.digest, person: PathKey(person)), default: 0] += 1
+        }
+    }
+
+    /// Prints what becomes of each, as it is known.
+    func run(_ client: TransferClient) async -> ExitCode {
+        guard !sent.isEmpty else { return .success }
+        let news = client.watchSent(to: recipients, wantsReceipts: output.isJSON)
+        let patience = Task { [seconds] in
+            try? await Task.sleep(for: .seconds(seconds))
+            news.cancel()
+        }
+        defer { patience.cancel() }
+        var progress = Progress()
+        var printer = LinePrinter()
+        do throws(PushFailure) {
+            for try await event in news {
+                for delivery in take(event, &progress) { show(delivery, &printer) }
+                if !news.areWaiting { printer.flush() }
+                if progress.isOver { break }
+            }
+        } catch {
+            printer.flush()
+            // The time is over, or somebody has stopped it.
+            guard error.reason == .cancelled else { return error.tell() }
+        }
+        let code = printer.finish()
+        let open = progress.isListed ? progress.open.count + progress.missing : sent.values.reduce(0, +)
+        guard open == 0 else {
+            let count = open == 1 ? "1 delivery is" : "\(open) deliveries are"
+            StandardStream.error.write("\(count) not known to have arrived; 'transfer sent' shows what becomes of them\n")
+            return .undelivered
+        }
+        return progress.failures > 0 ? .uploadsFailed : code
+    }
+
+    private func show(_ delivery: Delivery, _ printer: inout LinePrinter) {
+        if output.isJSON {
+            let signer = try? delivery.verifiedReceipt()
+            printer.add(delivery.json(isSent: true, signer: signer?.receipt.recipient).text)
+        } else if !output.isQuiet || delivery.state != .delivered {
+            printer.add(
+                "\(delivery.state.name)  \(delivery.name.escapedForDisplay)  to \(delivery.person.escapedForDisplay)")
+        }
+    }
+}
+
+extension DeliveryWait {
+    /// What is known of what was sent.
+    private struct Progress {
+        /// Whether the server has told all that it has.
+        var isListed = false
+        /// All that are like those that were sent, until that is so; in the order of their numbers.
+        var alike: [Parcel: [Delivery]] = [:]
+        /// The numbers of those that are awaited.
+        var open: Set<UInt64> = []
+        /// Of which the server knows nothing any more.
+        var missing = 0
+        /// Declined, or expired.
+        var failures = 0
+
+        var isOver: Bool { isListed && open.isEmpty }
+
+        /// - Returns: it, when it has come to its end.
+        mutating func take(_ delivery: Delivery) -> Delivery? {
+            guard !delivery.state.isOpen, open.remove(delivery.number) != nil else { return nil }
+            if delivery.state != .delivered { failures += 1 }
+            return delivery
+        }
+    }
+
+    /// - Returns: those that have come to their ends.
+    private func take(_ news: MailNews, _ progress: inout Progress) -> [Delivery] {
+        switch news {
+        case .delivery(let delivery) where progress.isListed: return progress.take(delivery).map { [$0] } ?? []
+        case .delivery(let delivery):
+            let parcel = Parcel(
+                name: PathKey(delivery.name), digest: delivery.digest, person: PathKey(delivery.person))
+            if sent[parcel] != nil { progress.alike[parcel, default: []].append(delivery) }
+            return []
+        case .listed where progress.isListed: return []
+        case .listed:
+            progress.isListed = true
+            var latest: [Delivery] = []
+            for (parcel, count) in sent {
+                let found = progress.alike[parcel, default: []].latest(count)
+                if found.isEmpty { progress.missing += 1 }
+                latest += found
+            }
+            progress.open = Set(latest.map(\.number))
+            progress.alike = [:]
+            return latest.sorted { $0.number < $1.number }.compactMap { progress.take($0) }
+        }
+    }
+}
+
+extension [Delivery] {
+    /// Those with the largest numbers, each as it was told last.
+    fileprivate func latest(_ count: Int) -> [Delivery] {
+        let byNumber = Dictionary(map { ($0.number, $0) }) { _, last in last }
+        return Array(byNumber.values.sorted { $0.number > $1.number }.prefix(count))
+    }
+}

@@ -1,0 +1,144 @@
+import Testing
+import TransferKeys
+import TransferModel
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct MailTests {
+    private func client(_ server: FakeServer) throws -> TransferClient {
+        try TransferClient(server: server.address, configuration: .plain())
+    }
+
+    @Test func peopleAreListed() async throws {
+        let server = FakeMailbox().server
+        defer { server.stop() }
+        let client = try client(server)
+        #expect(try await client.whoami().name == "bob")
+        let people = try await client.people()
+        #expect(people.map(\.name) == ["bob", "alice"])
+        #expect(people[0].isClient && people[0].isHere && people[0].takesFromClient && !people[0].isUnproven)
+        #expect(!people[1].isClient && !people[1].isHere && !people[1].takesFromClient && people[1].isUnproven)
+    }
+
+    @Test func theInboxIsListed() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1], from: "alice")
+        mailbox.deliver("b", [1, 2], from: "carol")
+        mailbox.change(0, to: .declined)
+        mailbox.deliver("c", [1, 2, 3], from: "alice")
+        let server = mailbox.server
+        defer { server.stop() }
+        let client = try client(server)
+        #expect(await all(client.inbox()).events.map(\.name) == ["b", "c"])
+        let (found, failure) = await all(client.inbox(from: ["alice"]))
+        #expect(found.map(\.size) == [3] && failure == nil)
+    }
+
+    @Test func whatBecameOfWhatWasSentIsListed() async throws {
+        let mailbox = FakeMailbox()
+        for name in ["a", "b", "c"] { mailbox.deliver(name, [1]) }
+        mailbox.change(1, to: .delivered)
+        let server = mailbox.server
+        defer { server.stop() }
+        let client = try client(server)
+        #expect(await all(client.sent()).events.map(\.state) == [.queued, .delivered, .queued])
+        #expect(await all(client.sent(after: 1)).events.map(\.name) == ["b", "c"])
+    }
+
+    /// Also of what was told before: a number does not grow when its delivery changes.
+    @Test func changesOfWhatWasSentAreTold() async throws {
+        let mailbox = FakeMailbox()
+        for name in ["a", "b"] { mailbox.deliver(name, [1]) }
+        let server = mailbox.server
+        defer { server.stop() }
+        let sent = try client(server).sent(watches: true)
+        var told: [String] = []
+        do throws(PushFailure) {
+            for try await delivery in sent {
+                told.append("\(delivery.name) \(delivery.state.name)")
+                switch told.count {
+                case 2: mailbox.change(0, to: .fetched)
+                case 3: mailbox.change(1, to: .delivered)
+                case 4: mailbox.deliver("c", [1])
+                case 5: mailbox.change(0, to: .expired)
+                case 6: sent.cancel()
+                default: break
+                }
+            }
+        } catch {
+            #expect(error.reason == .cancelled)
+        }
+        #expect(told == ["a queued", "b queued", "a fetched", "b delivered", "c queued", "a expired"])
+    }
+
+    @Test func aDeliveryIsRead() async throws {
+        let content = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 >> 8) }
+        let mailbox = FakeMailbox(cuts: [0: 4 << 20])
+        mailbox.deliver("a", content)
+        mailbox.deliver("b", [1, 2, 3], listed: [1, 2, 4])
+        let server = mailbox.server
+        defer { server.stop() }
+        let client = try client(server)
+        let inbox = await all(client.inbox()).events
+        try #require(inbox.count == 2)
+        let (pieces, failure) = await all(client.read(inbox[0]))
+        #expect(pieces.joined().elementsEqual(content) && failure == nil)
+        let other = await all(client.read(inbox[1]))
+        #expect(other.events.isEmpty && other.failure?.reason == .rejected(.contentLost))
+        #expect(mailbox.settles.isEmpty)
+    }
+
+    @Test(arguments: [TransferClient.Verdict.delivered, .declined])
+    func deliveriesAreSettled(_ verdict: TransferClient.Verdict) async throws {
+        let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
+        for number in 0..<300 { mailbox.deliver("f\(number)", [1]) }
+        let server = mailbox.server
+        defer { server.stop() }
+        let key = try KeyPair(secret: #require(Bytes32([UInt8](repeating: 3, count: 32))))
+        let client = try TransferClient(server: server.address, configuration: .plain { $0.key = key })
+        try await client.settle(await all(client.inbox()).events, as: verdict)
+        #expect(Set(mailbox.states) == [verdict == .delivered ? .delivered : .declined])
+        #expect(mailbox.settles.allSatisfy { ($0.signature == nil) == (verdict == .declined) })
+        #expect(mailbox.settles.map(\.deliveries.count).max() == 256)
+    }
+
+    @Test func whatWasNeverForThisClientIsNotSettled() async throws {
+        let mailbox = FakeMailbox { _, _ in .answer(.notFound) }
+        mailbox.deliver("a", [1])
+        let server = mailbox.server
+        defer { server.stop() }
+        let client = try client(server)
+        let inbox = await all(client.inbox()).events
+        let failure = await #expect(throws: PushFailure.self) { try await client.settle(inbox, as: .delivered) }
+        #expect(failure?.reason == .rejected(.notFound))
+    }
+
+    /// Nothing is asked of a server that would not know what to make of it.
+    @Test(arguments: [Features.files, []]) func aServerWithoutMailboxesIsSaidToBeOne(_ features: Features) async throws {
+        let asked = Locked(0)
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            peer.welcome(Welcome(features: features))
+            while let arrival = peer.next() {
+                if case .message(.goodbye) = arrival { continue }
+                asked.withLock { $0 += 1 }
+            }
+        }
+        let server = FakeServer(serve, serve, serve, serve, serve)
+        defer { server.stop() }
+        let client = try client(server)
+        let here = try TemporaryDirectory()
+        let failures = [
+            await #expect(throws: PushFailure.self) { try await client.whoami() },
+            await #expect(throws: PushFailure.self) { try await client.people() },
+            await all(client.inbox()).failure, await all(client.sent()).failure,
+            await all(client.receive(to: here.path("out"))).failure,
+        ]
+        for failure in failures {
+            #expect(failure?.reason == .unsupported && failure?.message.contains("access add") ?? false)
+        }
+        #expect(asked.withLock { $0 } == 0)
+    }
+}

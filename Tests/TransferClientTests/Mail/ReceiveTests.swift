@@ -1,0 +1,327 @@
+import CLinux
+import Glibc
+import Testing
+import TransferKeys
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferClient
+
+@Suite struct ReceiveTests {
+    private let here: TemporaryDirectory
+
+    init() throws {
+        here = try TemporaryDirectory()
+    }
+
+    private var out: String { here.path("out") }
+
+    private func content(_ path: String) -> [UInt8]? { Files.read("\(out)/\(path)") }
+
+    @Test func whatWaitsIsStoredAndSettled() async throws {
+        let mailbox = FakeMailbox()
+        let ids = [
+            mailbox.deliver("photo.png", [1, 2, 3]), mailbox.deliver("holiday/a.txt", Array("text".utf8), from: "carol"),
+            mailbox.deliver("empty", []),
+        ]
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.failure == nil && received.found.map(\.id) == ids)
+        #expect(received.results == ["photo.png": .committed, "holiday/a.txt": .committed, "empty": .committed])
+        #expect(received.reports.allSatisfy { $0.state == .delivered })
+        #expect(Files.tree(out) == ["empty", "holiday/a.txt", "photo.png"])
+        #expect(content("photo.png") == [1, 2, 3] && content("holiday/a.txt") == Array("text".utf8))
+        #expect(mailbox.states == [.delivered, .delivered, .delivered])
+        #expect(mailbox.settles.flatMap(\.deliveries).count == 3)
+        // Nothing is left over.
+        #expect(names(in: out).sorted() == ["empty", "holiday", "photo.png"])
+    }
+
+    @Test func anEmptyMailboxIsNoFailure() async throws {
+        let received = try await Received(from: FakeMailbox(), to: out)
+        #expect(received.failure == nil && received.reports.isEmpty)
+    }
+
+    /// What the server is told of is under its name by then.
+    @Test func itIsHereBeforeTheServerIsTold() async throws {
+        let seen = Locked<[Bool]>([])
+        let path = out
+        let mailbox = FakeMailbox { _, settle in
+            let isHere = settle.deliveries.allSatisfy { Files.read("\(path)/f\($0.low)") == [UInt8($0.low)] }
+            seen.withLock { $0.append(isHere) }
+            return .usual
+        }
+        for number in stride(from: 1, to: 99, by: 2) as StrideTo<UInt8> { mailbox.deliver("f\(number)", [number]) }
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.reports.count == 49 && !seen.withLock { $0 }.contains(false))
+    }
+
+    @Test func thereAreNoMoreInOneSettlementThanTheWireTakes() async throws {
+        let mailbox = FakeMailbox()
+        for number in 0..<600 { mailbox.deliver("f\(number)", [1, UInt8(number % 251)]) }
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.reports.count == 600 && Set(mailbox.states) == [.delivered])
+        #expect(mailbox.settles.allSatisfy { $0.deliveries.count <= 256 })
+    }
+
+    // MARK: Lost and found
+
+    @Test func aLostAnswerIsAskedForAgain() async throws {
+        let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
+        mailbox.deliver("a", [1])
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.reconnects == 1 && received.states == ["a": .delivered])
+        #expect(mailbox.fetches.count == 1 && mailbox.settles.count == 2)
+        var again = mailbox.settles[1]
+        again.id = mailbox.settles[0].id
+        #expect(again == mailbox.settles[0])
+    }
+
+    /// As after kill -9: what was stored is told, and not fetched.
+    @Test func anotherProcessTellsWhatIsHere() async throws {
+        let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
+        mailbox.deliver("a", [1])
+        let first = try await Received(from: mailbox, to: out) { $0.retryFor = 0 }
+        #expect(first.failure?.reason == .unreachable && first.reports.isEmpty && content("a") == [1])
+        #expect(names(in: "\(out)/.transfer-parts").count == 1)
+        let second = try await Received(from: mailbox, to: out)
+        #expect(second.results == ["a": .alreadyStored] && second.states == ["a": .delivered])
+        #expect(mailbox.fetches.count == 1 && names(in: out) == ["a"])
+    }
+
+    @Test func whatWasChangedIsFetchedAgain() async throws {
+        let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
+        mailbox.deliver("a", [1])
+        _ = try await Received(from: mailbox, to: out) { $0.retryFor = 0 }
+        try Files.write("\(out)/a", [2, 2])
+        let second = try await Received(from: mailbox, to: out)
+        #expect(second.results == ["a": .committed] && mailbox.fetches.count == 2)
+        #expect(content("a") == [2, 2] && content("a-1") == [1])
+    }
+
+    @Test(arguments: [true, false]) func withoutNotesItIsFetchedAndFound(areDamaged: Bool) async throws {
+        let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
+        mailbox.deliver("a", [1])
+        _ = try await Received(from: mailbox, to: out) { $0.retryFor = 0 }
+        for name in names(in: "\(out)/.transfer-parts") {
+            let path = "\(out)/.transfer-parts/\(name)"
+            if areDamaged { try Files.write(path, Array("{\"id\":1}\n\u{0}{".utf8)) } else { unlink(path) }
+        }
+        let second = try await Received(from: mailbox, to: out)
+        #expect(second.results == ["a": .alreadyStored] && second.states == ["a": .delivered])
+        #expect(mailbox.fetches.count == 2 && Files.tree(out).filter { !$0.hasPrefix(".") } == ["a"])
+    }
+
+    /// What was kept waits, and is not fetched to be settled.
+    @Test func whatIsKeptWaits() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1])
+        var options = ReceiveOptions()
+        options.keeps = true
+        for _ in 0..<2 {
+            let kept = try await Received(from: mailbox, to: out, options)
+            #expect(kept.reports.count == 1 && kept.states == ["a": .queued] && mailbox.settles.isEmpty)
+        }
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.states == ["a": .delivered] && mailbox.fetches.count == 1)
+        #expect(names(in: out) == ["a"])
+    }
+
+    // MARK: Long ones
+
+    private static let long = (0..<9 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 12) }
+
+    @Test func aLongOneGoesOnWhereItWas() async throws {
+        let mailbox = FakeMailbox(cuts: [0: 5 << 20])
+        mailbox.deliver("long", Self.long)
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.results == ["long": .committed] && content("long") == Self.long)
+        #expect(mailbox.fetches.map(\.offset) == [0, 4 << 20])
+        #expect(received.reports.first?.resumed == 4 << 20 && names(in: out) == ["long"])
+    }
+
+    @Test func anotherProcessGoesOnToo() async throws {
+        let mailbox = FakeMailbox(cuts: [0: 5 << 20])
+        mailbox.deliver("long", Self.long, function: .sha256)
+        _ = try await Received(from: mailbox, to: out) { $0.retryFor = 0 }
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.results == ["long": .committed] && content("long") == Self.long)
+        // It first asks what the server's file is called.
+        #expect(mailbox.fetches.map(\.offset) == [0, 0, 4 << 20])
+        #expect(mailbox.fetches.allSatisfy { $0.digest == .sha256 })
+    }
+
+    @Test func aVeryLongOneComesInParts() async throws {
+        let content = Self.long + Self.long + Self.long + Self.long
+        let mailbox = FakeMailbox()
+        mailbox.deliver("long", content)
+        let received = try await Received(from: mailbox, to: out) { $0.lanes = .fixed(2) }
+        #expect(received.results == ["long": .committed] && self.content("long") == content)
+        #expect(mailbox.fetches.contains { $0.length != nil })
+    }
+
+    // MARK: Other people
+
+    @Test func namesLeadNowhere() async throws {
+        let names = ["../up", "/etc/x", "a/../../up", "", ".transfer-parts/x", ".transfer/x", "x\0y", "a//b"]
+        let mailbox = FakeMailbox()
+        for name in names { mailbox.deliver(name, [1]) }
+        mailbox.deliver("good", [2])
+        var options = ReceiveOptions()
+        options.takesHiddenNames = true
+        let received = try await Received(from: mailbox, to: out, options)
+        #expect(received.results["good"] == .committed && Files.tree(here.path) == ["out/good"])
+        #expect(received.reports.filter { $0.result == .invalidPath }.count == names.count)
+        #expect(mailbox.states == names.map { _ in .queued } + [.delivered])
+    }
+
+    @Test func linksLeadNowhere() async throws {
+        try Files.makeDirectory(out)
+        try Files.makeDirectory(here.path("elsewhere"))
+        #expect(symlink(here.path("elsewhere"), "\(out)/d") == 0)
+        #expect(symlink(here.path("elsewhere/f"), "\(out)/f") == 0)
+        let mailbox = FakeMailbox()
+        mailbox.deliver("d/x", [1])
+        mailbox.deliver("f", [1])
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.results["d/x"]?.isSuccess == false)
+        #expect(names(in: here.path("elsewhere")) == [])
+    }
+
+    @Test func hiddenNamesAreShown() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(".bashrc", [1])
+        mailbox.deliver("a/.ssh/.x", [1])
+        let received = try await Received(from: mailbox, to: out)
+        #expect(received.reports.map(\.path) == ["_bashrc", "a/_ssh/_x"])
+        var options = ReceiveOptions()
+        options.takesHiddenNames = true
+        mailbox.deliver(".profile", [1])
+        #expect(try await Received(from: mailbox, to: out, options).reports.map(\.path) == [".profile"])
+    }
+
+    @Test func whatTheServerSendsHasToBeWhatWasListed() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("other", [1, 2, 3], listed: [1, 2, 4])
+        mailbox.deliver("longer", [1, 2, 3], listed: [1, 2])
+        mailbox.deliver("good", [1, 2, 3])
+        let received = try await Received(from: mailbox, to: out) { $0.retries = 1 }
+        #expect(received.results == ["other": .contentLost, "longer": .fileChanged, "good": .committed])
+        #expect(Files.tree(out) == ["good"] && mailbox.states == [.queued, .queued, .delivered])
+    }
+
+    /// Names are compared by their bytes.
+    @Test func sendersAreChosen() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1], from: "jos\u{E9}")
+        mailbox.deliver("b", [1], from: "jose\u{301}")
+        mailbox.deliver("c", [1], from: "mallory")
+        var options = ReceiveOptions()
+        options.senders = ["jos\u{E9}", "mallory"]
+        let received = try await Received(from: mailbox, to: out, options)
+        #expect(received.found.map(\.name) == ["a", "c"] && mailbox.states == [.delivered, .queued, .delivered])
+    }
+
+    @Test func eachIsChosenAbout() async throws {
+        let mailbox = FakeMailbox()
+        for name in ["take", "as", "leave", "decline", "also"] { mailbox.deliver(name, [1]) }
+        var options = ReceiveOptions()
+        options.choose = { delivery in
+            switch delivery.name {
+            case "as": .takeAs("renamed")
+            case "leave": .leave
+            case "decline": .decline
+            default: .take
+            }
+        }
+        let received = try await Received(from: mailbox, to: out, options)
+        #expect(Files.tree(out) == ["also", "renamed", "take"])
+        #expect(mailbox.states == [.delivered, .delivered, .queued, .declined, .delivered])
+        #expect(received.states["decline"] == .declined && received.results["decline"] == .completed)
+        #expect(received.results["leave"] == nil)
+    }
+
+    // MARK: What the server thinks of it
+
+    /// One that it doesn't know any more must not keep the others from being settled.
+    @Test func oneThatIsGoneKeepsNoOthers() async throws {
+        let mailbox = FakeMailbox { _, settle in
+            settle.deliveries.contains { $0.low == 5 } ? .answer(.notFound) : .usual
+        }
+        for number in 0..<5 { mailbox.deliver("f\(number)", [UInt8(number)]) }
+        let received = try await Received(from: mailbox, to: out)
+        #expect(mailbox.states == [.delivered, .delivered, .queued, .delivered, .delivered])
+        let report = try #require(received.reports.first { $0.delivery.name == "f2" })
+        #expect(report.result == .notFound && report.path == "f2" && report.state == .queued)
+        #expect(Files.read("\(out)/f2") == [2])
+    }
+
+    @Test func settlementsAreSigned() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("a", [1])
+        let key = try KeyPair(secret: #require(Bytes32([UInt8](repeating: 3, count: 32))))
+        _ = try await Received(from: mailbox, to: out) { $0.key = key }
+        let settle = try #require(mailbox.settles.first)
+        let listed = mailbox.mails[0].listed
+        let receipt = try DeliveryReceipt(
+            delivery: listed.id, to: "bob", from: "alice", name: RelativePath("a"), kind: .file, size: 1,
+            digest: listed.digest, time: ReceiptTime(clamping: UInt64(settle.time)), recipient: key.key,
+            server: #require(ServerKey(FakeMailbox.key)))
+        let signature = try #require(settle.signature)
+        #expect(DeliveryBatch.lines([receipt], signature: signature)?.count == 1)
+    }
+
+    /// Known by a token, the key is none of this server's business.
+    @Test func aSignatureThatIsNotTakenIsLeftOut() async throws {
+        let mailbox = FakeMailbox { _, settle in settle.signature == nil ? .usual : .answer(.forbidden) }
+        mailbox.deliver("a", [1])
+        let key = try KeyPair(secret: #require(Bytes32([UInt8](repeating: 3, count: 32))))
+        let received = try await Received(from: mailbox, to: out) { $0.key = key }
+        #expect(received.states == ["a": .delivered] && mailbox.settles.map { $0.signature == nil } == [false, true])
+    }
+
+    // MARK: Watching
+
+    @Test func whatComesIsReceived() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver("first", [1])
+        var options = ReceiveOptions()
+        options.watches = true
+        let names = Locked(["second", "third", "fourth"])
+        let received = try await Received(from: mailbox, to: out, options) { _ in
+        } each: { event in
+            guard case .finished = event else { return true }
+            guard let name = names.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
+            mailbox.deliver(name, Array(name.utf8))
+            return true
+        }
+        #expect(received.failure?.reason == .cancelled)
+        #expect(received.reports.map(\.delivery.name) == ["first", "second", "third", "fourth"])
+        #expect(Set(mailbox.states) == [.delivered] && mailbox.lists.allSatisfy(\.watches))
+        #expect(mailbox.lists.map(\.after).max() == 5)
+    }
+
+    /// What came while there was no connection is listed by the next one.
+    @Test func watchingOutlivesAConnection() async throws {
+        let mailbox = FakeMailbox { number, _ in number == 0 ? .lost : .usual }
+        mailbox.deliver("first", [1])
+        var options = ReceiveOptions()
+        options.watches = true
+        let isSecond = Locked(false)
+        let received = try await Received(from: mailbox, to: out, options) { _ in
+        } each: { event in
+            switch event {
+            case .reconnecting: mailbox.deliver("second", [2])
+            case .finished(let report) where report.delivery.name == "second":
+                isSecond.withLock { $0 = true }
+                return false
+            default: break
+            }
+            return true
+        }
+        #expect(received.reconnects == 1 && isSecond.withLock { $0 })
+        #expect(Set(mailbox.states) == [.delivered])
+    }
+}
