@@ -9,8 +9,11 @@ import sys
 import time
 from types import FrameType
 
+from .blows import DeliveryPlan
 from .cuts import CutRound, Cuts
+from .deliveries import Deliveries
 from .faults import Fault, FaultyRound
+from .features import Features
 from .history import History
 from .medium import Medium
 from .options import HISTORY, Options
@@ -38,6 +41,9 @@ class Torture:
         self._history: History | None = None
         self._faulty: FaultyRound | None = None
         self._cut: CutRound | None = None
+        self._deliveries: Deliveries | None = None
+        # The round of deliveries that is being played.
+        self._delivery = 0
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -50,6 +56,7 @@ class Torture:
             for number in range(options.first, options.first + options.rounds):
                 self._play(number)
             self._end()
+            self._play_deliveries()
             self._play_faults()
             self._play_cuts()
         except Broken as broken:
@@ -58,6 +65,8 @@ class Torture:
         finally:
             if self._history is not None:
                 self._history.close()
+            if self._deliveries is not None:
+                self._deliveries.close()
             if self._faulty is not None:
                 self._faulty.close()
             if self._cut is not None:
@@ -79,6 +88,37 @@ class Torture:
         self._history.play(number, Plan.make(number, source), source)
         self._live(f"round {number}")
 
+    def _play_deliveries(self) -> None:
+        """Behind the others, with seeds of their own."""
+        options = self._options
+        if not Features.of(options.transfer).mail:
+            return
+        paces = (Pace(), Pace())
+        for number in range(options.first_delivery, options.first_delivery + options.deliveries):
+            self._delivery = number
+            if number % HISTORY == 0:
+                self._end_deliveries()
+            if self._deliveries is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-people"
+                self._deliveries = Deliveries(
+                    options.transfer, directory, self._tally, paces, lambda text: self._commands.append(text)
+                )
+            source = random.Random(f"{options.seed}/people/{number}")
+            plan = DeliveryPlan.make(source)
+            self._commands.append(f"# round {number} of deliveries: {plan}")
+            self._deliveries.play(number, plan, source)
+            self._live(f"round {number} of deliveries")
+        self._end_deliveries()
+
+    def _end_deliveries(self) -> None:
+        if self._deliveries is None:
+            return
+        self._deliveries.end()
+        self._deliveries.close()
+        shutil.rmtree(self._deliveries.directory)
+        self._deliveries = None
+
     def _play_faults(self) -> None:
         """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
         for kind, reason in Medium.missing().items():
@@ -87,6 +127,8 @@ class Torture:
         if not kinds:
             return
         directory = self._options.directory / f"seed-{self._options.seed}-disk"
+        if self._options.rounds == 0:
+            return
         for number in range(max(_LEAST_FAULTS, self._options.rounds // _FAULTS)):
             source = random.Random(f"{self._options.seed}/disk/{number}")
             self._commands = [f"# round {number} with a failing disk"]
@@ -146,14 +188,17 @@ class Torture:
 
     def _tell(self, number: int, broken: Broken) -> None:
         options = self._options
-        repeating = options.repeating(number) if self._cut is None else options.repeating_cut(self._cut.number)
-        what = f"round {number}" if self._cut is None else f"round {self._cut.number} with power cuts"
+        repeating, what = options.repeating(number), f"round {number}"
+        if self._cut is not None:
+            repeating, what = options.repeating_cut(self._cut.number), f"round {self._cut.number} with power cuts"
+        elif self._deliveries is not None:
+            repeating, what = options.repeating_delivery(self._delivery), f"round {self._delivery} of deliveries"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
         print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
-        played = self._history or self._cut
+        played = self._history or self._deliveries or self._cut
         if played is None:
             return
         if self._cut is not None and options.keeps:

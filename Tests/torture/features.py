@@ -12,11 +12,13 @@ class Features:
     """What is asked of the program where it knows it."""
 
     receipts: bool
+    # Whether files can be sent to people.
+    mail: bool
 
     @staticmethod
     def of(transfer: Path) -> Features:
         said = subprocess.run([transfer, "push", "--help"], capture_output=True, text=True, check=True).stdout
-        return Features(receipts="--receipts" in said)
+        return Features(receipts="--receipts" in said, mail="--for " in said)
 
 
 def check_receipts(transfer: Path, receipts: Path, against: Path | None = None) -> str | None:

@@ -38,8 +38,10 @@ def acknowledgements(output: bytes) -> list[Acknowledgement]:
 class Stored:
     """What a server shows, read anew only where the file system says that something changed."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, reserved: str = RESERVED) -> None:
+        """`reserved` is a folder of the program in it, which is left out."""
         self.directory = directory
+        self._reserved = reserved
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
     def look(self, afresh: bool = False) -> dict[str, str]:
@@ -57,7 +59,7 @@ class Stored:
     def _paths(self) -> Iterator[str]:
         for parent, directories, files in os.walk(self.directory):
             if Path(parent) == self.directory:
-                directories[:] = [name for name in directories if name != RESERVED]
+                directories[:] = [name for name in directories if name != self._reserved]
             for file in files:
                 yield os.path.relpath(os.path.join(parent, file), self.directory)
 

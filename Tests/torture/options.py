@@ -27,6 +27,9 @@ class Options:
     # Rounds with power cuts, and the first of them.
     cuts: int
     first_cut: int
+    # Rounds of deliveries, and the first of them.
+    deliveries: int
+    first_delivery: int
     seed: int
     first: int
     directory: Path
@@ -42,16 +45,25 @@ class Options:
         """The command that repeats a round with power cuts, behind an ordinary one."""
         return f"make torture SEED={self.seed} ROUNDS=1 CUTS=1 FIRST_CUT={number} DIR={self.directory} KEEP=1"
 
+    def repeating_delivery(self, number: int) -> str:
+        """The command that repeats a round of deliveries, with all rounds before it in the same directories."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_DELIVERY={start} DELIVERIES={number - start + 1}"
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line; ends the program when it is wrong."""
         parser = _parser()
         found = parser.parse_args(arguments)
-        if found.rounds < 1 or found.first < 0:
-            parser.error("--rounds must be at least 1, --first at least 0")
+        if found.rounds < 0 or found.first < 0:
+            parser.error("--rounds and --first must be at least 0")
         cuts = max(_LEAST_CUTS, found.rounds // _CUTS) if found.cuts is None else found.cuts
         if cuts < 0 or found.first_cut < 0:
             parser.error("--cuts and --first-cut must be at least 0")
+        deliveries = found.rounds if found.deliveries is None else found.deliveries
+        if deliveries < 0 or found.first_delivery < 0:
+            parser.error("--deliveries and --first-delivery must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory is begun by its first round: what comes later depends on what is there.
@@ -61,6 +73,8 @@ class Options:
             rounds=found.rounds,
             cuts=cuts,
             first_cut=found.first_cut,
+            deliveries=deliveries,
+            first_delivery=found.first_delivery - found.first_delivery % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -71,7 +85,7 @@ class Options:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="torture", description="Kills servers and clients in the middle of pushes and checks what is stored."
+        prog="torture", description="Kills servers and clients in the middle of what they do and checks what is stored."
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"how many (default: {ROUNDS})")
     parser.add_argument("--seed", type=int, metavar="N", help="repeat a run (default: a new one)")
@@ -83,6 +97,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"rounds with power cuts (default: one for {_CUTS} others, {_LEAST_CUTS} at least)",
     )
     parser.add_argument("--first-cut", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
+    parser.add_argument(
+        "--deliveries", type=int, metavar="N", help="rounds in which files are sent to people (default: as many as others)"
+    )
+    parser.add_argument(
+        "--first-delivery", type=int, default=0, metavar="N", help="number of the first of these (default: 0)"
+    )
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

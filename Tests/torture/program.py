@@ -71,14 +71,22 @@ def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherw
 class Server:
     """One server directory with the server in it, which may be killed and started again."""
 
-    def __init__(self, transfer: Path, directory: Path, log: Path, port: int, within: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        transfer: Path,
+        directory: Path,
+        log: Path,
+        port: int,
+        within: Sequence[str] = (),
+        flags: Sequence[str] = ("--plaintext",),
+    ) -> None:
         """`within` is a command that becomes the one behind it."""
         self.directory = directory
         self.log = log
         self.port = port
         self.starts = 0
         self.command = [*within, str(transfer), "serve", "--dir", str(directory), "--listen", f"127.0.0.1:{port}"]
-        self.command += ["--plaintext", "--log-format", "json"]
+        self.command += [*flags, "--log-format", "json"]
         self._process: subprocess.Popen[bytes] | None = None
         self._worker = 0
         self._resting = 0
@@ -245,7 +253,7 @@ class Run:
 
 
 class Client:
-    """One run of `transfer push`."""
+    """One run of a client, such as `transfer push`."""
 
     def __init__(self, command: Sequence[str], directory: Path, stdin: bytes | None, errors: Path) -> None:
         self.command = list(command)
@@ -288,6 +296,10 @@ class Client:
 
     def kill(self) -> None:
         self._process.kill()
+
+    def stop(self) -> None:
+        """Asks it to end."""
+        self._process.terminate()
 
     def finish(self) -> Run:
         """Waits for its end. Raises Broken when it doesn't come."""

@@ -22,6 +22,8 @@ class Tally:
     cuts: Counter[str] = field(default_factory=Counter)
     promises: int = 0
     receipts: int = 0
+    # Of rounds in which files are sent to people.
+    deliveries: Counter[str] = field(default_factory=Counter)
     memory: int = 0
     descriptors: int = 0
 
@@ -41,10 +43,11 @@ class Tally:
         moments = ", ".join(f"{count} {when}" for when, count in sorted(self.moments.items()))
         faults = ", ".join(f"{count} on {kind}" for kind, count in sorted(self.faults.items())) or "none"
         cuts = ", ".join(f"{count} on {kind}" for kind, count in sorted(self.cuts.items())) or "none"
+        deliveries = ", ".join(f"{count} {what}" for what, count in self.deliveries.items()) or "none"
         return (
             f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
             f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, "
             f"rounds on a failing disk: {faults}, power cuts: {cuts} (after {self.promises} acknowledgements), "
-            f"{self.receipts} receipt files verified, server at most {self.memory >> 20} MiB and "
+            f"{self.receipts} receipt files verified, deliveries: {deliveries}, server at most {self.memory >> 20} MiB and "
             f"{self.descriptors} descriptors more when idle than at its start"
         )
