@@ -15,6 +15,7 @@ from .deliveries import Deliveries
 from .faults import Fault, FaultyRound
 from .features import Features
 from .history import History
+from .machine import MachinePlan
 from .medium import Medium
 from .options import HISTORY, Options
 from .pace import Pace
@@ -44,6 +45,8 @@ class Torture:
         self._deliveries: Deliveries | None = None
         # The round of deliveries that is being played.
         self._delivery = 0
+        # The same with power cuts.
+        self._delivery_cut: int | None = None
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -59,6 +62,7 @@ class Torture:
             self._play_deliveries()
             self._play_faults()
             self._play_cuts()
+            self._play_delivery_cuts()
         except Broken as broken:
             self._tell(number, broken)
             return 1
@@ -172,6 +176,32 @@ class Torture:
             shutil.rmtree(directory)
             self._live(f"round {number} with power cuts")
 
+    def _play_delivery_cuts(self) -> None:
+        """As many as of the others, with power cuts where somebody would be killed."""
+        options = self._options
+        kinds = PowerDisk.kinds()
+        if not kinds or not Features.of(options.transfer).mail:
+            return
+        directory = options.directory / f"seed-{options.seed}-people"
+        paces = (Pace(), Pace())
+        for number in range(options.first_cut, options.first_cut + options.cuts):
+            source = random.Random(f"{options.seed}/people/power/{number}")
+            machine, plan = MachinePlan.make(source, kinds), DeliveryPlan.make(source)
+            self._commands = [f"# round {number} of deliveries with power cuts: {machine} {plan}"]
+            self._delivery_cut = number
+            self._deliveries = Deliveries(options.transfer, directory, self._tally, paces, self._commands.append, machine)
+            try:
+                self._deliveries.prepare()
+            except OSError:
+                # The others have said so.
+                self._deliveries.close()
+                shutil.rmtree(directory)
+                self._deliveries = None
+                return
+            self._deliveries.play(number, plan, source)
+            self._end_deliveries()
+            self._live(f"round {number} of deliveries with power cuts")
+
     def _live(self, words: str) -> None:
         """Says where it is, now and then."""
         if time.monotonic() - self._shown > _QUIET:
@@ -191,6 +221,9 @@ class Torture:
         repeating, what = options.repeating(number), f"round {number}"
         if self._cut is not None:
             repeating, what = options.repeating_cut(self._cut.number), f"round {self._cut.number} with power cuts"
+        elif self._delivery_cut is not None:
+            repeating = options.repeating_cut(self._delivery_cut)
+            what = f"round {self._delivery_cut} of deliveries with power cuts"
         elif self._deliveries is not None:
             repeating, what = options.repeating_delivery(self._delivery), f"round {self._delivery} of deliveries"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)

@@ -22,7 +22,7 @@ from .tally import Tally
 from .work import Work
 
 # What mount(8) is told, by kind. What a file system does to help careless programs is left out at times.
-_OPTIONS = {
+OPTIONS = {
     "ext4": ["", "noauto_da_alloc", "data=writeback,noauto_da_alloc"],
     "xfs": [""],
 }
@@ -103,7 +103,7 @@ class Cuts:
         return Cuts(
             number=number,
             kind=kind,
-            options=source.choice(_OPTIONS[kind]),
+            options=source.choice(OPTIONS[kind]),
             push=Push.make(number, source, kills=0),
             huge=source.randrange(100) < _HUGE,
             follows=source.random() < 0.4,

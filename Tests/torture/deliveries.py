@@ -10,6 +10,7 @@ from pathlib import Path
 from . import content, features
 from .blows import RECIPIENT, RECIPIENTS, SENDER, SERVER, Blow, DeliveryPlan
 from .ledger import Stored
+from .machine import Machine, MachinePlan
 from .mailbox import Mailbox, Row, lines, receipt_problems
 from .pace import Pace
 from .people import Person, at_home, fingerprint
@@ -21,7 +22,7 @@ from .tally import Tally
 _MOST_MEMORY = 128 * content.MIB
 _SPARE_DESCRIPTORS = 8
 
-# What a client may end with whose server was killed: all is well, or it never connected.
+# What a client whose server was killed may end with: all is well, or it never connected.
 _STATUSES = (0, 3)
 _KILLED = -9
 
@@ -32,8 +33,17 @@ _PARTS = ".transfer-parts"
 class Deliveries:
     """A server directory, the directories of those who receive, and everything that was ever sent."""
 
-    def __init__(self, transfer: Path, directory: Path, tally: Tally, paces: tuple[Pace, Pace], show: Callable[[str], None]) -> None:
-        """`paces` are those of sending and of receiving."""
+    def __init__(
+        self,
+        transfer: Path,
+        directory: Path,
+        tally: Tally,
+        paces: tuple[Pace, Pace],
+        show: Callable[[str], None],
+        plan: MachinePlan | None = None,
+    ) -> None:
+        """`paces` are those of sending and of receiving, and `plan` is that of a machine whose power is cut where others are
+        killed."""
         shutil.rmtree(directory, ignore_errors=True)
         (directory / "source").mkdir(parents=True)
         self.directory = directory
@@ -44,17 +54,30 @@ class Deliveries:
         self._sender = Person("alice", transfer, directory)
         self._people = {name: Person(name, transfer, directory) for name in RECIPIENTS}
         self._boxes = {name: Mailbox(name) for name in RECIPIENTS}
-        self._stored = {name: Stored(directory / name, reserved=_PARTS) for name in RECIPIENTS}
-        within = at_home(directory / "homes" / "server")
-        self._server = Server(transfer, directory / "store", directory / "server.log", free_port(random.Random()), within, flags=())
+        self._machine = Machine(plan, directory) if plan is not None else None
+        # Whose directories are where.
+        self._received = self._place(RECIPIENT)
+        self._stored = {name: Stored(self._received / name, reserved=_PARTS) for name in RECIPIENTS}
+        within = [*self._within(SERVER), *at_home(directory / "homes" / "server")]
+        port = free_port(random.Random())
+        self._server = Server(transfer, self._place(SERVER) / "store", directory / "server.log", port, within, flags=())
         self._to: list[str] = []
         self._clients: dict[str, Client] = {}
+        # Those of them whose server was killed: they may not have reached it, which is tried once.
+        self._alone: set[str] = set()
+
+    def prepare(self) -> None:
+        """Makes the machine. Raises OSError where mounting is not allowed."""
+        if self._machine is not None:
+            self._machine.prepare()
 
     def close(self) -> None:
         """Ends everything and leaves the directory."""
         for client in self._clients.values():
             client.abandon()
         self._server.abandon()
+        if self._machine is not None:
+            self._machine.abandon()
 
     def play(self, number: int, plan: DeliveryPlan, source: random.Random) -> None:
         """One round. Raises Broken."""
@@ -63,7 +86,7 @@ class Deliveries:
         sources = Sources(self.directory / "source" / f"r{number}", source, source.randrange(100) < 3)
         self._send(plan, sources)
         if plan.restarts:
-            self._restart()
+            self._fell((SERVER,))
         for name in plan.recipients:
             self._receive(plan, name)
         shutil.rmtree(sources.directory)
@@ -73,7 +96,7 @@ class Deliveries:
 
     def end(self) -> None:
         """After the last round: everything is read once more, and a server that starts leaves no content of what has ended."""
-        self._restart()
+        self._fell((SERVER,))
         self._look(is_complete=True, afresh=True)
         left = list((self._server.directory / ".transfer" / "mail").glob("**/*"))
         self._server.stop()
@@ -90,10 +113,11 @@ class Deliveries:
         self._server.start()
         self._to = ["--to", self._server.address, "--server-key", fingerprint(self._server)]
 
-    def _restart(self) -> None:
-        self._show("kill -KILL the server, start it again")
-        self._server.kill()
-        self._server.start()
+    def _place(self, party: str) -> Path:
+        return self._machine.directory if self._machine is not None and party in self._machine.plan.parties else self.directory
+
+    def _within(self, party: str) -> list[str]:
+        return self._machine.within if self._machine is not None and party in self._machine.plan.parties else []
 
     # Sending
 
@@ -133,6 +157,8 @@ class Deliveries:
     def _watch(self, plan: DeliveryPlan) -> None:
         """Has everybody receive who is to, and does not yet."""
         for name in plan.recipients if plan.watches else ():
+            if name in self._clients and self._clients[name].has_ended:
+                self._finish(name, self._clients[name], ())
             if name not in self._clients:
                 self._begin_receiving(plan, name, "--watch")
 
@@ -151,13 +177,13 @@ class Deliveries:
         self._receiving_pace.learn(count, 0, run.seconds)
         if waiting := self._people[name].ask("inbox", *self._to, "--json"):
             raise Broken(f"{name} has received everything, and {len(waiting.splitlines())} deliveries wait")
-        if (self.directory / name / _PARTS).exists():
+        if (self._received / name / _PARTS).exists():
             raise Broken(f"{name} has received everything, and there is still {_PARTS}")
 
     def _begin_receiving(self, plan: DeliveryPlan, name: str, *flags: str) -> Client:
         self._tally.deliveries["runs of receive"] += 1
         words = ["receive", *self._to, "--json", "--hidden", *plan.receive, *flags, name]
-        return self._begin(name, self._people[name].command(*words), self.directory)
+        return self._begin(name, [*self._within(RECIPIENT), *self._people[name].command(*words)], self._received)
 
     # Running
 
@@ -169,27 +195,59 @@ class Deliveries:
             self._finish(who, client, (0,))
             return False
         client.mark()
-        dying = [name for name in self._clients if (RECIPIENT if name in RECIPIENTS else SENDER) in blow.victims]
-        for name in dying:
-            self._show(f"kill -KILL the client of {name}")
-            self._clients[name].kill()
-        if SERVER in blow.victims:
-            self._restart()
-        for name in dying:
-            self._finish(name, self._clients[name], (*_STATUSES, _KILLED))
+        self._fell(blow.victims)
         if who in self._clients:
-            self._finish(who, client, _STATUSES if SERVER in blow.victims else (0,))
+            self._finish(who, client, (0,))
         self._tally.deliveries["kills of " + " and ".join(blow.victims)] += 1
         return True
+
+    def _fell(self, victims: tuple[str, ...]) -> None:
+        """Kills some, and starts the server again. Where it is their machine whose power is cut, all who are there die."""
+        machine = self._machine if self._machine is not None and self._machine.loses_power(victims) else None
+        if machine is not None:
+            victims = tuple({*victims, *machine.plan.parties})
+        dying = {
+            name: client for name, client in self._clients.items() if (RECIPIENT if name in RECIPIENTS else SENDER) in victims
+        }
+        image = self._cut(machine, dying) if machine is not None else None
+        for name, client in dying.items():
+            self._show(f"kill -KILL the client of {name}")
+            client.kill()
+        runs = {name: client.finish() for name, client in dying.items()}
+        if SERVER in victims:
+            self._show("kill -KILL the server, start it again")
+            self._server.kill()
+            self._alone |= self._clients.keys()
+        if machine is not None and image is not None:
+            machine.boot(image)
+        if SERVER in victims:
+            self._server.start()
+        for name, run in runs.items():
+            self._take(name, run, (0, _KILLED))
+
+    def _cut(self, machine: Machine, dying: dict[str, Client]) -> Path:
+        """Cuts the power. What was said by somebody there was said before."""
+        for name, client in dying.items():
+            if name in RECIPIENTS and RECIPIENT in machine.plan.parties:
+                client.freeze()
+        if SERVER in machine.plan.parties:
+            self._server.freeze()
+        self._show(f"cut the power of {' and '.join(sorted(machine.plan.parties))}")
+        self._tally.deliveries[f"power cuts on {machine.plan.kind}"] += 1
+        return machine.cut()
 
     def _begin(self, who: str, command: list[str], directory: Path) -> Client:
         client = Client(command, directory, None, self.directory / f"{who}.log")
         self._clients[who] = client
+        self._alone.discard(who)
         self._show(f"cd {directory} && {client.shown}")
         return client
 
     def _finish(self, who: str, client: Client, statuses: tuple[int, ...]) -> Run:
-        run = client.finish()
+        return self._take(who, client.finish(), statuses)
+
+    def _take(self, who: str, run: Run, statuses: tuple[int, ...]) -> Run:
+        """Compares what a client has said with what is there."""
         del self._clients[who]
         self._show(f"{who} ended with status {run.status} after {run.seconds:.3f} s")
         if who in RECIPIENTS:
@@ -199,7 +257,7 @@ class Deliveries:
             for said in lines(run.output):
                 if said["result"] in ("committed", "alreadyStored"):
                     self._acknowledged(str(said["source"]), str(said["digest"]))
-        if run.status not in statuses:
+        if run.status not in statuses and not (who in self._alone and run.status in _STATUSES):
             raise Broken(f"the client of {who} ended with status {run.status}: {run.errors[-500:]}")
         return run
 

@@ -58,6 +58,8 @@ class Mailbox:
         self._digests: dict[str, str] = {}
         # Where each delivery was said to be.
         self._places: dict[str, str] = {}
+        # Those that the recipient's client knew the server to know of.
+        self._settled: set[str] = set()
 
     def send(self, name: str, digest: str, size: int) -> None:
         """Content is about to be sent."""
@@ -88,6 +90,8 @@ class Mailbox:
         self._received.add((name, stored[path]))
         if self._places.setdefault(delivery, path) != path:
             raise Broken(f"{delivery} was received as {self._places[delivery]!r}, and again as {path!r}")
+        if said["state"] == "delivered":
+            self._settled.add(delivery)
         return True
 
     def problems(self, rows: Iterable[Row], stored: dict[str, str], is_complete: bool) -> list[str]:
@@ -112,6 +116,8 @@ class Mailbox:
         for row in rows:
             if seen.setdefault((row.delivery, row.to), row.state) != row.state:
                 yield f"{row.delivery} is told of twice"
+            if row.delivery in self._settled and row.state != "delivered":
+                yield f"the server has taken {row.name!r} for delivered, and says that it is {row.state}"
             known = self._digests.get(row.digest)
             candidates = [digest for digest, size in self._sent[row.name].items() if size == row.size]
             if known is not None and known not in candidates:

@@ -42,8 +42,8 @@ class Options:
         return f"make torture SEED={self.seed} FIRST={start} ROUNDS={number - start + 1} DIR={self.directory} KEEP=1"
 
     def repeating_cut(self, number: int) -> str:
-        """The command that repeats a round with power cuts, behind an ordinary one."""
-        return f"make torture SEED={self.seed} ROUNDS=1 CUTS=1 FIRST_CUT={number} DIR={self.directory} KEEP=1"
+        """The command that repeats a round with power cuts, without others."""
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=1 FIRST_CUT={number} DIR={self.directory} KEEP=1"
 
     def repeating_delivery(self, number: int) -> str:
         """The command that repeats a round of deliveries, with all rounds before it in the same directories."""

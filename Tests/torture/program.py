@@ -68,6 +68,16 @@ def until(happened: Callable[[], bool], process: subprocess.Popen[bytes], otherw
         os.close(end)
 
 
+def _stands(process: int) -> bool:
+    """Whether no thread of a process runs or is within a call."""
+    try:
+        threads = Path(f"/proc/{process}/task").iterdir()
+        return all((thread / "stat").read_text().rpartition(") ")[2][0] == "T" for thread in threads)
+    except OSError:
+        # One has just ended.
+        return False
+
+
 class Server:
     """One server directory with the server in it, which may be killed and started again."""
 
@@ -157,12 +167,7 @@ class Server:
         assert self._process is not None
         if self._process.poll() is not None:
             raise Broken(f"the server ended with status {self._process.returncode}")
-        try:
-            threads = [*Path(f"/proc/{self._process.pid}/task").iterdir(), *Path(f"/proc/{self._worker}/task").iterdir()]
-            return all((thread / "stat").read_text().rpartition(") ")[2][0] == "T" for thread in threads)
-        except OSError:
-            # One has just ended.
-            return False
+        return _stands(self._process.pid) and _stands(self._worker)
 
     def stop(self) -> None:
         """Ends it in order, if it runs. Raises Broken when it cannot."""
@@ -297,9 +302,19 @@ class Client:
     def kill(self) -> None:
         self._process.kill()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it did by itself."""
+        return self._process.poll() is not None
+
     def stop(self) -> None:
         """Asks it to end."""
         self._process.terminate()
+
+    def freeze(self) -> None:
+        """Stops it where it is, unless it has ended: it says and does nothing more. Only `kill` may follow."""
+        self._process.send_signal(signal.SIGSTOP)
+        until(lambda: self._process.poll() is not None or _stands(self._process.pid), self._process, "the client cannot be stopped")
 
     def finish(self) -> Run:
         """Waits for its end. Raises Broken when it doesn't come."""

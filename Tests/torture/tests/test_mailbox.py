@@ -11,8 +11,10 @@ def row(state: str, name: str = "a.txt", digest: str = "x:1", delivery: str = "d
     return Row(delivery, to, name, 3, digest, state)
 
 
-def said(path: str, result: str = "committed", delivery: str = "d1", name: str = "a.txt") -> dict[str, object]:
-    return {"delivery": delivery, "name": name, "result": result, "path": path, "digest": "x:1"}
+def said(
+    path: str, result: str = "committed", delivery: str = "d1", name: str = "a.txt", state: str = "queued"
+) -> dict[str, object]:
+    return {"delivery": delivery, "name": name, "result": result, "path": path, "digest": "x:1", "state": state}
 
 
 class MailboxTests(unittest.TestCase):
@@ -86,6 +88,11 @@ class MailboxTests(unittest.TestCase):
                 self.box.receive(wrong, stored)
         with self.assertRaises(Broken):
             self.box.receive(said("a-1.txt"), {"a-1.txt": "one"})
+
+    def test_what_the_server_has_taken_stays_delivered(self) -> None:
+        self.box.receive(said("a.txt", state="delivered"), {"a.txt": "one"})
+        self.assert_problem("says that it is fetched", [row("fetched")], {"a.txt": "one"})
+        self.assert_fine([row("delivered")], {"a.txt": "one"})
 
     def test_digests_of_different_contents_are_found(self) -> None:
         self.box.promise("a.txt", "one", "x:1")
