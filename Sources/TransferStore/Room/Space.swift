@@ -55,7 +55,16 @@ final class Space: Sendable {
             case .unreadable, .other: break
             }
         }
-        return bytes
+        return bytes.addingClamped(countMail(tree))
+    }
+
+    /// What is for somebody stands where no walk comes.
+    private static func countMail(_ tree: DirectoryTree) -> UInt64 {
+        guard let folder = try? tree.open(.mailFolder), let names = try? folder.names() else { return 0 }
+        return names.reduce(0) { bytes, name in
+            guard let status = try? folder.status(name) else { return bytes }
+            return bytes.addingClamped(UInt64(clamping: status.st_size))
+        }
     }
 
     /// - Returns: nothing when that cannot be looked at.

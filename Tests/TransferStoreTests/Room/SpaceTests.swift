@@ -41,6 +41,26 @@ import TransferTestSupport
         #expect(fixture.visible == ["b", "c", "d/", "d/a"])
     }
 
+    /// What waits for somebody counts as what is stored does, and what is removed of it gives back what it has taken.
+    @Test func whatIsInMailboxesCountsFromTheStart() throws {
+        let path = RelativePath.mail(.random())
+        do {
+            let fixture = try fixture(quota: 9)
+            var publication = try fixture.publication("x", [1, 2, 3])
+            publication.path = path
+            #expect(fixture.publish([publication]) == [.success(.committed(path))])
+            #expect(fixture.store.space?.used == 3)
+            try fixture.publish("a", [1, 2])
+            fixture.store.unlock()
+        }
+        let fixture = try fixture(quota: 9)
+        #expect(fixture.store.space?.used == 5)
+        #expect(try fixture.failure("b", [1, 2, 3, 4, 5]) == .quotaExceeded)
+        fixture.store.removeMail([path])
+        #expect(fixture.store.space?.used == 2)
+        #expect(fixture.visible == ["a"])
+    }
+
     /// A server counts the parts of the last one by what they take of the disk, which is more than anybody has asked for.
     @Test func whatWasFoundAtTheStartIsGivenBackToo() throws {
         let id = UploadID.random()
