@@ -144,7 +144,8 @@ let package = Package(
             dependencies: [
                 "TransferIntake", "TransferModel", "TransferCodec", "TransferAccess", "TransferKeys",
                 "TransferReceipts",
-                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferSystem", "TransferTestSupport",
+                "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail", "TransferSystem",
+                "TransferTestSupport",
                 "CLinux",
             ],
             path: "Tests/Simulation/TransferSimulation", swiftSettings: strict),

@@ -4,6 +4,10 @@ package struct DatabaseCalls: Sendable {
     /// made. Nothing asks nobody.
     package var failure: (@Sendable (Call) -> Int32)?
 
+    /// Asked behind each commit that took place: a result code other than SQLITE_OK is taken for what it returned, as when all was
+    /// written and the sync failed. Nothing asks nobody.
+    package var lateFailure: (@Sendable () -> Int32)?
+
     /// Told of each transaction of the writing connection that was committed, and whether it was synced.
     package var committed: (@Sendable (_ isSynced: Bool) -> Void)?
 

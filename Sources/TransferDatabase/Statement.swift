@@ -43,7 +43,11 @@ package final class Statement {
     private func step() -> Int32 {
         if failure != SQLITE_OK { return failure }
         if let code = database.calls.failure?(kind), code != SQLITE_OK { return code }
-        return sqlite3_step(handle)
+        let code = sqlite3_step(handle)
+        if kind == .commit, code == SQLITE_DONE, let late = database.calls.lateFailure?(), late != SQLITE_OK {
+            return late
+        }
+        return code
     }
 
     /// Makes it ready to run again. What was bound stays, but what it points to may be gone: bind all of it again.

@@ -28,6 +28,8 @@ struct Mix: Sendable {
     let length: Int
     let givesReceipts: Bool
     let syncsAsAWhole: Bool
+    /// Whether there are mailboxes.
+    let hasMail: Bool
     /// Bytes that the server may store; nothing for no limit.
     let quota: UInt64?
 
@@ -38,6 +40,8 @@ struct Mix: Sendable {
 
     /// - Parameter parts: whether blocks are small enough for many uploads in parts.
     init(_ random: inout SplitMix64, parts: Bool) {
+        let hasMail = random.next() % 3 == 0
+        self.hasMail = hasMail
         let isEven = random.next() % 4 == 0
         var weights: [(kind: Step.Kind, weight: Int)] = []
         for kind in Step.Kind.allCases {
@@ -46,7 +50,7 @@ struct Mix: Sendable {
             // Long blocks take long.
             weights.append((kind, kind.weight(parts: parts) * (kind.isInParts && !parts ? min(1, factor) : factor)))
         }
-        self.weights = weights.filter { $0.weight > 0 }
+        self.weights = weights.filter { $0.weight > 0 && (hasMail || !$0.kind.isMail) }
         faults = random.next() % 8 == 0 ? [] : Self.some(SimulatedDisk.Fault.Kind.allCases, &random)
         faultRates = [(2, 12), (3, 24), (8, 64)][Int(random.next() % 3)]
         faultWait = [2, 4, 8, 16][Int(random.next() % 4)]
@@ -76,6 +80,14 @@ extension Step.Kind {
     fileprivate var isNeeded: Bool {
         switch self {
         case .begin, .append, .end, .publish, .acknowledge, .batch, .allParts: true
+        default: false
+        }
+    }
+
+    /// Whether it is about mailboxes.
+    fileprivate var isMail: Bool {
+        switch self {
+        case .mail, .mailAgain, .settle, .expireMail, .failLedger: true
         default: false
         }
     }
@@ -119,6 +131,11 @@ extension Step.Kind {
         case .failDisk: 2
         case .failRecords: 2
         case .mend: 4
+        case .mail: 14
+        case .mailAgain: 8
+        case .settle: 10
+        case .expireMail: 2
+        case .failLedger: 6
         }
     }
 }

@@ -151,9 +151,11 @@ extension World {
         everybodyLeaves()
         wait(7200)
         guard intake?.assemblies.isEmpty ?? false else { throw Promises.Broken("uploads in parts are never let go") }
+        try finishMail()
         try rest()
         try cutPower()
         try check()
+        try checkMail()
         try stop()
     }
 

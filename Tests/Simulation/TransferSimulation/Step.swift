@@ -11,6 +11,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case vanish, fade, haunt, abort, lookup
         case change, wait, expire
         case kill, rest, powerCut, failDisk, failRecords, mend
+        case mail, mailAgain, settle, expireMail, failLedger
     }
 
     let kind: Kind

@@ -51,6 +51,15 @@ final class Trace {
 
     private func add(_ kind: Int, _ directory: Int32, _ name: String) {
         add(kind)
-        if directory != AT_FDCWD { add(name) }
+        if directory != AT_FDCWD { add(Self.withoutChance(name)) }
+    }
+
+    /// Names of content that is for somebody end in digits that are made anew for each attempt (`RelativePath.mail(_:)`).
+    static func withoutChance(_ name: String) -> String {
+        let sizeOfID = 32
+        guard name.utf8.count == sizeOfID + 1 + 16, name.utf8.dropFirst(sizeOfID).first == UInt8(ascii: "-") else {
+            return name
+        }
+        return String(decoding: name.utf8.prefix(sizeOfID), as: UTF8.self)
     }
 }

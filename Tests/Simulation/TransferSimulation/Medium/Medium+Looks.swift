@@ -115,6 +115,9 @@ extension Medium {
         }
     }
 
+    /// Bytes of what is for somebody.
+    var mailBytes: Int { ownNames("mail").values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
+
     /// Bytes of all files that every program sees, outside the server's own folder.
     var seenBytes: Int { seenPaths.values.reduce(0) { $0 + (files[$1]?.seen.count ?? 0) } }
 }

@@ -27,10 +27,18 @@ extension Medium {
         var names = directory.certain
         var meanings: [String: [Object?]] = [:]
         for (name, object) in directory.pending { meanings[name, default: []].append(object) }
-        for (name, objects) in meanings.sorted(by: { $0.key < $1.key }) where Bool.random(using: &random) {
+        let inOrder = meanings.sorted {
+            Self.rank($0.key, $0.value.last ?? nil) < Self.rank($1.key, $1.value.last ?? nil)
+        }
+        for (name, objects) in inOrder where Bool.random(using: &random) {
             names[name] = objects.randomElement(using: &random) ?? nil
         }
         return names
+    }
+
+    /// By what names are ordered, the same whenever a seed is played.
+    private static func rank(_ name: String, _ object: Object?) -> (String, Object) {
+        (Trace.withoutChance(name), object ?? 0)
     }
 
     /// Makes what a power cut leaves, in a new directory.
@@ -52,7 +60,8 @@ extension Medium {
         _ random: inout SplitMix64
     ) {
         guard let known = directories[directory] else { return }
-        for (name, object) in Self.names(of: known, &random).sorted(by: { $0.key < $1.key }) {
+        let names = Self.names(of: known, &random).sorted { Self.rank($0.key, $0.value) < Self.rank($1.key, $1.value) }
+        for (name, object) in names {
             let name = Self.inNextBoot(name, below: known.path == nil)
             let target = path + "/" + name
             if let file = files[object] {

@@ -12,6 +12,8 @@ extension World {
         var current: Current?
         /// What is all there and not published.
         var sealed: [Attempt] = []
+        /// Whether some of what is all there is for somebody.
+        var hasMail = false
         /// When the uploads were published that it has yet to be told of.
         var published: [Int: PublishedMoment] = [:]
         /// Whether its client has gone, and what it has sent is still on its way.

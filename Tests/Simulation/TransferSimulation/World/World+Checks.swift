@@ -32,7 +32,7 @@ extension World {
         guard let quota = store?.quota, !isMiscounted, !disk.hasKeptSomething, !disk.isDead, busy == nil else { return }
         let sealed = (sessions.compactMap(\.self) + ghosts).flatMap(\.sealed).map(\.upload)
         let held = sealed.reduce(0) { $0 + (uploads[$1].isInParts ? 0 : contents[uploads[$1].content].count) }
-        let there = disk.medium.seenBytes + disk.medium.partBytes + held
+        let there = disk.medium.seenBytes + disk.medium.partBytes + disk.medium.mailBytes + held
         guard quota.used >= UInt64(there) else {
             throw Promises.Broken("\(quota.used) bytes are counted, and \(there) are there")
         }
@@ -46,6 +46,7 @@ extension World {
         intake?.assemblies.letGo(desertedUpTo: .max)
         try check()
         let used = store?.quota?.used
+        strayBytes += orphanBytes
         let (stray, isMiscounted) = (strayBytes, isMiscounted || disk.hasKeptSomething || disk.isDead)
         try restart()
         guard !isMiscounted, let used, let store, let now = store.quota?.used else { return }

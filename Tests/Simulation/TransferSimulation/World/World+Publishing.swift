@@ -18,6 +18,7 @@ extension World {
         let (start, failures) = (log.count, disk.failures)
         var moment = PublishedMoment(changes: promises.changes)
         let report = session.intake.publish()
+        session.hasMail = false
         if !disk.isDead { disk.change { $0.keepLosses() } }
         try noteNames()
         let attempts = session.sealed
@@ -46,6 +47,8 @@ extension World {
     /// directory that the other one may have made.
     func mayPublish(_ session: Session) -> Bool {
         guard let busy else { return true }
+        // Their folder may be what the other one makes.
+        guard !session.hasMail else { return false }
         return session.sealed.allSatisfy { attempt in
             let content = uploads[attempt.upload].content
             let parents = Self.parents(of: uploads[attempt.upload].path)
@@ -100,7 +103,10 @@ extension World {
 
     func tell(_ ended: [Completion.EndedUpload], on session: Session) throws {
         for ended in ended {
-            guard let index = uploads.firstIndex(where: { $0.id == ended.upload.intent.id }) else { continue }
+            guard let index = uploads.firstIndex(where: { $0.id == ended.upload.intent.id }) else {
+                try toldOfMail(ended.outcome, ended.upload.intent.id)
+                continue
+            }
             try told(ended.outcome, index, at: session.published.removeValue(forKey: index))
         }
     }

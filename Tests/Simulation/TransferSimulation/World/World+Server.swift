@@ -1,5 +1,6 @@
 import Glibc
 import TransferIntake
+import TransferMail
 import TransferModel
 import TransferStore
 import TransferSystem
@@ -52,13 +53,15 @@ extension World {
         disk.isInUse = true
         records.reopen()
         servers += 1
+        try openMailroom()
         let intake = Intake(
             Intake.Configuration(
                 maximumAssemblies: 8, filesAtOnce: 7, maximumUpload: 1 << 40, keepUnfinished: Self.week),
-            store: store, records: records, signer: signer, clock: clock.clock
+            store: store, records: records, signer: signer, mailroom: mailroom, clock: clock.clock
         ) { _ in }
         self.intake = intake
         _ = try? intake.expire(leftovers: true)
+        try sweepMail()
         intake.known.load()
         intake.forgetUnfinished()
         (strayBytes, isMiscounted, overwriters, removedDirectories) = (0, false, [:], [])
@@ -81,6 +84,7 @@ extension World {
     func stop() throws {
         kill()
         busy = nil
+        ledger?.stop()
         let left = Self.openDescriptors
         if options.countsDescriptors, left > descriptors {
             throw Promises.Broken("\(left - descriptors) descriptors are left open")
@@ -104,6 +108,8 @@ extension World {
         }
         (ghosts, claims) = ([], [])
         intake?.assemblies.letGo(desertedUpTo: .max)
+        mailroom?.close()
+        mailroom = nil
         sessions = Array(repeating: nil, count: mix.sessions)
         // A child of this process that has not begun its program yet holds the lock, too.
         store?.unlock()
@@ -120,6 +126,7 @@ extension World {
         kill()
         renewDisk(disk.medium)
         records.failsAfter = nil
+        ledger?.mend()
         try start()
         try noteNames()
     }
@@ -134,6 +141,7 @@ extension World {
         let medium = disk.medium.cut(to: path, &random)
         records.failsAfter = nil
         records.cutPower()
+        try ledger?.cutPower()
         renewDisk(medium)
         try promises.settle(medium) { contents[$0] }
         for (name, _) in medium.seenPaths where !medium.isForeign(name) {

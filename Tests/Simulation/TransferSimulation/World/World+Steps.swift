@@ -15,6 +15,7 @@ extension World {
         if isFaulty { disk.arm(nil as SimulatedDisk.Fault?) }
         if let trouble { throw trouble }
         try check()
+        try checkMail()
         if disk.isDead { try restart() }
     }
 
@@ -64,12 +65,18 @@ extension World {
             disk.arm(.init(kind: kind, wait: step.b % (2 * mix.faultWait)))
         case .failRecords: records.failsAfter = step.b % 6
         case .mend: mend()
+        case .mail: try mail(step)
+        case .mailAgain: try mailAgain(step)
+        case .settle: try settle(step)
+        case .expireMail: try expireMail()
+        case .failLedger: ledger?.fail(step.b, after: step.c % 6)
         }
     }
 
     func mend() {
         disk.arm(nil as SimulatedDisk.Fault?)
         records.failsAfter = nil
+        ledger?.mend()
     }
 }
 

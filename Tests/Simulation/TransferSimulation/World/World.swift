@@ -4,6 +4,7 @@ import TransferCatalog
 import TransferCodec
 import TransferIntake
 import TransferKeys
+import TransferMail
 import TransferModel
 import TransferReceipts
 import TransferStore
@@ -30,6 +31,19 @@ final class World {
     var path: String
     var disk: SimulatedDisk
     let records = SimulatedRecords()
+    /// Nothing in a world without mailboxes.
+    let ledger: SimulatedLedger?
+    var mailroom: Mailroom?
+    var mails: [SentMail] = []
+    /// What was last found in the ledger.
+    var rows: [MailKey: MailRow] = [:]
+    /// What had ended, and is in it no more.
+    var forgotten: [MailKey: MailRow] = [:]
+    /// What recipients have said.
+    var said: [MailKey: Said] = [:]
+    /// Whether somebody has just looked what has waited for too long.
+    var mayExpire = false
+    var checkedMail: (medium: Int, ledger: Int)?
     let signer: ServerIdentity?
     var store: FileStore?
     var intake: Intake?
@@ -100,6 +114,7 @@ final class World {
         mkdir(path, 0o755)
         descriptors = options.countsDescriptors ? Self.openDescriptors : 0
         signer = options.mix.givesReceipts ? ServerIdentity() : nil
+        ledger = options.mix.hasMail ? try SimulatedLedger(directory.path("ledger")) : nil
         sessions = Array(repeating: nil, count: options.mix.sessions)
         disk = SimulatedDisk(
             Medium(root: path, clock: clock), seed: random.next(), forgetsDirectories: options.forgetsDirectories,

@@ -1,0 +1,161 @@
+import Glibc
+import TransferDatabase
+import TransferMail
+import TransferModel
+import TransferTestSupport
+
+/// The ledger of a simulated server: a real one, in memory, that fails when it is told to. Of a commit that has failed nobody
+/// knows whether it took place, and a power cut may take it together with all that the same connection has written behind it.
+///
+/// `@unchecked Sendable`: a simulation has one thread.
+final class SimulatedLedger: @unchecked Sendable {
+    private enum Fault: UInt32, CaseIterable {
+        /// A commit is not made.
+        case commit
+        /// Some other call is not made.
+        case step
+        /// A commit is made, and its caller is told that it failed.
+        case late
+        /// The same, and the disk has not kept it.
+        case lost
+        /// The process dies behind a commit.
+        case death
+    }
+
+    /// SQLITE_IOERR (sqlite.org/rescode.html#ioerr).
+    private static let failed: Int32 = 10
+
+    let path: String
+    /// Whether anything has failed since the server was started.
+    private(set) var hasFailed = false
+    /// Commits so far that took place.
+    private(set) var version = 0
+    private var fault: Fault?
+    private var wait: UInt32 = 0
+    private var isLate = false
+    /// Where the files are as the disk has them, while it has not kept what was written since.
+    private var kept: String?
+    private var reader: (database: Database, rows: Statement)?
+    /// The process that uses it.
+    var isDead: () -> Bool = { false }
+    var die: () -> Void = {}
+
+    init(_ directory: String) throws {
+        mkdir(directory, 0o700)
+        path = directory + "/" + MailLedger.fileName
+    }
+
+    func open() throws -> MailLedger {
+        (hasFailed, isLate, reader, version) = (false, false, nil, version + 1)
+        kept = nil
+        var calls = DatabaseCalls(
+            failure: { [self] in failure(of: $0) }, committed: { [self] _ in version += 1 })
+        calls.lateFailure = { [self] in lateFailure }
+        return try MailLedger(path: path, isDurable: true, calls: calls)
+    }
+
+    /// - Parameters:
+    ///   - kind: what is to fail, by number.
+    ///   - calls: calls of its kind that pass before.
+    func fail(_ kind: UInt32, after calls: UInt32) {
+        fault = Fault.allCases[Int(kind) % Fault.allCases.count]
+        wait = fault == .step ? calls : calls % 2
+    }
+
+    func mend() { fault = nil }
+
+    private func failure(of call: DatabaseCalls.Call) -> Int32 {
+        guard !isDead() else { return Self.failed }
+        // Whoever opens it writes all of it anew.
+        if call == .open { kept = nil }
+        guard let fault else { return 0 }
+        guard call == (fault == .step ? .step : .commit) else { return 0 }
+        guard wait == 0 else {
+            wait -= 1
+            return 0
+        }
+        switch fault {
+        case .commit, .step:
+            (hasFailed, self.fault) = (true, nil)
+            return Self.failed
+        case .lost where kept == nil: keep()
+        case .lost, .late, .death: break
+        }
+        isLate = true
+        return 0
+    }
+
+    private var lateFailure: Int32 {
+        guard isLate else { return 0 }
+        if fault == .death { die() }
+        (isLate, hasFailed, fault) = (false, true, nil)
+        version += 1
+        return Self.failed
+    }
+
+    // MARK: Files
+
+    private static let suffixes = ["", "-wal"]
+
+    /// Copies the files as they are.
+    private func keep() {
+        let place = path + ".kept"
+        for suffix in Self.suffixes { Self.copy(path + suffix, to: place + suffix) }
+        kept = place
+    }
+
+    /// Only what the disk has is left. The process is dead.
+    func cutPower() throws {
+        (reader, fault, version) = (nil, nil, version + 1)
+        guard let kept else { return }
+        unlink(path + "-shm")
+        for suffix in Self.suffixes { Self.copy(kept + suffix, to: path + suffix) }
+        self.kept = nil
+    }
+
+    private static func copy(_ path: String, to other: String) {
+        unlink(other)
+        let source = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { return }
+        defer { close(source) }
+        let target = Glibc.open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard target >= 0 else { return }
+        defer { close(target) }
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while case let count = Glibc.read(source, &buffer, buffer.count), count > 0 {
+            _ = Glibc.write(target, buffer, count)
+        }
+    }
+
+    // MARK: Looking
+
+    func stop() { reader = nil }
+
+    /// All that is in it, read past the server.
+    func rows() throws -> [(id: UploadID, recipient: String, row: World.MailRow)] {
+        if reader == nil {
+            let database = try Database(path: path, called: "ledger")
+            let sql = """
+                SELECT lower(hex(m.id)), d.recipient, d.state, d.changed, m.path, m.size, m.digest FROM deliveries d
+                JOIN mails m ON m.number = d.mail ORDER BY d.number
+                """
+            reader = (database, try Statement(sql, in: database))
+        }
+        guard let rows = reader?.rows else { return [] }
+        defer { rows.reset() }
+        var found: [(id: UploadID, recipient: String, row: World.MailRow)] = []
+        while try rows.next() {
+            guard let id = UploadID(hexadecimal: rows.text(0)),
+                let state = DeliveryState(rawValue: UInt8(clamping: rows.integer(2)))
+            else { continue }
+            found.append(
+                (
+                    id, rows.text(1),
+                    World.MailRow(
+                        state: state, changed: rows.integer(3), path: rows.text(4), size: Int(rows.integer(5)),
+                        digest: rows.blob(6))
+                ))
+        }
+        return found
+    }
+}

@@ -1,0 +1,191 @@
+import Glibc
+import TransferDatabase
+import TransferIntake
+import TransferMail
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Uploads that are for somebody, and those whom they are for.
+extension World {
+    /// Nanoseconds that a delivery waits for its recipient at most.
+    static let mailAge: Int64 = 3 * 3600 * 1_000_000_000
+
+    /// What a mailbox may hold: little enough to be full at times.
+    static let mailLimits = MailLimits(count: 12, bytes: 60_000)
+
+    private static let audiences = [
+        ["bob"], ["carol"], ["bob", "carol"], ["owner", "bob", "carol", "guest"], ["guest"], ["bob", "nobody"],
+    ]
+
+    func openMailroom() throws {
+        guard let ledger else { return }
+        ledger.isDead = { [unowned disk] in disk.isDead }
+        ledger.die = { [unowned disk] in disk.die() }
+        let clock = clock
+        mailroom = Mailroom(
+            .success(try ledger.open()), SimulatedPeople(), Self.mailLimits, utc: { clock.stamp() })
+    }
+
+    // MARK: Sending
+
+    func mail(_ step: Step) throws {
+        guard mailroom != nil, let session = session(step.a), session.current == nil else { return }
+        let isInParts = step.b % 4 == 0
+        let size =
+            isInParts
+            ? Int(step.c >> 4 % 2 + 1) * Self.block + Int(step.c >> 8 % 3) * 7
+            : mix.sizes[Int(step.c >> 4) % mix.sizes.count]
+        mails.append(
+            SentMail(
+                id: UploadID(high: 1 << 62 | UInt64(mails.count + 1), low: UInt64(step.b)),
+                content: addContent(size), recipients: Self.audiences[Int(step.c >> 12) % Self.audiences.count],
+                isInParts: isInParts && Self.block <= 4 << 10, caller: session.caller))
+        try send(mails.count - 1, on: session, upTo: step.c >> 20 % 6)
+        if step.c >> 24 % 2 == 0 { try publish(session) }
+        if step.c >> 25 % 4 == 0 { try acknowledge(session) }
+    }
+
+    /// Somebody sends again what he has sent, over whatever connection, also while it is still on its way.
+    func mailAgain(_ step: Step) throws {
+        guard mailroom != nil, let session = session(step.a), session.current == nil else { return }
+        let own = mails.indices.filter { mails[$0].caller == session.caller }
+        guard let index = own.randomElement(step.b) else { return }
+        try send(index, on: session, upTo: 5, mayEnd: step.c % 2 == 0)
+        if step.c >> 1 % 2 == 0 { try publish(session) }
+        if step.c >> 2 % 2 == 0 { try acknowledge(session) }
+    }
+
+    /// - Parameter pieces: after how many of its pieces it stops, where it has so many.
+    func send(_ index: Int, on session: Session, upTo pieces: UInt32, mayEnd: Bool = false) throws {
+        mails[index].attempts += 1
+        let (id, size) = (mails[index].id, contents[mails[index].content].count)
+        if mails[index].isInParts {
+            for (number, start) in stride(from: 0, to: size, by: Self.block).enumerated() {
+                guard number < pieces else { return }
+                let range = start..<min(size, start + Self.block)
+                let part = UploadPart(of: id, offset: UInt64(start), total: UInt64(size))
+                let partID = UploadID(high: 1 << 63 | id.high, low: UInt64(start))
+                try send(index, range, intent(index, partID, UInt64(range.count), .part(part)), on: session)
+            }
+            guard pieces > 2 else { return }
+            return try send(index, 0..<0, intent(index, id, UInt64(size), .assembly), on: session, mayEnd: mayEnd)
+        }
+        guard pieces > 0 else { return }
+        try send(index, 0..<size, intent(index, id, UInt64(size), .whole), on: session, mayEnd: mayEnd)
+    }
+
+    private func intent(
+        _ index: Int, _ id: UploadID, _ size: UInt64, _ extent: UploadIntent.Extent
+    ) -> UploadIntent {
+        UploadIntent(
+            id: id, path: "letters/\(index)", size: size, extent: extent, recipients: mails[index].recipients)
+    }
+
+    private func send(
+        _ index: Int, _ range: Range<Int>, _ intent: UploadIntent, on session: Session, mayEnd: Bool = false
+    ) throws {
+        let begun = session.intake.begin(intent, mayEnd: mayEnd)
+        try noteNames()
+        if let outcome = begun.outcome { return try toldOfMail(outcome, intent.id) }
+        let content = contents[mails[index].content]
+        let isAll = intent.extent == .assembly
+        let outcome: UploadOutcome?
+        do throws(StoreError) {
+            try Array(content[range]).span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+                if !bytes.isEmpty { try begun.upload.append(bytes) }
+            }
+            let end = DeclaredEnd(
+                size: UInt64(isAll ? content.count : range.count),
+                digest: digest(of: mails[index].content, isAll ? nil : range))
+            outcome = try session.intake.seal(begun.upload, end)
+            session.hasMail = true
+        } catch {
+            outcome = session.intake.refuse(begun.upload, error)
+        }
+        try noteNames()
+        if let outcome { try toldOfMail(outcome, intent.id) }
+        if session.intake.hasMuchSealed { try publish(session) }
+    }
+
+    /// Its sender is told what became of it.
+    func toldOfMail(_ outcome: UploadOutcome, _ id: UploadID) throws(Promises.Broken) {
+        guard !disk.isDead, !isUnheard, let index = mails.firstIndex(where: { $0.id == id }) else { return }
+        trace.add(Int(outcome.code.rawValue))
+        if options.tells { print("    mail \(index): \(outcome.code) \(outcome.message)") }
+        switch outcome {
+        case .acknowledged(let acknowledgement):
+            guard acknowledgement.isDurable, acknowledgement.size == contents[mails[index].content].count,
+                acknowledgement.digest == digest(of: mails[index].content)
+            else { throw Promises.Broken("mail \(index) was acknowledged with another size or digest, or not durable") }
+            mails[index].isPromised = true
+        case .refused(let error, _): mails[index].refusal = error
+        case .skipped, .staged: break
+        }
+    }
+
+    // MARK: Receiving
+
+    /// A recipient looks what waits, reads some of it, and says what became of it; or somebody else does.
+    func settle(_ step: Step) throws {
+        guard let mailroom, let intake else { return }
+        let name = SimulatedPeople.names[Int(step.a) % SimulatedPeople.names.count]
+        if step.b % 8 == 0 { return try settleForAnother(step, name) }
+        do throws(DatabaseError) {
+            let all = try mailroom.ledger.inbox(of: name, after: 0, limit: 100, withEnded: step.b % 8 == 1)
+            let some = all.dropFirst(Int(step.c % 3)).prefix(1 + Int(step.c >> 4 % 4))
+            guard !some.isEmpty, !disk.isDead else { return }
+            if step.b >> 8 % 2 == 0 { try mailroom.fetched(some.map(\.mail.id), by: name) }
+            let state: DeliveryState = step.b >> 4 % 4 == 0 ? .declined : .delivered
+            for delivery in some {
+                said[MailKey(id: delivery.mail.id, recipient: name), default: Said()].states.insert(state)
+            }
+            let ended = try mailroom.settle(some.map(\.mail.id), by: name, as: state, receipts: nil)
+            // As the request lane does it.
+            if let ended { intake.free(ended.freed) }
+            guard ended != nil, !disk.isDead else { return }
+            for delivery in some {
+                let key = MailKey(id: delivery.mail.id, recipient: name)
+                // What has ended otherwise stays so.
+                if state == .delivered { said[key]?.confirmed = .delivered }
+            }
+        } catch {
+            // It says it again some time.
+        }
+    }
+
+    private func settleForAnother(_ step: Step, _ name: String) throws {
+        guard let mailroom, let other = mails.filter({ !$0.recipients.contains(name) }).randomElement(step.c) else {
+            return
+        }
+        let ended = try? mailroom.settle([other.id], by: name, as: .delivered, receipts: nil)
+        guard let ended = ended ?? nil, !disk.isDead else { return }
+        throw Promises.Broken("\(name) has settled \(ended.deliveries.count) deliveries for somebody else")
+    }
+
+    func expireMail() throws {
+        guard !disk.isDead else { return }
+        wait(3600)
+        mayExpire = true
+        _ = try? intake?.expireMail(after: Self.mailAge)
+    }
+
+    /// As a server does it when it starts.
+    func sweepMail() throws {
+        guard mailroom != nil, !disk.isDead else { return }
+        let failures = disk.failures
+        guard let swept = try? intake?.sweepMail() else { return }
+        if options.tells, swept > 0 { print("    \(swept) files were swept") }
+        guard !disk.isDead, disk.failures == failures else { return }
+        guard orphanBytes == 0 else { throw Promises.Broken("content that nobody waits for is left behind a start") }
+    }
+
+    /// Bytes of content that nobody can have any more.
+    var orphanBytes: Int {
+        guard let ledger, let found = try? ledger.rows() else { return 0 }
+        let open = Set(found.filter(\.row.state.isOpen).map(\.row.path))
+        return disk.medium.ownNames("mail").reduce(0) { sum, named in
+            open.contains(".transfer/mail/" + named.key) ? sum : sum + (disk.medium.seen(of: named.value)?.count ?? 0)
+        }
+    }
+}
