@@ -177,14 +177,14 @@ class Torture:
             self._live(f"round {number} with power cuts")
 
     def _play_delivery_cuts(self) -> None:
-        """As many as of the others, with power cuts where somebody would be killed."""
+        """Half as many as of the others, with power cuts where somebody would be killed."""
         options = self._options
         kinds = PowerDisk.kinds()
         if not kinds or not Features.of(options.transfer).mail:
             return
         directory = options.directory / f"seed-{options.seed}-people"
         paces = (Pace(), Pace())
-        for number in range(options.first_cut, options.first_cut + options.cuts):
+        for number in range(options.first_cut, options.first_cut + (options.cuts + 1) // 2):
             source = random.Random(f"{options.seed}/people/power/{number}")
             machine, plan = MachinePlan.make(source, kinds), DeliveryPlan.make(source)
             self._commands = [f"# round {number} of deliveries with power cuts: {machine} {plan}"]
