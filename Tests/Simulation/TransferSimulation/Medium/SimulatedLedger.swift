@@ -30,6 +30,8 @@ final class SimulatedLedger: @unchecked Sendable {
     private(set) var hasFailed = false
     /// Commits so far that took place.
     private(set) var version = 0
+    /// Whether a power cut has taken commits that nobody was told of.
+    var hasReverted = false
     private var fault: Fault?
     private var wait: UInt32 = 0
     private var isLate = false
@@ -111,6 +113,7 @@ final class SimulatedLedger: @unchecked Sendable {
         unlink(path + "-shm")
         for suffix in Self.suffixes { Self.copy(kept + suffix, to: path + suffix) }
         self.kept = nil
+        hasReverted = true
     }
 
     private static func copy(_ path: String, to other: String) {

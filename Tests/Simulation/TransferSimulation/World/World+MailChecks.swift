@@ -19,7 +19,18 @@ extension World {
             }
             try check(row, key)
         }
+        // What was seen of a commit that nobody was told of counts for nothing when it is lost.
+        if ledger.hasReverted {
+            rows = rows.filter { !$0.value.state.isOpen && said[$0.key]?.confirmed == $0.value.state }
+        }
+        ledger.hasReverted = false
         for (key, row) in found { try compare(rows[key], row, key) }
+        for key in rows.keys where found[key] == nil {
+            guard mayExpire || said[key]?.confirmed == nil else {
+                throw Promises.Broken("what \(key.recipient) has received is forgotten")
+            }
+            said[key]?.confirmed = nil
+        }
         try checkPromises(found)
         try checkLimits(found)
         mayExpire = false
@@ -48,7 +59,7 @@ extension World {
     /// Deliveries end when somebody has said so, or in time, and only once.
     private func compare(_ old: MailRow?, _ new: MailRow, _ key: MailKey) throws(Promises.Broken) {
         let said = said[key] ?? Said()
-        if said.confirmed == .delivered, new.state != .delivered, new.changed <= (old?.changed ?? 0) + Self.mailAge {
+        if said.confirmed == .delivered, new.state != .delivered {
             throw Promises.Broken("\(key.recipient) was told that it is taken for delivered, and it is \(new.state)")
         }
         guard old?.state != new.state else { return }
