@@ -9,7 +9,9 @@ extension FileStore {
     }
 
     package func mailFiles() -> [RelativePath] {
-        guard let directory = try? tree.open(.mailFolder), let stream = try? DirectoryStream(directory) else { return [] }
+        guard let directory = try? tree.open(.mailFolder), let stream = try? DirectoryStream(directory) else {
+            return []
+        }
         var files: [RelativePath] = []
         while let name = try? stream.next() {
             let text = RelativePath.mailFolder.string + "/" + String(decoding: name, as: UTF8.self)

@@ -94,7 +94,8 @@ import TransferSystem
         }
     }
 
-    @Test(arguments: [CatalogSchema.schema.version + 1, 1000, -1] as [Int64]) func unknownVersionsAreRefusedInPlainWords(
+    @Test(arguments: [CatalogSchema.schema.version + 1, 1000, -1] as [Int64])
+    func unknownVersionsAreRefusedInPlainWords(
         _ version: Int64
     ) throws {
         try fixture.open().record([.sample(1)])

@@ -32,7 +32,8 @@ enum Sample {
     /// With and without what is optional.
     static let deliveries = [
         ListedDelivery(
-            number: 1, id: id, state: .queued, person: "alice", name: "photo.png", kind: .picture, size: 5, digest: xxh128,
+            number: 1, id: id, state: .queued, person: "alice", name: "photo.png", kind: .picture, size: 5,
+            digest: xxh128,
             queued: 1_767_225_600_500, changed: 1_767_225_600_501),
         ListedDelivery(
             number: .max, id: otherID, state: .expired, person: "写真", name: "a/😀", kind: .file, size: 0, digest: sha256,

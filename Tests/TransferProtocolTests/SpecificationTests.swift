@@ -45,17 +45,22 @@ import TransferTestSupport
         let tags: [(FieldTag, String)] = [
             (.agent, "agent"), (.serverName, "serverName"), (.message, "message"), (.storedPath, "storedPath"),
             (.retryAfter, "retryAfter"), (.run, "run"), (.serverKey, "serverKey"), (.receipt, "receipt"),
-            (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"), (.signature, "signature"),
+            (.keeps, "keeps"), (.kind, "kind"), (.token, "token"), (.clientName, "clientName"),
+            (.signature, "signature"),
             (.check, "check"),
-            (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"), (.note, "note"),
+            (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
+            (.note, "note"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
     }
 
     @Test func features() {
         let rows = document.tables(below: "### `hello`").last?.dropFirst().map { Array($0.prefix(2)) }
-        #expect(rows == [["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"],
-                ["\(Features.mail.rawValue)", "mail"]])
+        #expect(
+            rows == [
+                ["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"],
+                ["\(Features.mail.rawValue)", "mail"],
+            ])
     }
 
     @Test func kinds() {

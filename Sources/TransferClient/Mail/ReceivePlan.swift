@@ -54,6 +54,7 @@ final class ReceivePlan: RequestPlan {
     let pull: PullPlan
     let state = Locked(State())
     private let senders: Set<PathKey>
+    // Text: names that this program makes, in digits.
     private let notes: [String: [ReceivedFile]]
     private let noted: [UploadID: ReceivedFile]
 

@@ -304,7 +304,8 @@ extension Intake {
     /// or has let it expire gets it anew.
     ///
     /// - Parameter path: what its sender calls it now.
-    func stillDelivered(_ intent: UploadIntent, at path: RelativePath) throws(StoreError) -> Completion.StillDelivered? {
+    func stillDelivered(_ intent: UploadIntent, at path: RelativePath) throws(StoreError) -> Completion.StillDelivered?
+    {
         let deliveries = try knownDeliveries(of: intent.id)
         guard let mail = deliveries.first?.mail, mail.digest.algorithm.function == intent.function else { return nil }
         let states = Dictionary(deliveries.map { (PathKey($0.recipient), $0.state) }) { first, _ in first }

@@ -45,7 +45,8 @@ enum MailColumns {
 
     /// - Returns: nothing for a row that says what cannot be.
     static func mail(_ row: Statement) -> Mail? {
-        guard let id = row.uploadID(0), let kind = UInt8(exactly: row.integer(4)), let size = UInt64(exactly: row.integer(5)),
+        guard let id = row.uploadID(0), let kind = UInt8(exactly: row.integer(4)),
+            let size = UInt64(exactly: row.integer(5)),
             let number = UInt8(exactly: row.integer(6)), let algorithm = DigestAlgorithm(rawValue: number),
             let path = RelativePath(mail: row.text(12))
         else { return nil }
@@ -55,8 +56,10 @@ enum MailColumns {
             UInt32(exactly: row.integer(9)).map { Timestamp(seconds: seconds, nanoseconds: $0) }
         }
         return Mail(
-            id: id, sender: row.text(1), client: row.optionalInteger(2).map { UInt64(bitPattern: $0) }, name: row.text(3),
-            kind: ContentKind(rawValue: kind) ?? .file, size: size, digest: Digest(algorithm, digest), modified: modified,
+            id: id, sender: row.text(1), client: row.optionalInteger(2).map { UInt64(bitPattern: $0) },
+            name: row.text(3),
+            kind: ContentKind(rawValue: kind) ?? .file, size: size, digest: Digest(algorithm, digest),
+            modified: modified,
             permissions: row.optionalInteger(10).flatMap { UInt16(exactly: $0) },
             note: row.isNull(11) ? nil : row.blob(11), path: path, queued: row.integer(13))
     }

@@ -17,11 +17,14 @@ extension MailLedger {
     /// is not synced.
     ///
     /// - Returns: those of which that is news.
-    package func fetched(_ ids: [UploadID], by recipient: String, at moment: Int64) throws(DatabaseError) -> [Delivery] {
+    package func fetched(_ ids: [UploadID], by recipient: String, at moment: Int64) throws(DatabaseError) -> [Delivery]
+    {
         try write(isSynced: false) { (connection, _) throws(DatabaseError) in
             var news: [Delivery] = []
             for id in ids {
-                guard let found = try connection.delivery(of: id, to: recipient), found.state == .queued else { continue }
+                guard let found = try connection.delivery(of: id, to: recipient), found.state == .queued else {
+                    continue
+                }
                 try connection.set(.fetched, of: found.number, at: moment)
                 news.append(found)
             }

@@ -16,7 +16,8 @@ extension MailLedger {
     /// All that are known.
     func people() throws(DatabaseError) -> [KnownPerson] {
         try read { (connection) throws(DatabaseError) in
-            let rows = try Statement("SELECT name, sealing, unproven FROM people ORDER BY name", in: connection.database)
+            let rows = try Statement(
+                "SELECT name, sealing, unproven FROM people ORDER BY name", in: connection.database)
             defer { rows.reset() }
             var people: [KnownPerson] = []
             while try rows.next() {

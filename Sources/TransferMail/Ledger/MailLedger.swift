@@ -73,7 +73,9 @@ package final class MailLedger: Sendable {
         try state.withLock { [file] (state) throws(DatabaseError) in
             try Self.attempt(&state, file) { (connection, totals) throws(DatabaseError) in
                 var changed = totals
-                let result = try connection.transaction(isSynced: isSynced || !file.isDurable) { () throws(DatabaseError) in try body(connection, &changed) }
+                let result = try connection.transaction(isSynced: isSynced || !file.isDurable) {
+                    () throws(DatabaseError) in try body(connection, &changed)
+                }
                 totals = changed
                 return result
             }

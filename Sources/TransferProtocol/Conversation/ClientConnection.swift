@@ -195,7 +195,9 @@ package struct ClientConnection: Sendable {
             return begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
         case .entries, .file, .block, .end, .outcome, .persons, .deliveries: return try answer(message)
         case .arrived(let number):
-            guard watches else { throw ProtocolFault(.unexpectedFrame, "The server told of mail that nobody waits for.") }
+            guard watches else {
+                throw ProtocolFault(.unexpectedFrame, "The server told of mail that nobody waits for.")
+            }
             return .arrived(number)
         default:
             throw ProtocolFault(.unexpectedFrame, "The \(message.function) frame is not allowed from the server now.")

@@ -174,7 +174,9 @@ package struct ListedDelivery: Equatable, Sendable {
         let presence = Presence(rawValue: try reader.integer(UInt8.self))
         guard Presence.all.isSuperset(of: presence) else { throw .malformed("A delivery has unknown flags.") }
         size = try reader.integer(UInt64.self)
-        guard size <= Limits.uploadSize else { throw .malformed("A delivery of \(size) bytes is larger than any file.") }
+        guard size <= Limits.uploadSize else {
+            throw .malformed("A delivery of \(size) bytes is larger than any file.")
+        }
         queued = try reader.integer(Int64.self)
         changed = try reader.integer(Int64.self)
         modified = presence.contains(.modified) ? try Timestamp(&reader) : nil

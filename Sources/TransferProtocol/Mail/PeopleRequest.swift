@@ -151,7 +151,8 @@ extension BodyReader {
     /// Two bytes of length and a name.
     mutating func personName() throws(ProtocolFault) -> String {
         let bytes = try sizedArray()
-        guard (1...Recipients.nameSize).contains(bytes.count), let name = String(validating: bytes, as: UTF8.self) else {
+        guard (1...Recipients.nameSize).contains(bytes.count), let name = String(validating: bytes, as: UTF8.self)
+        else {
             throw .malformed("A person's name is not UTF-8, or has \(bytes.count) bytes.")
         }
         return name

@@ -188,7 +188,9 @@ package enum Message: Equatable, Sendable {
         }
     }
 
-    private static func decodeMail(_ function: FunctionCode, _ reader: inout BodyReader) throws(ProtocolFault) -> Message {
+    private static func decodeMail(_ function: FunctionCode, _ reader: inout BodyReader) throws(ProtocolFault)
+        -> Message
+    {
         switch function {
         case .people: return .people(try PeopleRequest(&reader))
         case .persons: return .persons(try Persons(&reader))

@@ -287,7 +287,8 @@ extension LogEvent {
     ///   - began: nanoseconds of the monotonic clock.
     ///   - isRepeated: whether the client had the same failure logged before.
     static func settled(
-        _ result: UploadOutcome, _ id: UploadID, path: String, for recipients: [String] = [], began: Int64, peer: String,
+        _ result: UploadOutcome, _ id: UploadID, path: String, for recipients: [String] = [], began: Int64,
+        peer: String,
         isRepeated: Bool = false
     ) -> LogEvent {
         let seconds = Double(monotonicNanoseconds() - began) / 1e9

@@ -32,8 +32,10 @@ extension PullDirectory {
     }
 
     /// All files that are written down, by the names of their notes.
+    // Text: names that this program makes, in digits.
     package func notes() -> [String: [ReceivedFile]] {
         guard let folder = try? notesFolder(isMade: false), let names = try? folder.names() else { return [:] }
+        // Text: names that this program makes, in digits.
         var notes: [String: [ReceivedFile]] = [:]
         for name in names where name.utf8.starts(with: Self.prefix.utf8) {
             let text = (try? Self.read(name, in: folder)) ?? []

@@ -59,7 +59,8 @@ final class FakeMailbox: Sendable {
             let number = UInt64(state.mails.count) * 2 + 1
             let delivery = ListedDelivery(
                 number: number, id: UploadID(high: 7, low: number), state: .queued, person: person, name: name,
-                kind: .file, size: UInt64(listed.count), digest: Self.digest(listed, function), queued: 1_000, changed: 1_000)
+                kind: .file, size: UInt64(listed.count), digest: Self.digest(listed, function), queued: 1_000,
+                changed: 1_000)
             state.mails.append(Mail(listed: delivery, content: content))
             return (delivery.id, state.watchers, number)
         }
@@ -173,7 +174,8 @@ final class FakeMailbox: Sendable {
             content[offset..<next].withUnsafeBytes { bytes in
                 digester.update(bytes) { index, digest in
                     let place = fetch.length == nil ? index : index + UInt64(range.lowerBound / Limits.blockSize)
-                    Message.block(BlockDigest(index: place, digest: Digest(fetch.digest.plain, digest))).encode(into: &frames)
+                    Message.block(BlockDigest(index: place, digest: Digest(fetch.digest.plain, digest))).encode(
+                        into: &frames)
                 }
             }
             offset = next
@@ -207,7 +209,8 @@ final class FakeMailbox: Sendable {
             peer.send(
                 .outcome(
                     Ending(
-                        id: settle.id, code: areThere ? .completed : .notFound, count: UInt64(settle.deliveries.count))))
+                        id: settle.id, code: areThere ? .completed : .notFound, count: UInt64(settle.deliveries.count)))
+            )
         }
         return true
     }
@@ -244,7 +247,11 @@ struct Received {
     }
 
     /// The results by the senders' names.
-    var results: [String: ResultCode] { Dictionary(reports.map { ($0.delivery.name, $0.result) }) { first, _ in first } }
+    var results: [String: ResultCode] {
+        Dictionary(reports.map { ($0.delivery.name, $0.result) }) { first, _ in first }
+    }
 
-    var states: [String: DeliveryState] { Dictionary(reports.map { ($0.delivery.name, $0.state) }) { first, _ in first } }
+    var states: [String: DeliveryState] {
+        Dictionary(reports.map { ($0.delivery.name, $0.state) }) { first, _ in first }
+    }
 }

@@ -117,7 +117,8 @@ import TransferTestSupport
     }
 
     /// Nothing is asked of a server that would not know what to make of it.
-    @Test(arguments: [Features.files, []]) func aServerWithoutMailboxesIsSaidToBeOne(_ features: Features) async throws {
+    @Test(arguments: [Features.files, []]) func aServerWithoutMailboxesIsSaidToBeOne(_ features: Features) async throws
+    {
         let asked = Locked(0)
         let serve = { @Sendable (peer: FakeServer.Peer) in
             peer.welcome(Welcome(features: features))

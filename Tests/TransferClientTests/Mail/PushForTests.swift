@@ -67,7 +67,9 @@ import TransferTestSupport
     }
 
     /// All uploads of a push are for the same people: one answer is enough.
-    @Test(arguments: [ResultCode.unknownRecipient, .forbidden]) func aRefusalIsOneForAll(_ code: ResultCode) async throws {
+    @Test(arguments: [ResultCode.unknownRecipient, .forbidden]) func aRefusalIsOneForAll(_ code: ResultCode)
+        async throws
+    {
         let counts = Locked((begins: 0, data: 0))
         let server = FakeServer { peer in
             peer.welcome(Self.welcome)

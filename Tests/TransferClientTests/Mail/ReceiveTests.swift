@@ -24,7 +24,8 @@ import TransferTestSupport
     @Test func whatWaitsIsStoredAndSettled() async throws {
         let mailbox = FakeMailbox()
         let ids = [
-            mailbox.deliver("photo.png", [1, 2, 3]), mailbox.deliver("holiday/a.txt", Array("text".utf8), from: "carol"),
+            mailbox.deliver("photo.png", [1, 2, 3]),
+            mailbox.deliver("holiday/a.txt", Array("text".utf8), from: "carol"),
             mailbox.deliver("empty", []),
         ]
         let received = try await Received(from: mailbox, to: out)

@@ -64,7 +64,8 @@ import TransferModel
         .remove(RemoveRequest(id: 1, path: "a")), .cancel(1), .entries(Entries(id: 1, [])), .file(Sample.file),
         .outcome(TransferProtocol.Outcome(id: 1, code: .completed)),
         .people(PeopleRequest(id: 1)), .persons(Persons(id: 1, [])), .mail(MailRequest(id: 1, .inbox)),
-        .deliveries(Deliveries(id: 1, [])), .settle(SettleRequest(id: 1, .delivered, time: 0, [Sample.id])), .arrived(1),
+        .deliveries(Deliveries(id: 1, [])), .settle(SettleRequest(id: 1, .delivered, time: 0, [Sample.id])),
+        .arrived(1),
         .introduce(IntroduceRequest(id: 1, sealingKey: [1])),
     ]
 

@@ -97,7 +97,8 @@ import TransferTestSupport
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
         case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts, .list,
-            .entries, .fetch, .file, .remove, .outcome, .cancel, .people, .persons, .mail, .deliveries, .settle, .arrived,
+            .entries, .fetch, .file, .remove, .outcome, .cancel, .people, .persons, .mail, .deliveries, .settle,
+            .arrived,
             .introduce:
             true
         case .ping, .pong, .block, .end, .abort, .received, .have: false
@@ -114,7 +115,8 @@ import TransferTestSupport
         case .fetch(let fetch): message.body.count - (fetch.delivery == nil ? 0 : 3 + 16)
         case .settle(let settle): 15 + 16 * settle.deliveries.count
         // The last field says what is meant.
-        case .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .file, .remove, .cancel, .people, .persons,
+        case .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .file, .remove, .cancel, .people,
+            .persons,
             .mail, .deliveries, .arrived, .introduce:
             message.body.count
         case .outcome: 15

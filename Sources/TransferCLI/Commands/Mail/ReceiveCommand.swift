@@ -34,7 +34,8 @@ struct ReceiveCommand {
                 throw arguments.error("--output is for one delivery: it goes with no DIR, --watch or --accept none")
             }
             guard target != "-" || !output.isJSON && program == nil else {
-                throw arguments.error("with --output - standard output has the content, so there is no --json and no --exec")
+                throw arguments.error(
+                    "with --output - standard output has the content, so there is no --json and no --exec")
             }
         }
         var effects = ReceiveFlags.choices

@@ -37,7 +37,8 @@ enum ReceiveFlags {
 
     static let program = Flag(
         name: "exec", placeholder: "PROGRAM", help: "Run PROGRAM for each delivery that is stored.",
-        details: "Without a shell and without arguments; it reads the line of --json on its standard input, and what it writes "
+        details:
+            "Without a shell and without arguments; it reads the line of --json on its standard input, and what it writes "
             + "goes to standard error. It runs when the delivery is durable and the server knows it, one after the other. "
             + "One that fails is reported, and the delivery stays received.", value: .file
     ).text

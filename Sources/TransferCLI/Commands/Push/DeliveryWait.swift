@@ -24,7 +24,9 @@ struct DeliveryWait {
 
     /// An upload ended.
     mutating func add(_ report: UploadReport) {
-        guard report.result == .committed || report.result == .alreadyStored, let name = report.destination else { return }
+        guard report.result == .committed || report.result == .alreadyStored, let name = report.destination else {
+            return
+        }
         for person in recipients {
             sent[Parcel(name: PathKey(name), digest: report.digest, person: PathKey(person)), default: 0] += 1
         }
@@ -56,7 +58,8 @@ struct DeliveryWait {
         let open = progress.isListed ? progress.open.count + progress.missing : sent.values.reduce(0, +)
         guard open == 0 else {
             let count = open == 1 ? "1 delivery is" : "\(open) deliveries are"
-            StandardStream.error.write("\(count) not known to have arrived; 'transfer sent' shows what becomes of them\n")
+            StandardStream.error.write(
+                "\(count) not known to have arrived; 'transfer sent' shows what becomes of them\n")
             return .undelivered
         }
         return progress.failures > 0 ? .uploadsFailed : code

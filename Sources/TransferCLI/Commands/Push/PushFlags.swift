@@ -34,7 +34,8 @@ enum PushFlags {
 
     static let waits = FlagKey<Double?, UsageError>(
         Flag(
-            name: "wait-delivered", placeholder: "DURATION", help: "Wait until all of --for have it, for so long at most.",
+            name: "wait-delivered", placeholder: "DURATION",
+            help: "Wait until all of --for have it, for so long at most.",
             details: "Prints what became of it for each of them. \(DurationNotation.description)", bareValue: usualWait,
             value: .duration)
     ) { (arguments, flag) throws(UsageError) in

@@ -47,7 +47,8 @@ enum ManualPage {
 
     private static func entry(of flag: Flag, _ command: Command) -> [String] {
         let forms = flag.spellings.map(Roff.bold).joined(separator: ", ")
-        let value = flag.placeholder.map { flag.bareValue == nil ? " " + Roff.italic($0) : "[=" + Roff.italic($0) + "]" } ?? ""
+        let value =
+            flag.placeholder.map { flag.bareValue == nil ? " " + Roff.italic($0) : "[=" + Roff.italic($0) + "]" } ?? ""
         return Roff.entry(forms + value, [flag.help, flag.details, flag.facts(in: command)])
     }
 

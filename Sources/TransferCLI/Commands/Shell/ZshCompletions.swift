@@ -103,7 +103,9 @@ enum ZshCompletions {
     private static func specification(of flag: Flag) -> String {
         let text = "[\(flag.help.reduce(into: "") { $0 += ("[]\\:".contains($1) ? "\\" : "") + String($1) })]"
         let isBare = flag.bareValue != nil
-        let value = flag.placeholder.map { (isBare ? ":" : "") + ":\(colonFree($0)):\(action(of: flag.completion) ?? " ")" } ?? ""
+        let value =
+            flag.placeholder.map { (isBare ? ":" : "") + ":\(colonFree($0)):\(action(of: flag.completion) ?? " ")" }
+            ?? ""
         let sign = flag.isSwitch ? "" : isBare ? "=-" : "="
         let long = "\(flag.spelling)\(sign)"
         guard let short = flag.short else { return quoted((flag.isRepeatable ? "*" : "") + long + text + value) }

@@ -53,7 +53,8 @@ package struct Flag: Equatable, Sendable {
 
     /// Every form as it stands in the help, such as `-q, --quiet` or `--name NAME`.
     var synopsis: String {
-        (short.map { "-\($0), " } ?? "") + spelling + (placeholder.map { bareValue == nil ? " \($0)" : "[=\($0)]" } ?? "")
+        (short.map { "-\($0), " } ?? "") + spelling
+            + (placeholder.map { bareValue == nil ? " \($0)" : "[=\($0)]" } ?? "")
     }
 
     static let help = Flag(name: "help", short: "h", help: "Print this text and stop.", reach: .nowhere)
