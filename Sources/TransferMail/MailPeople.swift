@@ -26,4 +26,11 @@ package protocol MailPeople: Sendable {
 
     /// - Returns: nothing for a name that nobody has.
     func person(_ name: String) -> MailPerson?
+
+    /// Whether the name is somebody's, who may have no mailbox.
+    func isTaken(_ name: String) -> Bool
+}
+
+extension MailPeople {
+    package func isTaken(_ name: String) -> Bool { person(name) != nil }
 }

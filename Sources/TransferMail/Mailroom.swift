@@ -78,11 +78,14 @@ extension Mailroom {
         try keep(person)
     }
 
+    /// Whether the name is that of somebody with a key or token.
+    package func isTaken(_ name: String) -> Bool { people.isTaken(name) }
+
     /// A name came over a wire without keys: it has a mailbox from now on.
     ///
     /// - Returns: why not: somebody with a key has the name, or there are too many.
     package func takeUnproven(_ name: String) throws(DatabaseError) -> MailRefusal? {
-        if people.person(name) != nil { return .unknown(name) }
+        if isTaken(name) { return .unknown(name) }
         let (found, count) = known.withLock { known in
             (known[PathKey(name)], known.values.count { $0.isUnproven })
         }

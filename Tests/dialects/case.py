@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import unittest
@@ -13,7 +14,10 @@ from . import samples
 from .examination import Examination
 from .server import Server
 from .store import Content, Missing, Store, now
-from .wires import header7, messages, sized, tagged37, text
+from .wires import header7, jsonline, messages, sized, tagged37, text
+
+# Names that nobody has had.
+_numbers = itertools.count(1)
 
 EVERY = ("sized", "header7", "tagged37", "text")
 
@@ -61,6 +65,14 @@ class ServedCase(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def chat(self, name: str) -> jsonline.Client:
+        """Has said its name, and says no more by itself."""
+        client = jsonline.Client.to(self.server.port("jsonline"))
+        client.name = name
+        self.addCleanup(client.close)
+        client.beat()
+        return client
+
     def assert_made(self, kind: str, content: bytes, since: datetime, folder: str = "") -> None:
         """It is there now, under a name that was made for it."""
         self.store.claim_made(kind, Content.of(content), since, folder)
@@ -92,6 +104,8 @@ class ServedCase(unittest.TestCase):
         for framing in ("header7", "tagged37"):
             if framing in framings:
                 self._upload_text(self.header7() if framing == "header7" else self.tagged37())
+        if "jsonline" in framings:
+            self._forward()
         if "text" in framings:
             content = samples.text()
             with self.text() as client:
@@ -106,6 +120,20 @@ class ServedCase(unittest.TestCase):
             client.upload(sized.Type.TEXT, content)
             self.assertEqual(client.answer(), sized.stored(sized.Type.TEXT))
             self.assert_made("text", content, since)
+
+    def _forward(self) -> None:
+        """From one to another, who never were here before."""
+        content = samples.text()
+        with self.chat(f"one {next(_numbers)}") as one, self.chat(f"other {next(_numbers)}") as other:
+            self.await_here(other)
+            one.say(jsonline.TEXT, other.name, content)
+            self.assertEqual(other.receive(), jsonline.Forwarded(jsonline.TEXT, one.name, content))
+
+    def await_here(self, client: jsonline.Client) -> None:
+        """The server knows its name: what it sends to itself comes."""
+        content = samples.text()
+        client.say(jsonline.TEXT, client.name, content)
+        self.assertEqual(client.receive(), jsonline.Forwarded(jsonline.TEXT, client.name, content))
 
     def _upload_text(self, client: messages.MessageClient) -> None:
         content = samples.text()

@@ -127,6 +127,14 @@ class Server:
         self.log.finish()
         return status
 
+    def kill(self) -> None:
+        """Ends it without a warning; `start` begins anew in the same directory."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self.log.finish()
+        self._process = None
+
     @property
     def unfinished(self) -> list[str]:
         """What it keeps of uploads that did not come to their end."""

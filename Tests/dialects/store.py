@@ -18,7 +18,7 @@ _READ = 1 << 20
 _SECOND = timedelta(seconds=1)
 
 # Four digits come twice in a second now and then: the later one is numbered.
-_MADE = re.compile(r"([a-z]+)-(\d{8}-\d{6})-[0-9a-f]{4}(-\d+)?(\.[a-z0-9]+)?")
+_MADE = re.compile(r"([a-z]+)-(\d{8}-\d{6})(?:-[A-Za-z0-9_-]+)?-[0-9a-f]{4}(-\d+)?(\.[a-z0-9]+)?")
 
 
 class Missing(AssertionError):

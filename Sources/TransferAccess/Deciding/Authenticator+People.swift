@@ -1,7 +1,7 @@
 package import TransferModel
 import TransferSystem
 
-/// Somebody in the lists who may fetch what is stored, and so has a mailbox.
+/// Somebody in the lists. Who may fetch what is stored has a mailbox.
 package struct AccessPerson: Equatable, Sendable {
     package let name: String
 
@@ -10,17 +10,22 @@ package struct AccessPerson: Equatable, Sendable {
 
     /// When the last access of this name ends; nothing for never.
     fileprivate var expires: UTCTime?
+
+    fileprivate var hasMailbox: Bool
 }
 
 /// Who has a mailbox. Several lines of one name are one person with several machines, who takes what any of them takes.
 extension Authenticator {
     /// - Returns: nothing for a name that nobody has, or not any more.
     package func person(_ name: String, at now: UTCTime) -> AccessPerson? {
-        index[PathKey(name)].flatMap { $0.hasExpired(at: now) ? nil : $0 }
+        index[PathKey(name)].flatMap { $0.hasMailbox(at: now) ? $0 : nil }
     }
 
     /// Everybody, in no order.
-    package func people(at now: UTCTime) -> [AccessPerson] { index.values.filter { !$0.hasExpired(at: now) } }
+    package func people(at now: UTCTime) -> [AccessPerson] { index.values.filter { $0.hasMailbox(at: now) } }
+
+    /// Whether any line has the name, also one that has ended or is for sending only: it is nobody else's.
+    package func hasLine(for name: String) -> Bool { index[PathKey(name)] != nil }
 
     private var index: [PathKey: AccessPerson] {
         let lists = refreshed()
@@ -37,17 +42,19 @@ extension Authenticator {
 }
 
 extension AccessPerson {
-    fileprivate func hasExpired(at now: UTCTime) -> Bool { expires.map { $0 <= now } ?? false }
+    fileprivate func hasMailbox(at now: UTCTime) -> Bool { hasMailbox && expires.map { $0 > now } ?? true }
 }
 
 extension [PathKey: AccessPerson] {
     fileprivate mutating func add(_ name: String, _ options: AccessOptions) {
-        guard options.rights.mayRead else { return }
         let key = PathKey(name)
-        guard var known = self[key] else {
-            self[key] = AccessPerson(name: name, takesFrom: options.mailFrom, expires: options.expires)
+        let person = AccessPerson(
+            name: name, takesFrom: options.mailFrom, expires: options.expires, hasMailbox: options.rights.mayRead)
+        guard var known = self[key], known.hasMailbox else {
+            self[key] = person
             return
         }
+        guard person.hasMailbox else { return }
         known.takesFrom = known.takesFrom.flatMap { names in options.mailFrom.map { names + $0 } }
         known.expires = known.expires.flatMap { time in options.expires.map { Swift.max(time, $0) } }
         self[key] = known

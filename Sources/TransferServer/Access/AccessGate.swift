@@ -36,6 +36,9 @@ final class AccessGate: Sendable {
     /// - Returns: nothing for a name that nobody has, or not any more.
     func listed(_ name: String) -> AccessPerson? { authenticator.person(name, at: .now) }
 
+    /// Whether anybody in the lists has the name.
+    func hasLine(for name: String) -> Bool { authenticator.hasLine(for: name) }
+
     /// Says what is wrong with the lists of who may come in.
     private func logFaults() {
         let faults = authenticator.takeFaults()

@@ -8,6 +8,8 @@ extension AccessGate: MailPeople {
     var people: [MailPerson] { listed.map(MailPerson.init) }
 
     func person(_ name: String) -> MailPerson? { listed(name).map(MailPerson.init) }
+
+    func isTaken(_ name: String) -> Bool { hasLine(for: name) }
 }
 
 extension MailPerson {

@@ -44,8 +44,7 @@ import TransferTestSupport
         let limits: [Int] = [
             ClassicLimits.chunk, ClassicLimits.json, ClassicLimits.shortJSON, ClassicLimits.head,
             Int(ClassicLimits.heartbeat),
-            ClassicLimits.client,
-            ClassicLimits.noise,
+            ClassicLimits.client, Int(ClassicLimits.handedOn), ClassicLimits.noise,
         ]
         #expect(
             rows == ["\(sized - 8) or \(sized) with total=content", "\(Limits.uploadSize)"] + limits.map { "\($0)" })

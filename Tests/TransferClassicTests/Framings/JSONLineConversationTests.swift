@@ -57,6 +57,40 @@ import TransferModel
         #expect(Listener.heard(Wire.jsonline("{\"type\":\"\(type)\"}"), .jsonline).isEmpty)
     }
 
+    /// Heads that are known are not read again; what differs in a byte is.
+    @Test func heartbeatsThatComeAgain() {
+        let heads = [
+            Wire.head("heartA", "alice", "", "0"), Wire.head("heartB", "alice", "", "0"),
+            Wire.head("heartC", "alice", "", "0"), Wire.head("heartA", "alicf", "", "0"),
+        ]
+        let names = ["alice", "alice", "alice", "alicf"]
+        for count in 1...heads.count {
+            let turn = heads.prefix(count).flatMap { Wire.jsonline($0) }
+            let stream =
+                Array(repeating: turn, count: 3).flatMap { $0 } + Wire.jsonline(Wire.head("txt", "a", "b", "1"), [7])
+            let heard = Listener.heard(stream, .jsonline)
+            let expected = Array(repeating: names.prefix(count), count: 3).flatMap { $0 }
+            #expect(heard.prefix(3 * count).elementsEqual(expected.map { .present($0) }))
+            #expect(heard.suffix(2) == [.content([7]), .end(ClassicEnd(size: 1))])
+        }
+    }
+
+    /// One with a body has one each time, and one that is too long to be remembered is read each time.
+    @Test func heartbeatsThatAreReadAgain() {
+        let long = Wire.jsonline(Wire.head("heart" + String(repeating: "x", count: 1000), "alice", "", "0"))
+        let withBody = Wire.jsonline(Wire.head("heart", "alice", "", "2"), [0x7B, 0x7D])
+        let heard = Listener.heard(long + long + withBody + withBody + long, .jsonline)
+        #expect(heard == Array(repeating: .present("alice"), count: 5))
+    }
+
+    @Test(arguments: ContentKind.allCases) func whatCanBeHandedOn(_ kind: ContentKind) {
+        let isCarried = [.text, .picture, .location].contains(kind)
+        for size in [1, 20_000_000, 2_147_483_647] as [UInt64] {
+            #expect(JSONLineMessage.carries(kind, size: size) == isCarried)
+        }
+        for size in [0, 2_147_483_648, .max] as [UInt64] { #expect(!JSONLineMessage.carries(kind, size: size)) }
+    }
+
     @Test func theNameThatIsSpeltWronglyComesFirst() {
         let head = "{\"type\":\"heart\",\"ClientID\":\"b\",\"CinentID\":\"a\"}"
         #expect(Listener.heard(Wire.jsonline(head), .jsonline) == [.present("a")])

@@ -41,6 +41,10 @@ class OptionTests(unittest.TestCase):
             ("--classic", "sized=127.0.0.1:0,colour=red"),
             ("--classic", "sized=127.0.0.1:0,folder=../up"),
             ("--classic", "sized=127.0.0.1:0,folder=.transfer"),
+            ("--classic", "sized=127.0.0.1:0,people=bob"),
+            ("--classic", "jsonline=127.0.0.1:0,people=bob++carol"),
+            ("--classic", "jsonline=127.0.0.1:0,people=bob,people=carol"),
+            ("--classic", "jsonline=127.0.0.1:0,answer=no"),
             ("--classic", "sized=127.0.0.1:0", "--classic", "sized=127.0.0.1:0"),
         )
         for options in cases:

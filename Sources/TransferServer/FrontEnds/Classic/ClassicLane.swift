@@ -98,6 +98,8 @@ final class ClassicLane: @unchecked Sendable {
     private func perform(_ operation: ClassicBatch.Operation, _ batch: ClassicBatch) {
         switch operation {
         case .present(let name): signIn(name)
+        // Who may not have its name is told so, whatever it has sent.
+        case .begin where refusal != nil: break
         case .begin(let begun):
             state = .opening(begun, [])
             // Whoever declares too much need not send any of it to hear so.
@@ -164,7 +166,7 @@ extension ClassicLane {
         let intent = UploadIntent(begun.upload, id: id, beginning: head, isWhole: isWhole)
         guard uploads.begin(intent, mayEnd: false) else { return }
         let late = isEnding.load(ordering: .relaxed) ? StoreError.serverStopping : nil
-        if let refusal = begun.refusal ?? refusal ?? late {
+        if let refusal = begun.refusal ?? late {
             return uploads.take { (_) throws(StoreError) in throw refusal }
         }
         uploads.noteBeginning()

@@ -157,7 +157,7 @@ extension ClassicSession: ServedSession {
     /// The framings have no sign of life that a server could send at any time. Who takes nothing for as long as this is not
     /// worth waiting for.
     func sendPing() {
-        if chat != nil, !outbound.isEmpty { end(.lost("the client takes nothing of what it is sent")) }
+        if chat != nil, !outbound.isEmpty { end(.fault(.takesNothing)) }
     }
 
     /// Silence between uploads is no fault, and most framings would take an answer to it for one to the next upload.

@@ -30,7 +30,7 @@ struct ChatGuests: Sendable {
     /// - Throws: `forbidden` for a name that it cannot have; `storageFailed`.
     func admit(_ name: String) throws(StoreError) -> Caller {
         if let reason = Self.fault(of: name) { throw StoreError(.forbidden, reason) }
-        guard isListed(name) else {
+        guard mailroom.isTaken(name) else {
             try register(name)
             return Caller(grant, scope, peer: peer, person: name)
         }
@@ -69,11 +69,9 @@ struct ChatGuests: Sendable {
     }
 
     /// Whether one that has the name may keep it: somebody may have got a key for it meanwhile.
-    func mayKeep(_ name: String) -> Bool { isAllowed(name) || !isListed(name) }
+    func mayKeep(_ name: String) -> Bool { isAllowed(name) || !mailroom.isTaken(name) }
 
     private func isAllowed(_ name: String) -> Bool { people.contains { $0.hasSameBytes(as: name) } }
-
-    private func isListed(_ name: String) -> Bool { mailroom.person(name).map { !$0.isUnproven } ?? false }
 }
 
 extension StoreError {

@@ -14,7 +14,7 @@ import TransferStore
 /// in it.
 final class ChatLane: @unchecked Sendable {
     /// What there is to be done.
-    struct Order: Sendable {
+    struct Order: Equatable, Sendable {
         /// Deliveries that the client has.
         var received: [UploadID]
         /// Bytes of messages that the client can be sent now; 0 for none.
@@ -25,6 +25,9 @@ final class ChatLane: @unchecked Sendable {
 
     /// What was done.
     struct Outcome: Sendable {
+        /// Whether it was looked whether anything waits.
+        var hasLooked = false
+        /// Messages; nothing where none waits.
         var chunk: ChatChunk?
         /// Messages that end in the chunk, with the bytes of the chunk up to there.
         var ends: [(delivery: UploadID, offset: Int)] = []
@@ -67,9 +70,8 @@ final class ChatLane: @unchecked Sendable {
     func step(_ order: Order) -> Outcome {
         settle(order.received)
         if order.room > 0 {
-            let chunk = ChatChunk(size: max(order.room, Self.leastRoom), from: resources.chunks)
-            outcome.chunk = chunk
-            attempt { () throws(StoreError) in try fill(chunk, isLast: order.isLast) }
+            outcome.hasLooked = true
+            attempt { () throws(StoreError) in try handOn(order) }
             noteSent()
         }
         reader = nil
@@ -101,8 +103,20 @@ final class ChatLane: @unchecked Sendable {
 // MARK: Handing on
 
 extension ChatLane {
-    private func fill(_ chunk: ChatChunk, isLast: Bool) throws(StoreError) {
+    /// Most looks into a mailbox find nothing, and take no memory.
+    private func handOn(_ order: Order) throws(StoreError) {
         guard guests.mayKeep(name) else { throw .nameTaken(name) }
+        try lookUp()
+        guard current != nil || !waiting.isEmpty else {
+            outcome.isEmpty = true
+            return
+        }
+        let chunk = ChatChunk(size: max(order.room, Self.leastRoom), from: resources.chunks)
+        outcome.chunk = chunk
+        try fill(chunk, isLast: order.isLast)
+    }
+
+    private func fill(_ chunk: ChatChunk, isLast: Bool) throws(StoreError) {
         var looks = 0
         while chunk.room > 0 {
             if let current {
@@ -125,12 +139,15 @@ extension ChatLane {
         try? guests.mailroom.fetched(outcome.ends.map(\.delivery), by: name)
     }
 
-    private func next() throws(StoreError) -> Delivery? {
-        if waiting.isEmpty {
-            waiting = try attemptMail { () throws(DatabaseError) in
-                try guests.mailroom.ledger.inbox(of: name, after: last, limit: Self.page)
-            }
+    private func lookUp() throws(StoreError) {
+        guard current == nil, waiting.isEmpty else { return }
+        waiting = try attemptMail { () throws(DatabaseError) in
+            try guests.mailroom.ledger.inbox(of: name, after: last, limit: Self.page)
         }
+    }
+
+    private func next() throws(StoreError) -> Delivery? {
+        try lookUp()
         guard let delivery = waiting.first else { return nil }
         waiting.removeFirst()
         last = delivery.number

@@ -75,7 +75,7 @@ struct ChatState {
     mutating func took(_ outcome: ChatLane.Outcome) {
         for (id, offset) in outcome.ends { deliveries.sent(id, end: given + UInt64(offset)) }
         given += UInt64(outcome.chunk?.count ?? 0)
-        guard outcome.chunk != nil else { return }
+        guard outcome.hasLooked else { return }
         isInMessage = outcome.isInMessage
         if !outcome.isEmpty { hasNews = true }
     }

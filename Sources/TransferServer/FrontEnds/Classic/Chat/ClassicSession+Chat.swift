@@ -148,3 +148,7 @@ extension ClassicSession {
         chat.guests.mailroom.leave(name, number)
     }
 }
+
+extension ProtocolFault {
+    static let takesNothing = ProtocolFault(.timedOut, "The client takes nothing of what it is sent.")
+}

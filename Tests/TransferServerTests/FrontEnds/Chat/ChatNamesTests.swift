@@ -1,0 +1,57 @@
+import Testing
+import TransferSystem
+
+@testable import TransferServer
+
+@Suite struct ChatNamesTests {
+    private final class Calls: Sendable {
+        let connections = Locked([Int]())
+        var all: [Int] { connections.withLock(\.self) }
+    }
+
+    @Test func theNewestHasTheName() {
+        let (names, displaced) = (ChatNames(), Calls())
+        for number in 1...3 {
+            names.enter("bob", number) { displaced.connections.withLock { $0.append(number) } }
+        }
+        #expect(displaced.all == [1, 2])
+        // An older one that goes takes nothing along.
+        names.leave("bob", 2)
+        names.enter("bob", 4) {}
+        #expect(displaced.all == [1, 2, 3])
+        names.leave("bob", 4)
+        names.enter("bob", 5) {}
+        #expect(displaced.all == [1, 2, 3])
+    }
+
+    /// Names are bytes.
+    @Test func namesThatLookTheSameAreTwo() {
+        let (names, displaced) = (ChatNames(), Calls())
+        names.enter("e\u{301}", 1) { displaced.connections.withLock { $0.append(1) } }
+        names.enter("\u{e9}", 2) {}
+        #expect(displaced.all == [])
+    }
+
+    @Test func whatDoesNotFitIsToldOnce() {
+        let names = ChatNames()
+        #expect(!names.isUnfit(7))
+        #expect(names.noteUnfit(7) && !names.noteUnfit(7) && names.isUnfit(7))
+        for number in 100..<UInt64(100 + ChatNames.mostUnfit) { _ = names.noteUnfit(number) }
+        #expect(names.noteUnfit(7))
+    }
+
+    @Test(arguments: [
+        "", ".", "..", "a/b", "a\\b", "a\nb", "\u{1B}[2J", "\u{202E}x", "a\u{7F}", "transfer",
+        String(repeating: "a", count: 256),
+    ])
+    func namesThatNobodyCanHave(_ name: String) {
+        #expect(ChatGuests.fault(of: name) != nil)
+    }
+
+    @Test(arguments: [
+        "a", "Transfer", "小明", "John's iPhone 4", "192.168.0.7", "a.b", String(repeating: "a", count: 255),
+    ])
+    func namesOfClients(_ name: String) {
+        #expect(ChatGuests.fault(of: name) == nil)
+    }
+}

@@ -1,0 +1,350 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferClassic
+import TransferDatabase
+import TransferIO
+import TransferIntake
+import TransferKeys
+import TransferMail
+import TransferModel
+import TransferProtocol
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferServer
+
+/// Clients of jsonline in front of a whole server, which hand one another texts and pictures.
+@Suite(.timeLimit(.minutes(5))) struct ChatSessionTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func serving(
+        people: [String] = [], _ options: [(name: String, value: String?)] = [],
+        change: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (TestServer, Endpoint) throws -> Void
+    ) async throws {
+        let access = try AccessOptions(options)
+        try await TransferServerTests.serving(
+            { configuration in
+                configuration.classic = [ClassicListener(.jsonline, on: TestServer.anyPort, access, people: people)]
+                change(&configuration)
+            }, in: directory
+        ) { server in
+            try body(server, server.chat())
+            if server.isPlain { try server.checkServes() }
+        }
+    }
+
+    /// What is for somebody and has not arrived.
+    private var mail: [String] { names(in: directory.path("store/.transfer/mail")) }
+
+    private static func content(_ size: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = max(0, getrandom(buffer.baseAddress, size, 0))
+        }
+    }
+
+    /// Say that they are there until nothing waits.
+    private func beat(_ clients: ChatClient..., to server: TestServer) throws {
+        try server.waitUntil("all has arrived") {
+            for client in clients { client.beat() }
+            return mail.isEmpty
+        }
+    }
+
+    // MARK: From one to another
+
+    @Test func bothAreThere() async throws {
+        try await serving { [self] server, endpoint in
+            let (alice, bob) = (try ChatClient(endpoint, "alice"), try ChatClient(endpoint, "bob"))
+            try server.waitUntil("both are here") { server.core.intake.mailroom?.visitors == 2 }
+            let picture = Self.content(300_000)
+            alice.say("img", to: "bob", picture)
+            alice.say(to: "bob", "hi")
+            #expect(try bob.next() == ChatClient.Message(type: "img", source: "alice", body: picture))
+            #expect(try bob.next() == .txt("alice", "hi"))
+            bob.say(to: "alice", "你好")
+            #expect(try alice.next() == .txt("bob", "你好"))
+            try beat(alice, bob, to: server)
+            #expect(server.tree.isEmpty && server.parts.isEmpty)
+        }
+    }
+
+    /// In order, and again until it is known that he has it.
+    @Test func whoWasAwayGetsItWhenHeComes() async throws {
+        try await serving { [self] server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            try ChatClient(endpoint, "bob").raw.leave()
+            let texts = (0..<100).map { "\($0)" }
+            for text in texts { alice.say(to: "bob", text) }
+            try server.waitUntil("all wait") { mail.count == texts.count }
+            for _ in 0..<2 {
+                let bob = try ChatClient(endpoint, "bob")
+                for text in texts { #expect(try bob.next() == .txt("alice", text)) }
+                try bob.raw.leave()
+                #expect(mail.count == texts.count)
+            }
+            let bob = try ChatClient(endpoint, "bob")
+            for text in texts { #expect(try bob.next() == .txt("alice", text)) }
+            try beat(bob, to: server)
+            alice.say(to: "bob", "the end")
+            #expect(try bob.next() == .txt("alice", "the end"))
+        }
+    }
+
+    /// Larger than what sockets hold, and pieces of both come in turn; the one that reads slowly keeps nobody.
+    @Test func largePictures() async throws {
+        try await serving { [self] server, endpoint in
+            let bob = try ChatClient(endpoint, "bob")
+            let (alice, carol) = (try ChatClient(endpoint, "alice"), try ChatClient(endpoint, "carol"))
+            try server.waitUntil("all are here") { server.core.intake.mailroom?.visitors == 3 }
+            let pictures = [Self.content(9_000_001), Self.content(8_388_608)]
+            let streams = zip([alice, carol], pictures).map {
+                ChatClient.message("img", from: $0.name, to: "bob", $1)
+            }
+            for start in stride(from: 0, to: 9_100_000, by: 100_003) {
+                for (client, stream) in zip([alice, carol], streams) where start < stream.count {
+                    client.raw.send(Array(stream[start..<min(stream.count, start + 100_003)]))
+                }
+            }
+            try server.waitUntil("both are stored") { mail.count == 2 && server.parts.isEmpty }
+            alice.say(to: "carol", "done")
+            #expect(try carol.next() == .txt("alice", "done"))
+            let got = [try bob.next(), try bob.next()]
+            #expect(got.allSatisfy { message in pictures.contains { $0 == message.body } } && got[0] != got[1])
+            try beat(bob, carol, to: server)
+        }
+    }
+
+    /// A client that writes all before it reads anything, and writes to itself.
+    @Test func toOneself() async throws {
+        try await serving { [self] server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            let picture = Self.content(5_000_000)
+            for _ in 0..<3 { alice.say("img", to: "alice", picture) }
+            for _ in 0..<3 { #expect(try alice.next().body == picture) }
+            try beat(alice, to: server)
+        }
+    }
+
+    /// It is one name's, whatever else is said; what has no recipient is a file.
+    @Test func whatIsForNobody() async throws {
+        try await serving([("folder", "chat")]) { server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            alice.say(to: "nobody", "lost")
+            let answer = try alice.next()
+            #expect(answer.source == "transfer" && String(decoding: answer.body, as: UTF8.self).contains("'nobody'"))
+            alice.say(to: "", "kept")
+            try server.waitUntil("it is stored") { server.tree.count == 2 }
+            #expect(server.tree.contains { $0.hasPrefix("chat/text-") && $0.contains("-alice-") })
+        }
+    }
+
+    // MARK: Names
+
+    @Test func theNewestConnectionHasTheName() async throws {
+        try await serving { server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            let older = try ChatClient(endpoint, "bob")
+            try server.waitUntil("both are here") { server.core.intake.mailroom?.visitors == 2 }
+            let newer = try ChatClient(endpoint, "bob")
+            #expect(try older.isClosed())
+            alice.say(to: "bob", "hi")
+            #expect(try newer.next() == .txt("alice", "hi"))
+        }
+    }
+
+    @Test(arguments: ["a/b", "..", "\\u0007", "transfer"]) func namesThatNobodyCanHave(_ name: String) async throws {
+        try await serving { [self] _, endpoint in
+            let client = try ChatClient(endpoint, name)
+            client.say(to: "alice", "hi")
+            #expect(try client.next().source == "transfer")
+            #expect(mail.isEmpty)
+        }
+    }
+
+    /// What comes behind it is not looked at.
+    @Test func twoNamesAreAFault() async throws {
+        try await serving { server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            alice.raw.send(ChatClient.message("txt", from: "bob", to: "alice", [1]))
+            #expect(try alice.next().source == "transfer")
+            #expect(try alice.isClosed())
+            #expect(server.core.intake.mailroom?.everybody.map { $0.name } == ["alice"])
+        }
+    }
+
+    private func listed(_ body: (KeyPair) throws -> Void) throws -> KeyPair {
+        _ = mkdir(directory.path("store"), 0o755)
+        let folder = AccessFolder(of: directory.path("store"))
+        try folder.make()
+        let key = KeyPair()
+        try folder.admit(AuthorizedKey(key.key, name: "bob"))
+        try body(key)
+        return key
+    }
+
+    private static let secured: @Sendable (inout ServerConfiguration) -> Void = { configuration in
+        configuration.security = .identity
+        configuration.access = .listed(owner: nil)
+    }
+
+    /// Somebody who has a key has the name for himself.
+    @Test func namesOfTheListsAreRefused() async throws {
+        _ = try listed { _ in }
+        try await serving(change: Self.secured) { server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            let bob = try ChatClient(endpoint, "bob")
+            #expect(String(decoding: try bob.next().body, as: UTF8.self).contains("people="))
+            #expect(try bob.isClosed())
+            // His mailbox is there all the same, and who sends has an unproven name.
+            alice.say(to: "bob", "hi")
+            try server.waitUntil("it waits") { server.core.intake.mailroom?.waiting == 1 }
+            #expect(server.core.intake.mailroom?.person("alice")?.isUnproven == true)
+        }
+    }
+
+    /// What is sent with a key comes out here, and the other way round.
+    @Test func whoIsAllowedHasTheMailboxOfTheName() async throws {
+        let key = try listed { _ in }
+        try await serving(people: ["bob"], change: Self.secured) { [self] server, endpoint in
+            let bob = try ChatClient(endpoint, "bob")
+            let alice = try ChatClient(endpoint, "alice")
+            try server.waitUntil("both are here") { server.core.intake.mailroom?.visitors == 2 }
+            let listed = try server.securedClient(key)
+            listed.send(Frames.hello)
+            #expect(
+                try listed.codes(2, to: Self.upload("bob", 1) + Self.upload("alice", 2)) == [.committed, .committed])
+            #expect(try bob.next() == ChatClient.Message(type: "img", source: "bob", body: [1, 2, 3]))
+            #expect(try alice.next() == ChatClient.Message(type: "img", source: "bob", body: [1, 2, 3]))
+            try server.waitUntil("both have it") {
+                for client in [alice, bob] { client.beat() }
+                return mail.isEmpty
+            }
+            alice.say("img", to: "bob", [7, 7])
+            #expect(try bob.next().body == [7, 7])
+        }
+    }
+
+    private static func upload(_ name: String, _ number: UInt64, _ kind: ContentKind = .picture) -> [UInt8] {
+        let begin = Begin(
+            id: UploadID(high: 9, low: number), path: "x.bin", size: 3, kind: kind, recipients: Recipients([name]))
+        return Frames.encoded(.begin(begin)) + Frames.data([1, 2, 3]) + Frames.end([1, 2, 3])
+    }
+
+    /// Other kinds wait for a program that can take them, and keep nothing else.
+    @Test func whatTheWireCannotCarryWaits() async throws {
+        let key = try listed { _ in }
+        try await serving(change: Self.secured) { [self] server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            try server.waitUntil("she is here") { server.core.intake.mailroom?.visitors == 1 }
+            let bob = try server.securedClient(key)
+            bob.send(Frames.hello)
+            let kinds: [ContentKind] = [.file, .audio, .text, .location]
+            let uploads = kinds.enumerated().flatMap { Self.upload("alice", UInt64($0), $1) }
+            #expect(try bob.codes(4, to: uploads) == kinds.map { _ in .committed })
+            #expect(try alice.next().type == "txt")
+            #expect(try alice.next().type == "txt")
+            try server.waitUntil("the texts have arrived") {
+                alice.beat()
+                return mail.count == 2
+            }
+        }
+    }
+
+    // MARK: What goes wrong
+
+    /// What is not what was acknowledged is nobody's message; others come.
+    @Test func whatIsRottenIsNotHandedOn() async throws {
+        try await serving { [self] server, endpoint in
+            let alice = try ChatClient(endpoint, "alice")
+            try ChatClient(endpoint, "bob").raw.leave()
+            alice.say(to: "bob", "rotten")
+            try server.waitUntil("it waits") { mail.count == 1 }
+            let path = directory.path("store/.transfer/mail/") + (mail.first ?? "")
+            #expect(TestServer.write(Array("Rotten".utf8), path))
+            alice.say(to: "bob", "good")
+            let bob = try ChatClient(endpoint, "bob")
+            #expect(try bob.next() == .txt("alice", "good"))
+        }
+    }
+
+    /// A client that takes nothing of what it is sent has gone, whatever else it says.
+    @Test func whoTakesNothingIsDropped() async throws {
+        try await serving(change: { $0.timeouts.silence = .seconds(2) }) { [self] server, endpoint in
+            let picture = Self.content(16 << 20)
+            let bob = try ChatClient(endpoint, "bob")
+            try server.waitUntil("he is here") { server.core.intake.mailroom?.visitors == 1 }
+            let alice = try RawClient(endpoint)
+            for _ in 0..<2 { alice.send(ChatClient.message("img", from: "alice", to: "bob", picture)) }
+            try server.waitUntil("he is dropped") {
+                bob.beat()
+                alice.send(ChatClient.heartbeat("alice"))
+                return server.core.intake.mailroom?.isHere("bob") == false
+            }
+            try server.waitUntil("both wait, and she is served") {
+                alice.send(ChatClient.heartbeat("alice"))
+                return mail.count == 2
+            }
+            #expect(server.core.intake.mailroom?.isHere("alice") == true)
+        }
+    }
+
+    @Test func silenceEndsAConnection() async throws {
+        try await serving(change: { $0.timeouts.silence = .seconds(1) }) { server, endpoint in
+            let (silent, nameless) = (try ChatClient(endpoint, "bob"), try RawClient(endpoint))
+            let start = MonotonicTime.now
+            let alice = try ChatClient(endpoint, "alice")
+            try server.waitUntil("the silent ones have gone, and longer") {
+                alice.beat()
+                return server.core.intake.mailroom?.isHere("bob") == false && MonotonicTime.now > start + .seconds(3)
+            }
+            #expect(try silent.isClosed() && nameless.bytes(1).isEmpty)
+            alice.say(to: "alice", "here")
+            #expect(try alice.next() == .txt("alice", "here"))
+        }
+    }
+
+    /// Without mailboxes there is nothing for such clients.
+    @Test func noServerWithoutMailboxes() async throws {
+        var foundations = ServerFoundations()
+        foundations.openMail = { (_, _) throws(DatabaseError) in
+            throw DatabaseError(.damaged, "The mailboxes are damaged.")
+        }
+        await #expect(throws: ServerError.self) {
+            try await TransferServerTests.serving(
+                { configuration in
+                    configuration.classic = [ClassicListener(.jsonline, on: TestServer.anyPort, AccessOptions())]
+                }, in: directory, on: foundations
+            ) { _ in }
+        }
+    }
+}
+
+extension TestServer {
+    /// Where the only classic listener is.
+    fileprivate func chat() throws -> Endpoint {
+        guard let endpoint = classicEndpoints.first else { throw RawClient.Failure(description: "no classic listener") }
+        return endpoint
+    }
+
+    fileprivate var core: ServerCore { server.core }
+
+    fileprivate var isPlain: Bool { !core.configuration.security.isEncrypted }
+}
+
+extension RawClient {
+    /// Says that no more will come, and waits until the server has worked on all that came.
+    fileprivate func leave() throws {
+        endSending()
+        while try !bytes(1).isEmpty {}
+    }
+}
+
+extension Mailroom {
+    fileprivate var waiting: Int { (try? ledger)?.waiting().count ?? 0 }
+}

@@ -1,0 +1,128 @@
+import Testing
+import TransferAccess
+import TransferClassic
+import TransferDatabase
+import TransferIO
+import TransferMail
+import TransferModel
+
+@testable import TransferServer
+
+@Suite struct ChatStateTests {
+    private let chunks = BufferPool(size: 4096, count: 1)
+    private let id = UploadID(high: 0, low: 1)
+
+    private func makeState() throws -> ChatState {
+        let mailroom = Mailroom(
+            .failure(DatabaseError(.unavailable, "There is none.")), Nobody(), MailLimits(bytes: 1), utc: { 0 })
+        let listener = ClassicListener(.jsonline, on: .internet(host: "127.0.0.1", port: 1), AccessOptions())
+        return ChatState(
+            try #require(ChatGuests(listener, UploadScope(), peer: "here", mailroom)))
+    }
+
+    private func outcome(
+        _ bytes: Int, ends: [Int] = [], isInMessage: Bool = false, isEmpty: Bool = true
+    ) -> ChatLane.Outcome {
+        let chunk = ChatChunk(size: 4096, from: chunks)
+        chunk.append([UInt8](repeating: 0, count: bytes))
+        var outcome = ChatLane.Outcome()
+        (outcome.hasLooked, outcome.chunk) = (true, chunk)
+        outcome.ends = ends.map { (id, $0) }
+        (outcome.isInMessage, outcome.isEmpty) = (isInMessage, isEmpty)
+        return outcome
+    }
+
+    @Test func nothingIsToBeDoneWithoutNewsOrRoom() throws {
+        var state = try makeState()
+        let withoutNews = state.order(room: 100, isLast: false)
+        state.hasNews = true
+        let (withoutRoom, atTheEnd) = (state.order(room: 0, isLast: false), state.order(room: 100, isLast: true))
+        #expect(withoutNews == nil && withoutRoom == nil && atTheEnd == nil)
+        let order = state.order(room: 100, isLast: false)
+        #expect(order == ChatLane.Order(received: [], room: 100, isLast: false))
+        #expect(!state.hasNews)
+    }
+
+    /// Until the mailbox is empty there may be more.
+    @Test func theNextOnesFollow() throws {
+        var state = try makeState()
+        state.hasNews = true
+        _ = state.order(room: 100, isLast: false)
+        state.took(outcome(50, ends: [50], isEmpty: false))
+        #expect(state.hasNews)
+        _ = state.order(room: 100, isLast: false)
+        state.took(outcome(0))
+        let order = state.order(room: 100, isLast: false)
+        #expect(order == nil)
+    }
+
+    /// A sentence inside of a message would be taken for a part of it.
+    @Test func sentencesWaitForTheEndOfAMessage() throws {
+        var state = try makeState()
+        state.hasNews = true
+        _ = state.order(room: 100, isLast: false)
+        state.took(outcome(100, isInMessage: true, isEmpty: false))
+        state.say([1, 2])
+        let inside = state.takeSaid()
+        #expect(inside.isEmpty && !state.isAtRest)
+        // The rest of it goes on though the server stops.
+        let order = state.order(room: 100, isLast: true)
+        #expect(order == ChatLane.Order(received: [], room: 100, isLast: true))
+        state.took(outcome(10, ends: [10], isEmpty: false))
+        let (behind, more) = (state.takeSaid(), state.takeSaid())
+        #expect(behind == [1, 2] && more.isEmpty && state.isAtRest)
+    }
+
+    @Test func sentencesAreBounded() throws {
+        var state = try makeState()
+        #expect(state.takesSentences)
+        state.say([UInt8](repeating: 0, count: ChatState.mostSaid))
+        #expect(!state.takesSentences)
+    }
+
+    /// All that the connection was given counts, sentences as well.
+    @Test func whatIsReceivedIsTold() throws {
+        var state = try makeState()
+        let start = MonotonicTime(nanoseconds: 1_000_000_000)
+        state.say([1, 2, 3])
+        _ = state.takeSaid()
+        state.hasNews = true
+        _ = state.order(room: 100, isLast: false)
+        #expect(!state.awaitsHeartbeat)
+        state.took(outcome(60, ends: [40]))
+        #expect(state.awaitsHeartbeat)
+        // Of 63 bytes so many are still here that the last one of the message may be.
+        let taken = start + .seconds(10)
+        let early = [state.heard(at: start, waiting: 21), state.heard(at: taken, waiting: 20)]
+        let late = state.heard(at: taken + .seconds(1), waiting: 20)
+        #expect(early == [false, false] && late)
+        let (order, next) = (state.order(room: 0, isLast: true), state.order(room: 0, isLast: true))
+        #expect(order == ChatLane.Order(received: [id], room: 0, isLast: true))
+        #expect(next == nil && state.isAtRest)
+    }
+
+    /// A Unix-domain socket counts more than was sent.
+    @Test func moreThanWasSentIsNothing() throws {
+        var state = try makeState()
+        state.hasNews = true
+        _ = state.order(room: 100, isLast: false)
+        state.took(outcome(60, ends: [60]))
+        for second in 1...10 as ClosedRange<Int64> {
+            let isNews = state.heard(at: MonotonicTime(nanoseconds: 1_000_000_000 * second), waiting: .max)
+            #expect(!isNews)
+        }
+    }
+
+    @Test func aBellRingsOnce() {
+        let bell = ChatBell()
+        #expect(bell.ring() && !bell.ring())
+        bell.heard()
+        #expect(bell.ring())
+    }
+}
+
+private struct Nobody: MailPeople {
+    var people: [MailPerson] { [] }
+
+    func person(_ name: String) -> MailPerson? { nil }
+}
