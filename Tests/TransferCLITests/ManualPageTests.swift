@@ -40,7 +40,9 @@ import TransferTestSupport
         let shown = try Finished(["--warnings", "-l", home.path("page.1")], surroundings)
         #expect(shown.end == .exited(0) && shown.errors == "", "\(shown.errors)")
         let words = shown.output.split { $0.isWhitespace }.joined(separator: " ")
-        for flag in command.flags { #expect(words.contains("\(flag.spelling) ") && words.contains(flag.help)) }
+        for flag in command.flags {
+            #expect(words.contains(flag.spelling + (flag.bareValue == nil ? " " : "[=")) && words.contains(flag.help))
+        }
         for example in command.examples { #expect(shown.output.contains(example.line), "\(example.line)") }
     }
 

@@ -53,14 +53,15 @@ struct PushCommand {
         isDryRun = arguments[PushFlags.isDryRun]
         deletesSources = arguments[PushFlags.deletesSources]
         stopsAtFailure = arguments[PushFlags.stopsAtFailure]
-        receipts = try isDryRun ? nil : Self.receipts(arguments)
-        failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
-        configuration.wantsReceipts = receipts != nil
         if classic == nil { configuration.recipients = try Self.recipients(arguments) }
         waits = try arguments[PushFlags.waits]
         guard waits == nil || !configuration.recipients.isEmpty else {
             throw arguments.error("--wait-delivered waits for the people of --for, and there are none")
         }
+        // These make files, so they come behind all that may refuse the command.
+        receipts = try isDryRun ? nil : Self.receipts(arguments)
+        failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
+        configuration.wantsReceipts = receipts != nil
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }

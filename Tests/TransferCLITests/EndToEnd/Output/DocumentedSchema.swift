@@ -56,6 +56,7 @@ struct DocumentedSchema {
         case ("properties", .object(let members)):
             return try members.allSatisfy { key, schema in try value[key].map { try isValid($0, schema) } ?? true }
         case ("required", .array(let keys)):
+            guard case .object = value else { return true }
             return keys.allSatisfy { if case .string(let key) = $0 { value[key] != nil } else { false } }
         case ("items", _):
             guard case .array(let items) = value else { return true }

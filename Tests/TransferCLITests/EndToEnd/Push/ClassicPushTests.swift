@@ -59,7 +59,6 @@ import TransferTestSupport
         (["--classic", "sized", "--to", "localhost", "--compress", "zlib"], "has no compression"),
         (["--classic", "sized", "--to", "localhost", "--for", "bob"], "--for is for --classic jsonline"),
         (["--classic", "jsonline", "--to", "localhost"], "needs --for WHO"),
-        (["--for", "bob"], "--for is for --classic jsonline"),
     ])
     func whatContradicts(_ arguments: [String], _ message: String) throws {
         let finished = try Finished(["push", photo] + arguments)
