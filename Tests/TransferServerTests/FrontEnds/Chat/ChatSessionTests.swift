@@ -42,11 +42,7 @@ import TransferTestSupport
     /// What is for somebody and has not arrived.
     private var mail: [String] { names(in: directory.path("store/.transfer/mail")) }
 
-    private static func content(_ size: Int) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            count = max(0, getrandom(buffer.baseAddress, size, 0))
-        }
-    }
+    private static func content(_ size: Int) -> [UInt8] { SplitMix64.bytes(seed: UInt64(size), size) }
 
     /// Say that they are there until nothing waits.
     private func beat(_ clients: ChatClient..., to server: TestServer) throws {
