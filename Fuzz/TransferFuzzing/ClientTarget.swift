@@ -25,8 +25,19 @@ enum ClientTarget {
         switch code & 3 {
         case 1: try walk.begin(FrameSource.id(argument), asks: true)
         case 2: try walk.lookUp(FrameSource.ids(argument))
-        case 3: try walk.ask(FrameSource.request(argument), FrameSource.path(argument), isFetch: argument & 0x40 == 0)
+        case 3: try walk.ask(request(argument))
         default: try walk.begin(FrameSource.id(argument), asks: false)
+        }
+    }
+
+    private static func request(_ argument: UInt8) -> Request {
+        let (id, path) = (FrameSource.request(argument), FrameSource.path(argument))
+        switch argument >> 5 {
+        case 0, 1: return .fetch(FetchRequest(id: id, path: path))
+        case 2, 3: return .list(ListRequest(id: id, path: path))
+        case 4: return .people(PeopleRequest(id: id, isAboutItself: argument & 8 != 0))
+        case 5: return .settle(SettleRequest(id: id, .delivered, time: 0, [FrameSource.id(argument)]))
+        default: return .mail(MailRequest(id: id, .inbox, watches: argument & 8 != 0))
         }
     }
 
@@ -49,9 +60,12 @@ extension ClientWalk {
         case .message(.received(let received)): try begin(received.id, asks: false)
         case .message(.have(let have)): try begin(have.id, asks: true)
         case .message(.unknown(let ids)): try lookUp(ids)
-        case .message(.entries(let entries)): try ask(entries.id, "a", isFetch: false)
-        case .message(.file(let file)): try ask(file.id, "a", isFetch: true)
-        case .message(.outcome(let outcome)): try ask(outcome.id, "a", isFetch: false)
+        case .message(.entries(let entries)): try ask(.list(ListRequest(id: entries.id, path: "a")))
+        case .message(.persons(let persons)): try ask(.people(PeopleRequest(id: persons.id)))
+        case .message(.deliveries(let deliveries)): try ask(.mail(MailRequest(id: deliveries.id, .inbox)))
+        case .message(.arrived): try ask(.mail(MailRequest(id: 0, .inbox, watches: true)))
+        case .message(.file(let file)): try ask(.fetch(FetchRequest(id: file.id, path: "a")))
+        case .message(.outcome(let outcome)): try ask(.list(ListRequest(id: outcome.id, path: "a")))
         default: break
         }
     }

@@ -16,6 +16,8 @@ struct ClientWalk {
     /// Requests without a whole answer, and whether the content of the first one is coming.
     private var requests: [Request] = []
     private var isFetching = false
+    /// Whether the server was asked to tell of what arrives.
+    private var watches = false
     /// Acknowledgements without their receipts.
     private var owed = 0
     private var limit = Limits.unacknowledgedUploads
@@ -49,16 +51,15 @@ struct ClientWalk {
         try compare()
     }
 
-    /// Asks for a file or a list, where a client may.
-    mutating func ask(_ id: UInt32, _ path: String, isFetch: Bool) throws(Finding) {
-        let request: Request =
-            isFetch ? .fetch(FetchRequest(id: id, path: path)) : .list(ListRequest(id: id, path: path))
+    /// Makes a request, where a client may.
+    mutating func ask(_ request: Request) throws(Finding) {
         let bytes = (requests + [request]).reduce(0) { $0 + $1.cost }
         let isAllowed = phase == .open && requests.count < Limits.requests && bytes <= Limits.requestBytes
         try require(machine.allows(request) == isAllowed, "A request more: \(!isAllowed).")
         guard isAllowed else { return }
         requests.append(request)
         machine.requested(request)
+        if case .mail(let mail) = request, mail.watches { watches = true }
         try compare()
     }
 
@@ -100,6 +101,7 @@ struct ClientWalk {
         case (_, .accept(let id)): begun.contains(id) && !lookedUp.contains(id)
         case (_, .have(let have)): asked.contains(have.id)
         case (_, .receipts(let receipts)): receipts.count <= owed
+        case (_, .arrived): watches
         default: isAnswer(message)
         }
     }
@@ -107,6 +109,8 @@ struct ClientWalk {
     private func isAnswer(_ message: Message) -> Bool {
         switch (message, requests.first) {
         case (.entries(let entries), .list(let list)?): entries.id == list.id
+        case (.persons(let persons), .people(let people)?): persons.id == people.id
+        case (.deliveries(let deliveries), .mail(let mail)?): deliveries.id == mail.id
         case (.file(let file), .fetch(let fetch)?): !isFetching && file.id == fetch.id && file.offset == 0
         case (.block, .fetch), (.end, .fetch): isFetching
         case (.outcome(let outcome), let request?): outcome.id == request.id
@@ -164,6 +168,9 @@ struct ClientWalk {
         case .received(let received):
             begun.contains(received.id) ? .progress(received.id, bytes: received.bytes) : .nothing
         case .entries(let entries): .entries(entries)
+        case .persons(let persons): .persons(persons)
+        case .deliveries(let deliveries): .deliveries(deliveries)
+        case .arrived(let number): .arrived(number)
         case .file(let file): .file(file)
         case .block(let block): .block(block)
         case .end(let end): .fetched(end)

@@ -105,7 +105,8 @@ struct ServerWalk {
         case .resume(let begin): unsettled.append(begin.id)
         case .lookup(let lookup): unsettled += lookup.ids
         case .end, .abort: open = nil
-        case .list, .fetch, .remove: requests += [message.request].compactMap(\.self)
+        case .list, .fetch, .remove, .people, .mail, .settle, .introduce:
+            requests += [message.request].compactMap(\.self)
         default: break
         }
     }
@@ -124,6 +125,10 @@ struct ServerWalk {
         case .list(let list): .request(.list(list))
         case .fetch(let fetch): .request(.fetch(fetch))
         case .remove(let remove): .request(.remove(remove))
+        case .people(let people): .request(.people(people))
+        case .mail(let mail): .request(.mail(mail))
+        case .settle(let settle): .request(.settle(settle))
+        case .introduce(let introduce): .request(.introduce(introduce))
         case .cancel(let id): requests.contains { $0.id == id } ? .cancel(id) : .nothing
         default: .nothing
         }
@@ -145,6 +150,10 @@ extension Message {
         case .list(let list): .list(list)
         case .fetch(let fetch): .fetch(fetch)
         case .remove(let remove): .remove(remove)
+        case .people(let people): .people(people)
+        case .mail(let mail): .mail(mail)
+        case .settle(let settle): .settle(settle)
+        case .introduce(let introduce): .introduce(introduce)
         default: nil
         }
     }
