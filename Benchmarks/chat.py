@@ -35,7 +35,7 @@ def head(type: str, name: str, target: str, size: int) -> bytes:
 class Server:
     def __init__(self, program: str, directory: Path) -> None:
         arguments = [program, "serve", "--dir", str(directory / "store"), "--listen", "127.0.0.1:0",
-                     "--classic", "jsonline=127.0.0.1:0", "--durability", "none", "--max-connections", "10000"]
+                     "--classic", "jsonline=127.0.0.1:0", "--durability", "none", "--max-connections", "10000", "--max-per-address", "10000"]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("TRANSFER_", "XDG_"))}
         environment |= {"HOME": str(directory), "XDG_CONFIG_HOME": str(directory / "home")}
         self.process = subprocess.Popen(

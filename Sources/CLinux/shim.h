@@ -17,6 +17,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -98,6 +100,15 @@ static inline int clinux_terminal_size(int fd, struct winsize *size) { return io
 
 // Bytes that the other end's system has not taken (SIOCOUTQ of tcp(7) and unix(7)).
 static inline int clinux_unacknowledged(int fd, int *count) { return ioctl(fd, SIOCOUTQ, count); }
+
+// Milliseconds since data last came over a TCP connection (tcpi_last_data_recv of tcp(7)).
+static inline int clinux_since_data(int fd, uint32_t *milliseconds) {
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return -1;
+    *milliseconds = info.tcpi_last_data_recv;
+    return 0;
+}
 
 // landlock(7). The numbers are those of linux/landlock.h, which is older than the kernel on many systems; the structures
 // only ever grow, and a kernel takes a longer one than it knows as long as the rest is zero.

@@ -27,9 +27,11 @@ package struct DatabaseFile: Sendable {
 
     /// Opens it for writing, made where it is missing: with a log beside it, so that readers don't wait.
     ///
-    /// - Parameter cacheSize: KiB of pages that the connection keeps.
-    package func open(cacheSize: Int) throws(DatabaseError) -> Database {
-        try make()
+    /// - Parameters:
+    ///   - cacheSize: KiB of pages that the connection keeps.
+    ///   - mustExist: whether one that is missing, or empty, has been lost and is not made.
+    package func open(cacheSize: Int, mustExist: Bool = false) throws(DatabaseError) -> Database {
+        if mustExist { try expectContent() } else { try make() }
         let database = try Database(path: path, called: name, calls: calls)
         // The first that reads the file, so this is where one that is no database shows.
         try database.execute("PRAGMA journal_mode = WAL")
@@ -59,6 +61,28 @@ package struct DatabaseFile: Sendable {
         defer { check.reset() }
         let found = try check.next() ? check.text(0) : "nothing was found"
         guard found == "ok" else { throw DatabaseError(.damaged, "The \(name) is damaged: \(found).") }
+    }
+
+    /// Tells the file from any other that has the path later.
+    package struct Number: Equatable, Sendable {
+        fileprivate let device: UInt64
+        fileprivate let inode: UInt64
+    }
+
+    /// Of what has the path now; nothing where nothing has.
+    package var number: Number? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Number(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    /// - Throws: `damaged` for a file that is not there or that has nothing in it.
+    private func expectContent() throws(DatabaseError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_size > 0 else {
+            throw DatabaseError(
+                .damaged, "The \(name), '\(path)', is missing or empty, though it had something in it.")
+        }
     }
 
     /// SQLite would make a file that others can read.

@@ -46,6 +46,14 @@ package struct DatabaseSchema: Sendable {
                 : "The \(name) was written by an older program. The next start of a server brings it up to date.")
     }
 
+    /// For a file that cannot be new.
+    ///
+    /// - Throws: `damaged` for one without tables.
+    package func requireSome(_ database: Database) throws(DatabaseError) {
+        guard try check(database) == 0 else { return }
+        throw DatabaseError(.damaged, "The \(name) is empty, though it had something in it.")
+    }
+
     /// - Returns: the version that the file has.
     private func check(_ database: Database) throws(DatabaseError) -> Int64 {
         let found = try database.execute("PRAGMA user_version") ?? 0

@@ -29,8 +29,13 @@ package protocol MailPeople: Sendable {
 
     /// Whether the name is somebody's, who may have no mailbox.
     func isTaken(_ name: String) -> Bool
+
+    /// Whether all that the operator says could be read. Otherwise a name that nobody has may be somebody's.
+    var isComplete: Bool { get }
 }
 
 extension MailPeople {
+    package var isComplete: Bool { true }
+
     package func isTaken(_ name: String) -> Bool { person(name) != nil }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 package import TransferDatabase
 package import TransferModel
 import TransferSystem
@@ -8,12 +9,16 @@ package final class Mailroom: Sendable {
     /// Names that wires without keys may bring: each has a row, and anybody can make one up.
     package static let mostUnproven = 4096
 
+    /// Names that give way at once, so that it is done rarely.
+    private static let forgottenAtOnce = 256
+
     private let opened: Result<MailLedger, DatabaseError>
     private let people: any MailPeople
     private let watchers = MailWatchers()
     private let settings: Locked<MailLimits>
     /// What the ledger knows of people: asked for with every upload.
     private let known = Locked([PathKey: KnownPerson]())
+    private let isLoaded = Atomic(false)
     private let utc: @Sendable () -> Int64
 
     /// - Parameters:
@@ -25,8 +30,17 @@ package final class Mailroom: Sendable {
     ) {
         (self.opened, self.people, self.utc) = (opened, people, utc)
         settings = Locked(limits)
-        guard case .success(let ledger) = opened, let found = try? ledger.people() else { return }
-        known.withLock { known in for person in found { known[PathKey(person.name)] = person } }
+        try? loadPeople()
+    }
+
+    /// Asks the ledger whom it knows, once it can be asked: another program may have held it when the server started.
+    private func loadPeople() throws(DatabaseError) {
+        guard !isLoaded.load(ordering: .acquiring) else { return }
+        let found = try opened.get().people()
+        known.withLock { known in
+            for person in found where known[PathKey(person.name)] == nil { known[PathKey(person.name)] = person }
+        }
+        isLoaded.store(true, ordering: .releasing)
     }
 
     package var limits: MailLimits {
@@ -53,7 +67,7 @@ extension Mailroom {
     /// - Returns: nothing for a name that nobody has.
     package func person(_ name: String) -> MailPerson? {
         if let person = people.person(name) { return person }
-        guard known.withLock({ $0[PathKey(name)]?.isUnproven }) ?? false else { return nil }
+        guard known.withLock({ $0[PathKey(name)]?.isUnproven }) ?? false, !people.isTaken(name) else { return nil }
         return MailPerson(name, isUnproven: true)
     }
 
@@ -64,6 +78,7 @@ extension Mailroom {
         let unproven = known.withLock { known in
             known.values.filter { $0.isUnproven && !names.contains(PathKey($0.name)) }.map(\.name)
         }
+        .filter { !people.isTaken($0) }
         return (listed + unproven.map { MailPerson($0, isUnproven: true) })
             .sorted { PathKey($0.name) < PathKey($1.name) }
     }
@@ -73,33 +88,60 @@ extension Mailroom {
 
     /// Keeps what somebody says of its key.
     package func introduce(_ name: String, sealingKey: [UInt8]) throws(DatabaseError) {
-        var person = known.withLock { $0[PathKey(name)] } ?? KnownPerson(name: name, isUnproven: false)
-        person.sealingKey = sealingKey
-        try keep(person)
+        try keep([KnownPerson(name: name, sealingKey: sealingKey, isUnproven: false)])
     }
 
-    /// Whether the name is that of somebody with a key or token.
-    package func isTaken(_ name: String) -> Bool { people.isTaken(name) }
+    /// Whether the name is that of somebody with a key or token, or was.
+    package func isTaken(_ name: String) -> Bool {
+        people.isTaken(name) || known.withLock { $0[PathKey(name)].map { !$0.isUnproven } ?? false }
+    }
+
+    /// Whether anybody with that name has come, or was sent something.
+    package func isKnown(_ name: String) -> Bool { known.withLock { $0[PathKey(name)] != nil } }
 
     /// A name came over a wire without keys: it has a mailbox from now on.
     ///
     /// - Returns: why not: somebody with a key has the name, or there are too many.
     package func takeUnproven(_ name: String) throws(DatabaseError) -> MailRefusal? {
+        try loadPeople()
         if isTaken(name) { return .unknown(name) }
-        let (found, count) = known.withLock { known in
-            (known[PathKey(name)], known.values.count { $0.isUnproven })
+        if known.withLock({ $0[PathKey(name)] != nil }) { return nil }
+        guard people.isComplete else {
+            return .unavailable("The lists of who may come in cannot be read: so no new name is taken for now.")
         }
-        if found?.isUnproven ?? false { return nil }
-        guard count < Self.mostUnproven else {
-            return .unavailable("The server knows \(count) names of older programs already and takes no more.")
+        if unproven >= Self.mostUnproven { try forgetUnproven() }
+        guard unproven < Self.mostUnproven else {
+            return .unavailable("The server knows \(Self.mostUnproven) names of older programs already and takes no more.")
         }
-        try keep(KnownPerson(name: name, sealingKey: found?.sealingKey, isUnproven: true))
+        try keep([KnownPerson(name: name, isUnproven: true)])
         return nil
     }
 
-    private func keep(_ person: KnownPerson) throws(DatabaseError) {
-        try ledger.keep(person, at: utc())
-        known.withLock { $0[PathKey(person.name)] = person }
+    /// Somebody of the lists has come, or is sent something: the name stays that person's, also when the lists no longer have
+    /// it, or cannot be read.
+    package func remember(_ names: [String]) throws(DatabaseError) {
+        try loadPeople()
+        let strangers = known.withLock { known in names.filter { known[PathKey($0)]?.isUnproven ?? true } }
+        let persons = strangers.filter { people.isTaken($0) }.map { name in
+            KnownPerson(name: name, sealingKey: sealingKey(of: name), isUnproven: false)
+        }
+        if !persons.isEmpty { try keep(persons) }
+    }
+
+    private var unproven: Int { known.withLock { $0.values.count { $0.isUnproven } } }
+
+    /// Makes room for new names: those that came first go, unless they are here, or have anything to do with any delivery.
+    private func forgetUnproven() throws(DatabaseError) {
+        let idle = try ledger.idlePeople(limit: Self.mostUnproven).filter { !watchers.isHere($0) }
+        let names = Array(idle.prefix(Self.forgottenAtOnce))
+        guard !names.isEmpty else { return }
+        try ledger.forget(people: names)
+        known.withLock { known in for name in names { known[PathKey(name)] = nil } }
+    }
+
+    private func keep(_ persons: [KnownPerson]) throws(DatabaseError) {
+        try ledger.keep(persons, at: utc())
+        known.withLock { known in for person in persons { known[PathKey(person.name)] = person } }
     }
 }
 
@@ -111,7 +153,7 @@ extension Mailroom {
     /// - Parameters:
     ///   - sender: nothing for one without a name.
     ///   - size: bytes of content; nothing where nobody knows.
-    package func admit(_ size: UInt64?, from sender: String?, to recipients: [String]) throws(MailRefusal) {
+    package func admit(_ size: UInt64?, from sender: MailSender?, to recipients: [String]) throws(MailRefusal) {
         guard let sender else { throw .noName }
         let ledger: MailLedger
         do throws(DatabaseError) {
@@ -121,8 +163,13 @@ extension Mailroom {
         }
         for name in recipients {
             guard let person = person(name) else { throw .unknown(name) }
-            guard person.takes(from: sender) else { throw .declines(name) }
+            guard person.takes(from: sender.name) else { throw .declines(name) }
             if let refusal = ledger.refusal(size ?? 0, from: sender, to: name, limits) { throw refusal }
+        }
+        do throws(DatabaseError) {
+            try remember(recipients + (sender.isUnproven ? [] : [sender.name]))
+        } catch {
+            throw .unavailable(error.message)
         }
     }
 
@@ -161,20 +208,20 @@ extension Mailroom {
 
     /// Ends what has waited for too long, and forgets what ended long ago.
     ///
-    /// - Parameter age: nanoseconds.
+    /// - Parameter age: nanoseconds for which a server had the ledger open.
     /// - Returns: what ended now.
     package func expire(after age: Int64) throws(DatabaseError) -> EndedDeliveries {
         let now = utc()
-        let moment = now.subtractingReportingOverflow(age).partialValue
         var all = EndedDeliveries()
         while true {
-            let ended = try ledger.expire(before: moment, at: now)
+            let ended = try ledger.expire(after: age, at: now)
             guard !ended.deliveries.isEmpty else { break }
             all.deliveries += ended.deliveries
             all.freed += ended.freed
         }
         watchers.notify(Self.senders(of: all.deliveries))
-        try ledger.forget(endedBefore: moment.subtractingReportingOverflow(age).partialValue)
+        // Late retries are known again for as long.
+        try ledger.forget(endedBefore: age > .max / 2 ? .max : age * 2)
         return all
     }
 

@@ -100,7 +100,7 @@ import Testing
         if state == .declined {
             _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, receipts: nil, at: 2)
         } else {
-            #expect(try ledger.expire(before: 101, at: 200).freed.count == 1)
+            #expect(try ledger.expire(after: -1, at: 200).freed.count == 1)
         }
         #expect(try ledger.states(1) == ["bob \(state)"])
         #expect(ledger.waiting() == (0, 0))
@@ -189,16 +189,16 @@ extension LedgerTests {
     @Test func aFullMailboxTakesNothingMore() throws {
         let ledger = try fixture.open()
         let limits = MailLimits(count: 4, bytes: 100)
-        #expect(try ledger.queue(LedgerFixture.mail(1, size: 50), to: ["bob"], limits) != .refused(.full("bob", 100)))
+        #expect(try ledger.queue(LedgerFixture.mail(1, size: 50), to: ["bob"], limits) != .refused(.full("bob", limits)))
         #expect(
-            try ledger.queue(LedgerFixture.mail(2, size: 1), to: ["bob"], limits) == .refused(.fullOfYours("bob", 50)))
+            try ledger.queue(LedgerFixture.mail(2, size: 1), to: ["bob"], limits) == .refused(.fullOfYours("bob", limits)))
         #expect(
             try ledger.queue(LedgerFixture.mail(3, from: "carol", size: 51), to: ["bob"], limits)
-                == .refused(.full("bob", 100)))
+                == .refused(.full("bob", limits)))
         // Nobody of several gets what one of them cannot have.
         #expect(
             try ledger.queue(LedgerFixture.mail(4, size: 10), to: ["dave", "bob"], limits)
-                == .refused(.fullOfYours("bob", 50)))
+                == .refused(.fullOfYours("bob", limits)))
         #expect(try ledger.states(4) == [])
         #expect(ledger.waiting(for: "dave") == (0, 0))
         _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
@@ -211,10 +211,10 @@ extension LedgerTests {
         let ledger = try fixture.open()
         let limits = MailLimits(count: 4, bytes: 1000)
         for number in 1...2 { try ledger.queue(LedgerFixture.mail(UInt64(number)), to: ["bob"], limits) }
-        #expect(try ledger.queue(LedgerFixture.mail(3), to: ["bob"], limits) == .refused(.fullOfYours("bob", 500)))
+        #expect(try ledger.queue(LedgerFixture.mail(3), to: ["bob"], limits) == .refused(.fullOfYours("bob", limits)))
         for number in 4...5 { try ledger.queue(LedgerFixture.mail(UInt64(number), from: "carol"), to: ["bob"], limits) }
         #expect(
-            try ledger.queue(LedgerFixture.mail(6, from: "dave"), to: ["bob"], limits) == .refused(.full("bob", 1000)))
+            try ledger.queue(LedgerFixture.mail(6, from: "dave"), to: ["bob"], limits) == .refused(.full("bob", limits)))
     }
 }
 

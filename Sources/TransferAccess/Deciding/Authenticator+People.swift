@@ -27,6 +27,12 @@ extension Authenticator {
     /// Whether any line has the name, also one that has ended or is for sending only: it is nobody else's.
     package func hasLine(for name: String) -> Bool { index[PathKey(name)] != nil }
 
+    /// Whether all of both lists could be read. Otherwise a name that no line has may be in one that admits nobody.
+    package var isComplete: Bool {
+        _ = refreshed()
+        return state.withLock { $0.keys.isComplete && $0.tokens.isComplete }
+    }
+
     private var index: [PathKey: AccessPerson] {
         let lists = refreshed()
         return state.withLock { state in

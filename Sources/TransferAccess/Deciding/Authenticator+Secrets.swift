@@ -56,7 +56,9 @@ extension Authenticator {
         guard let key = credentials.key else { throw .codeWithoutKey }
         let entry: AuthorizedKey?
         do throws(AccessFault) {
-            entry = try folder.enrol(key, named: Self.name(credentials.hostName), with: code)
+            let isReserved = state.withLock { $0.isReserved }
+            entry = try folder.enrol(
+                key, named: Self.name(credentials.hostName), with: code, isReserved: isReserved ?? { _ in false })
         } catch {
             note(error.message)
             throw Refusal(.storageFailed, "The server could not enrol this client's key; its log says why.")

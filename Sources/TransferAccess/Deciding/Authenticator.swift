@@ -17,6 +17,8 @@ package final class Authenticator: Sendable {
         var hashing = 0
         /// Who has a mailbox, by the lists of these revisions.
         var people: (keys: Int, tokens: Int, index: [PathKey: AccessPerson])?
+        /// Says which names are somebody's that no list has; nothing where there are none.
+        var isReserved: (@Sendable (String) -> Bool)?
         /// What is to be logged.
         var faults: [String] = []
     }
@@ -101,6 +103,12 @@ package final class Authenticator: Sendable {
             state.faults += faults.prefix(Self.mostFaults - state.faults.count)
             return (state.keys.list, state.tokens.list)
         }
+    }
+
+    /// Has names kept from clients that choose theirs themselves, with a pairing code: those of people who have something waiting
+    /// here, or had, and are in no list.
+    package func reserve(_ isReserved: @escaping @Sendable (String) -> Bool) {
+        state.withLock { $0.isReserved = isReserved }
     }
 
     /// Keeps a sentence to be logged.

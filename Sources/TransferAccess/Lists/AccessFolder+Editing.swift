@@ -5,6 +5,9 @@ extension AccessFolder {
     /// How long a pairing code is good for: ten minutes, enough to walk to the other machine.
     package static let pairingSeconds: Int64 = 600
 
+    /// Numbers that are tried behind a name that is taken; names leave room for so many digits.
+    private static let mostNumbers = 9_999_999
+
     /// Admits a client by its key.
     ///
     /// - Throws: a sentence, also when the key is there already.
@@ -57,9 +60,12 @@ extension AccessFolder {
     ///
     /// - Parameters:
     ///   - code: whose secret was shown.
-    ///   - name: what the client calls itself; changed until no other key has it.
+    ///   - name: what the client calls itself; changed until nobody else has it.
+    ///   - isReserved: whether a name that is in no list is somebody's all the same.
     /// - Returns: the entry; nothing when the code was used, removed or replaced meanwhile.
-    func enrol(_ key: PublicKey, named name: String, with code: AccessToken) throws(AccessFault) -> AuthorizedKey? {
+    func enrol(
+        _ key: PublicKey, named name: String, with code: AccessToken, isReserved: (String) -> Bool = { _ in false }
+    ) throws(AccessFault) -> AuthorizedKey? {
         try edit { (editing) throws(AccessFault) in
             let used = try editing.change(Self.tokensName, of: AccessToken.self) { tokens in
                 tokens.remove { $0 == code }
@@ -71,7 +77,7 @@ extension AccessFolder {
             return try editing.change(Self.keysName, of: AuthorizedKey.self) { (keys) throws(AccessFault) in
                 // It is here only if its access has expired.
                 _ = keys.remove { $0.key == key }
-                let entry = AuthorizedKey(key, name: Self.unused(name, in: keys, tokens), options: options)
+                let entry = AuthorizedKey(key, name: Self.unused(name, in: keys, tokens, isReserved), options: options)
                 try keys.append(entry)
                 return entry
             }
@@ -79,11 +85,13 @@ extension AccessFolder {
     }
 
     /// Tokens are clients, too.
-    private static func unused(_ name: String, in keys: AuthorizedKeys, _ tokens: [String]) -> String {
+    private static func unused(
+        _ name: String, in keys: AuthorizedKeys, _ tokens: [String], _ isReserved: (String) -> Bool
+    ) -> String {
         let own = [Grant.ownersName, Grant.everyonesName]
         let taken = Set((keys.entries.map(\.name) + tokens + own).map { PathKey($0) })
-        // One more name than are taken, so one of them is free.
-        let names = (1...taken.count + 1).lazy.map { $0 == 1 ? name : "\(name) \($0)" }
-        return names.first { !taken.contains(PathKey($0)) } ?? name
+        // One of them is free: no list is as long.
+        let names = (1...mostNumbers).lazy.map { $0 == 1 ? name : "\(name) \($0)" }
+        return names.first { !taken.contains(PathKey($0)) && !isReserved($0) } ?? name
     }
 }

@@ -7,6 +7,9 @@ struct WatchedList<Entry: AccessEntry>: Sendable {
     /// Grows whenever the list is read.
     private(set) var revision = 0
 
+    /// Whether all of the file could be read.
+    private(set) var isComplete = true
+
     private let name: String
     private var identity: FileIdentity?
     private var hasBeenRead = false
@@ -35,9 +38,10 @@ struct WatchedList<Entry: AccessEntry>: Sendable {
         isSettled = present.map { utcNanoseconds() &- $0.changed > Self.tick } ?? true
         do throws(AccessFault) {
             list = try folder.list(name, of: Entry.self)
+            isComplete = list.faults.isEmpty
             return isNew ? list.faults.map { "Line \($0.line) of '\(name)' admits nobody: \($0.message)." } : []
         } catch {
-            list = AccessList()
+            (list, isComplete) = (AccessList(), false)
             return isNew ? [error.message] : []
         }
     }

@@ -39,6 +39,9 @@ public struct Delivery: Sendable, Equatable {
     /// What the recipient has signed: one line of JSON. Where it was asked for and is there; nothing is verified.
     public let receipt: [UInt8]?
 
+    /// Whether its sender came over a wire without keys: it may have been anybody who reaches the server there.
+    public let isUnproven: Bool
+
     /// When its sender's content last changed.
     package let modified: Timestamp?
 
@@ -48,7 +51,7 @@ public struct Delivery: Sendable, Equatable {
     init(_ listed: ListedDelivery) {
         (number, id, state, person, name) = (listed.number, listed.id, listed.state, listed.person, listed.name)
         (kind, size, digest, queued, changed) = (listed.kind, listed.size, listed.digest, listed.queued, listed.changed)
-        (note, receipt, modified) = (listed.note, listed.receipt, listed.modified)
+        (note, receipt, modified, isUnproven) = (listed.note, listed.receipt, listed.modified, listed.isUnproven)
         permissions = listed.permissions.map { $0 & 0o777 }
     }
 }

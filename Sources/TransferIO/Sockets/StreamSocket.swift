@@ -171,6 +171,14 @@ package final class StreamSocket: ReadinessHandler {
         return Int(count)
     }
 
+    /// Nanoseconds since data last came from the other end: it was alive then, whenever this program has got round to reading it.
+    /// Nothing where nobody can tell, as of a Unix-domain socket.
+    package var timeSinceData: Int64? {
+        var milliseconds: UInt32 = 0
+        guard registration != nil, clinux_since_data(number, &milliseconds) == 0 else { return nil }
+        return Int64(milliseconds) * 1_000_000
+    }
+
     /// What went wrong since the last look (SO_ERROR of socket(7)); how a connection attempt ended.
     package func pendingError() -> SystemError? {
         guard registration != nil else { return nil }

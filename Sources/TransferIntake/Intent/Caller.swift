@@ -1,4 +1,5 @@
 package import TransferAccess
+import TransferMail
 package import TransferModel
 package import TransferStore
 
@@ -33,6 +34,12 @@ package struct Caller: Sendable {
     package init(peer: String) {
         self.init(Grant(.everyone, name: Grant.everyonesName), UploadScope(), peer: peer)
     }
+
+    /// Whether its name is proven by a key or a token.
+    var isProven: Bool { grant.person != nil }
+
+    /// Whom its mail is from; nothing for one without a name.
+    var mailSender: MailSender? { person.map { MailSender($0, isUnproven: !isProven) } }
 
     /// What it may do from now on.
     package mutating func renew(_ grant: Grant) {

@@ -21,7 +21,7 @@ extension Intake {
             names.removeAll { served.contains(PathKey($0)) }
         }
         do throws(MailRefusal) {
-            try mailroom.admit(intent.uploadSize, from: caller.person, to: names)
+            try mailroom.admit(intent.uploadSize, from: caller.mailSender, to: names)
         } catch {
             throw StoreError(error)
         }
@@ -126,7 +126,8 @@ extension OpenUpload {
         return Mail(
             id: intent.id, sender: caller.person ?? caller.sender, client: caller.id, name: name?.string ?? "",
             kind: intent.kind, size: publication.size, digest: publication.digest, modified: intent.modified,
-            permissions: intent.permissions, note: intent.note, path: path, queued: moment)
+            permissions: intent.permissions, note: intent.note, path: path, queued: moment,
+            isUnproven: !caller.isProven)
     }
 }
 
@@ -139,14 +140,22 @@ extension StoreError {
                 "Nobody here is called '\(name.escapedForDisplay)'; `transfer people` lists who is.")
         case .declines(let name):
             self.init(.forbidden, "\(name.escapedForDisplay) takes nothing from this client.")
-        case .full(let name, let bytes):
+        case .full(let name, let limits):
             self.init(
                 .quotaExceeded,
-                "The mailbox of \(name.escapedForDisplay) is full: \(ByteFormat.size(bytes)) may wait there.")
-        case .fullOfYours(let name, let bytes):
+                "The mailbox of \(name.escapedForDisplay) is full: \(limits.count) uploads or "
+                    + "\(ByteFormat.size(limits.bytes)) may wait there.")
+        case .fullOfYours(let name, let limits):
             self.init(
                 .quotaExceeded,
-                "As much of this client's waits for \(name.escapedForDisplay) as may: \(ByteFormat.size(bytes)).")
+                "As much of this client's waits for \(name.escapedForDisplay) as may: \(limits.countOfPair) uploads or "
+                    + "\(ByteFormat.size(limits.bytesOfPair)).")
+        case .fullOfUnproven(let name, let limits):
+            self.init(
+                .quotaExceeded,
+                "As much from clients without keys waits for \(name.escapedForDisplay) as may: \(limits.countOfPair) uploads "
+                    + "or \(ByteFormat.size(limits.bytesOfPair)).")
+        case .otherContent: self = .otherContent
         case .noName:
             self.init(
                 .forbidden,

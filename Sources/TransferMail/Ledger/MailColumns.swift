@@ -5,21 +5,22 @@ import TransferModel
 enum MailColumns {
     static let insert = """
         INSERT INTO mails (id, sender, client, name, kind, size, algorithm, digest, modified, nanoseconds, permissions, note,
-            path, queued)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+            path, queued, unproven, since)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
         """
 
     /// A mail that is stored again, after all of its deliveries had ended or its content was lost.
     static let update = """
         UPDATE mails SET sender = ?2, client = ?3, name = ?4, kind = ?5, size = ?6, algorithm = ?7, digest = ?8,
-            modified = ?9, nanoseconds = ?10, permissions = ?11, note = ?12, path = ?13, queued = ?14
+            modified = ?9, nanoseconds = ?10, permissions = ?11, note = ?12, path = ?13, queued = ?14,
+            unproven = ?15, since = ?16
         WHERE id = ?1
         """
 
     /// Of a mail `m`; those of a delivery `d` follow.
     private static let mail = """
         m.id, m.sender, m.client, m.name, m.kind, m.size, m.algorithm, m.digest, m.modified, m.nanoseconds, m.permissions,
-        m.note, m.path, m.queued, m.number
+        m.note, m.path, m.queued, m.number, m.unproven
         """
     private static let delivery = "d.number, d.recipient, d.state, d.changed, d.receipt"
 
@@ -32,6 +33,9 @@ enum MailColumns {
     /// The column with a mail's number.
     static let number: Int32 = 14
 
+    /// The column with a delivery's number.
+    static let deliveryNumber: Int32 = 16
+
     static func bind(_ mail: Mail, to statement: Statement) {
         statement.bind(3, mail.client.map { Int64(bitPattern: $0) })
         statement.bind(5, Int64(mail.kind.rawValue))
@@ -41,6 +45,7 @@ enum MailColumns {
         statement.bind(10, mail.modified.map { Int64($0.nanoseconds) })
         statement.bind(11, mail.permissions.map { Int64($0) })
         statement.bind(14, mail.queued)
+        statement.bind(15, mail.isUnproven ? 1 : 0)
     }
 
     /// - Returns: nothing for a row that says what cannot be.
@@ -61,17 +66,18 @@ enum MailColumns {
             kind: ContentKind(rawValue: kind) ?? .file, size: size, digest: Digest(algorithm, digest),
             modified: modified,
             permissions: row.optionalInteger(10).flatMap { UInt16(exactly: $0) },
-            note: row.isNull(11) ? nil : row.blob(11), path: path, queued: row.integer(13))
+            note: row.isNull(11) ? nil : row.blob(11), path: path, queued: row.integer(13),
+            isUnproven: row.integer(15) != 0)
     }
 
     /// - Returns: nothing for a row that says what cannot be.
     static func delivery(_ row: Statement) -> Delivery? {
-        guard let mail = mail(row), let number = UInt64(exactly: row.integer(15)),
-            let state = UInt8(exactly: row.integer(17)).flatMap(DeliveryState.init)
+        guard let mail = mail(row), let number = UInt64(exactly: row.integer(deliveryNumber)),
+            let state = UInt8(exactly: row.integer(18)).flatMap(DeliveryState.init)
         else { return nil }
         return Delivery(
-            number: number, mail: mail, recipient: row.text(16), state: state, changed: row.integer(18),
-            receipt: row.isNull(19) ? nil : row.blob(19))
+            number: number, mail: mail, recipient: row.text(17), state: state, changed: row.integer(19),
+            receipt: row.isNull(20) ? nil : row.blob(20))
     }
 }
 

@@ -6,6 +6,12 @@ import TransferModel
 /// `@unchecked Sendable`: only used with the lock of its ledger held.
 final class MailConnection: @unchecked Sendable {
     let database: Database
+    /// What `database` is open in.
+    var file: DatabaseFile.Number?
+    private let clock: @Sendable () -> Int64
+    /// What the ledger's own clock said when `clock` said `opened`.
+    private let base: Int64
+    private let opened: Int64
     private let begin: Statement
     private let commit: Statement
     private let insertMail: Statement
@@ -24,8 +30,10 @@ final class MailConnection: @unchecked Sendable {
     /// Whether transactions are synced now.
     private var isSyncing = true
 
-    init(_ database: Database) throws(DatabaseError) {
-        self.database = database
+    /// - Parameter clock: nanoseconds of a clock that nobody sets.
+    init(_ database: Database, _ clock: @escaping @Sendable () -> Int64) throws(DatabaseError) {
+        (self.database, self.clock, opened) = (database, clock, clock())
+        base = min(max(0, try database.execute("SELECT now FROM clock") ?? 0), .max / 2)
         begin = try Statement("BEGIN IMMEDIATE", in: database)
         commit = try Statement("COMMIT", in: database, kind: .commit)
         insertMail = try Statement(MailColumns.insert, in: database)
@@ -33,10 +41,10 @@ final class MailConnection: @unchecked Sendable {
         findMail = try Statement(MailColumns.selectMail(where: "m.id = ?1"), in: database)
         deliveriesOfMail = try Statement(MailColumns.select(where: "m.id = ?1 ORDER BY d.number"), in: database)
         insertDelivery = try Statement(
-            "INSERT INTO deliveries (mail, recipient, state, changed) VALUES (?1, ?2, 1, ?3)", in: database)
+            "INSERT INTO deliveries (mail, recipient, state, changed, since) VALUES (?1, ?2, 1, ?3, ?4)", in: database)
         deleteDelivery = try Statement("DELETE FROM deliveries WHERE number = ?1", in: database)
         setState = try Statement(
-            "UPDATE deliveries SET state = ?2, changed = ?3, receipt = coalesce(?4, receipt) WHERE number = ?1",
+            "UPDATE deliveries SET state = ?2, changed = ?3, receipt = coalesce(?4, receipt), since = ?5 WHERE number = ?1",
             in: database)
         findDelivery = try Statement(
             MailColumns.select(where: "m.id = ?1 AND d.recipient = ?2"), in: database)
@@ -75,6 +83,18 @@ final class MailConnection: @unchecked Sendable {
     }
 }
 
+// MARK: Time
+
+/// How long something waits is measured by a clock of the ledger's own, which goes while a server has it open and stands
+/// otherwise: the machine's may be set, by years even, and what waits must neither be lost nor stay for ever because of that.
+extension MailConnection {
+    /// Nanoseconds that the ledger was open.
+    var now: Int64 { base &+ max(0, clock() &- opened) }
+
+    /// Writes down what the ledger's clock says.
+    func keepTime() throws(DatabaseError) { try database.execute("UPDATE clock SET now = \(now)") }
+}
+
 // MARK: Mails
 
 extension MailConnection {
@@ -97,6 +117,7 @@ extension MailConnection {
 
     private func write(_ mail: Mail, _ statement: Statement) throws(DatabaseError) {
         MailColumns.bind(mail, to: statement)
+        statement.bind(16, now)
         try statement.with(
             texts: [(2, mail.sender), (4, mail.name), (13, mail.path.string)],
             blobs: [(1, mail.id.bytes), (8, mail.digest.bytes), (12, mail.note)]
@@ -129,6 +150,7 @@ extension MailConnection {
     func queue(_ number: Int64, to recipient: String, at moment: Int64) throws(DatabaseError) {
         insertDelivery.bind(1, number)
         insertDelivery.bind(3, moment)
+        insertDelivery.bind(4, now)
         try insertDelivery.with(texts: [(2, recipient)]) { (row) throws(DatabaseError) in try row.run() }
     }
 
@@ -144,17 +166,18 @@ extension MailConnection {
         setState.bind(1, Int64(clamping: number))
         setState.bind(2, Int64(state.rawValue))
         setState.bind(3, moment)
+        setState.bind(5, now)
         try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(DatabaseError) in try row.run() }
     }
 
-    /// What is for somebody, in order.
+    /// What is for somebody, in order; nothing only at the end.
     func inbox(
         of recipient: String, after number: UInt64, limit: Int, withEnded: Bool
     ) throws(DatabaseError) -> [Delivery] {
         try page(withEnded ? allOfInbox : inbox, of: recipient, after: number, limit)
     }
 
-    /// What somebody has sent, in order.
+    /// What somebody has sent, in order; nothing only at the end.
     func sent(by sender: String, after number: UInt64, limit: Int) throws(DatabaseError) -> [Delivery] {
         try page(sent, of: sender, after: number, limit)
     }
@@ -168,9 +191,28 @@ extension MailConnection {
     private func page(
         _ statement: Statement, of name: String, after number: UInt64, _ limit: Int
     ) throws(DatabaseError) -> [Delivery] {
-        statement.bind(2, Int64(clamping: number))
-        statement.bind(3, Int64(limit))
-        return try statement.with(texts: [(1, name)]) { (row) throws(DatabaseError) in try all(row) }
+        var last = Int64(clamping: number)
+        while true {
+            statement.bind(2, last)
+            statement.bind(3, Int64(limit))
+            let (found, count) = try statement.with(texts: [(1, name)]) { (rows) throws(DatabaseError) in
+                try page(rows, &last)
+            }
+            guard found.isEmpty, count == limit else { return found }
+        }
+    }
+
+    /// - Parameter last: the number of the last row, whether it can be or not.
+    /// - Returns: with how many rows there are.
+    private func page(_ rows: Statement, _ last: inout Int64) throws(DatabaseError) -> (found: [Delivery], count: Int) {
+        defer { rows.reset() }
+        var (found, count): ([Delivery], Int) = ([], 0)
+        while try rows.next() {
+            count += 1
+            last = rows.integer(MailColumns.deliveryNumber)
+            if let delivery = MailColumns.delivery(rows) { found.append(delivery) }
+        }
+        return (found, count)
     }
 
     /// Rows that cannot be are left out.
@@ -191,29 +233,30 @@ extension MailConnection {
         var totals = MailTotals()
         let rows = try Statement(
             """
-            SELECT m.sender, d.recipient, m.size FROM deliveries d JOIN mails m ON m.number = d.mail WHERE d.state < 3
+            SELECT m.sender, d.recipient, m.size, m.unproven FROM deliveries d JOIN mails m ON m.number = d.mail WHERE d.state < 3
             """, in: database)
         defer { rows.reset() }
         while try rows.next() {
-            totals.add(UInt64(clamping: rows.integer(2)), from: rows.text(0), to: rows.text(1))
+            let sender = MailSender(rows.text(0), isUnproven: rows.integer(3) != 0)
+            totals.add(UInt64(clamping: rows.integer(2)), from: sender, to: rows.text(1))
         }
         return totals
     }
 
-    /// What waits and was queued before a moment, some of it.
+    /// What waits and was queued before a moment of the ledger's own clock, some of it.
     func overdue(before moment: Int64, limit: Int) throws(DatabaseError) -> [Delivery] {
         let rows = try Statement(
-            MailColumns.select(where: "d.state < 3 AND d.changed < \(moment) AND m.queued < \(moment) LIMIT \(limit)"),
+            MailColumns.select(where: "d.state < 3 AND d.since < \(moment) AND m.since < \(moment) LIMIT \(limit)"),
             in: database)
         return try all(rows)
     }
 
-    /// Forgets mails all of whose deliveries ended before a moment.
+    /// Forgets mails all of whose deliveries ended before a moment of the ledger's own clock.
     func forget(endedBefore moment: Int64) throws(DatabaseError) {
         try database.execute(
             """
-            DELETE FROM mails WHERE queued < \(moment) AND NOT EXISTS
-            (SELECT 1 FROM deliveries d WHERE d.mail = mails.number AND (d.state < 3 OR d.changed >= \(moment)))
+            DELETE FROM mails WHERE since < \(moment) AND NOT EXISTS
+            (SELECT 1 FROM deliveries d WHERE d.mail = mails.number AND (d.state < 3 OR d.since >= \(moment)))
             """)
     }
 

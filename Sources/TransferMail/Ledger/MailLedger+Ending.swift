@@ -60,12 +60,16 @@ extension MailLedger {
         }
     }
 
-    /// Ends what was queued before a moment and still waits, some of it.
+    /// Ends what has waited for longer than that, some of it.
+    ///
+    /// - Parameters:
+    ///   - age: nanoseconds by the ledger's own clock.
+    ///   - now: UTC, in nanoseconds since 1970.
     package func expire(
-        before moment: Int64, at now: Int64, limit: Int = 1000
+        after age: Int64, at now: Int64, limit: Int = 1000
     ) throws(DatabaseError) -> EndedDeliveries {
         let overdue = try read { (connection) throws(DatabaseError) in
-            try connection.overdue(before: moment, limit: limit)
+            try connection.overdue(before: connection.now.subtractingClamped(age), limit: limit)
         }
         guard !overdue.isEmpty else { return EndedDeliveries() }
         return try write { (connection, totals) throws(DatabaseError) in
@@ -79,9 +83,15 @@ extension MailLedger {
         }
     }
 
-    /// Forgets mails that ended before a moment. Whoever sends one of them again sends it anew.
-    package func forget(endedBefore moment: Int64) throws(DatabaseError) {
-        try write { (connection, _) throws(DatabaseError) in try connection.forget(endedBefore: moment) }
+    /// Forgets mails that ended longer ago than that, and writes down what the ledger's clock says. Whoever sends one of them
+    /// again sends it anew.
+    ///
+    /// - Parameter age: nanoseconds by the ledger's own clock.
+    package func forget(endedBefore age: Int64) throws(DatabaseError) {
+        try write { (connection, _) throws(DatabaseError) in
+            try connection.keepTime()
+            try connection.forget(endedBefore: connection.now.subtractingClamped(age))
+        }
     }
 
     private static func end(
@@ -94,7 +104,15 @@ extension MailLedger {
         changed.receipt = receipt ?? delivery.receipt
         ended.deliveries.append(changed)
         guard delivery.state.isOpen else { return }
-        totals.remove(delivery.mail.size, from: delivery.mail.sender, to: delivery.recipient)
+        totals.remove(delivery.mail.size, from: delivery.mail.from, to: delivery.recipient)
         if try !connection.isOpen(delivery.mail.id) { ended.freed.append(delivery.mail) }
+    }
+}
+
+extension Int64 {
+    /// An age can be any number at all; a moment that no clock has reached is before everything.
+    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other > 0 ? .min : .max) : difference
     }
 }

@@ -42,8 +42,12 @@ extension MailLedger {
         let fresh = recipients.filter { name in
             found[PathKey(name)].map { $0.state == .declined || $0.state == .expired } ?? true
         }
+        if let known, !known.mail.mayBe(mail), deliveries.contains(where: { $0.state.isOpen || $0.state == .delivered })
+        {
+            return .refused(.otherContent)
+        }
         for name in fresh {
-            if let refusal = totals.refusal(mail.size, from: mail.sender, to: name, limits) { return .refused(refusal) }
+            if let refusal = totals.refusal(mail.size, from: mail.from, to: name, limits) { return .refused(refusal) }
         }
         let isOpen = deliveries.contains { $0.state.isOpen }
         let isGood = known.map { isOpen && $0.mail.digest == mail.digest && isThere($0.mail.path) } ?? false
@@ -58,7 +62,7 @@ extension MailLedger {
         for name in fresh {
             if let ended = found[PathKey(name)] { try connection.delete(delivery: ended.number) }
             try connection.queue(number, to: name, at: mail.queued)
-            totals.add(mail.size, from: mail.sender, to: name)
+            totals.add(mail.size, from: mail.from, to: name)
         }
         return .queued(fresh: fresh, isKept: !isGood, freed: isGood ? nil : known?.mail)
     }
@@ -66,5 +70,12 @@ extension MailLedger {
     /// An upload that was queued before, with all that became of it.
     package func deliveries(of id: UploadID) throws(DatabaseError) -> [Delivery] {
         try read { (connection) throws(DatabaseError) in try connection.deliveries(of: id) }
+    }
+}
+
+extension Mail {
+    /// Whether another one can have the same content, as far as sizes and digests tell.
+    fileprivate func mayBe(_ other: Mail) -> Bool {
+        size == other.size && (digest.algorithm != other.digest.algorithm || digest == other.digest)
     }
 }

@@ -7,6 +7,8 @@ import TransferSystem
 package final class MailLedger: Sendable {
     private struct State {
         var connection: MailConnection?
+        /// Whether there is something in it, so that one that is missing was lost.
+        var mustExist: Bool
         /// Of what is open.
         var totals = MailTotals()
     }
@@ -20,45 +22,65 @@ package final class MailLedger: Sendable {
     /// Bytes up to which all of the file is looked through at the start.
     private static let wholeCheckSize: Int64 = 64 << 20
 
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let file: DatabaseFile
+    private let clock: @Sendable () -> Int64
 
     /// Opens it, made where it is missing.
     ///
     /// - Parameters:
     ///   - path: of the database; its directory must exist.
     ///   - isDurable: whether what it says has to survive a crash of the machine.
-    package init(path: String, isDurable: Bool, calls: DatabaseCalls = DatabaseCalls()) throws(DatabaseError) {
+    ///   - mustExist: whether there is content that only it knows the recipients of: then one that is missing or empty was lost,
+    ///     and a new one would have that content removed.
+    ///   - clock: nanoseconds of a clock that nobody sets.
+    /// - Throws: `damaged` for one that was lost, too.
+    package init(
+        path: String, isDurable: Bool, mustExist: Bool = false, calls: DatabaseCalls = DatabaseCalls(),
+        clock: @escaping @Sendable () -> Int64 = monotonicNanoseconds
+    ) throws(DatabaseError) {
         file = DatabaseFile(path: path, called: MailSchema.name, isDurable: isDurable, calls: calls)
-        try state.withLock { [file] (state) throws(DatabaseError) in
-            let connection = try Self.connect(&state, file)
-            try file.validate(connection.database, wholeCheckSize: Self.wholeCheckSize)
+        state = Locked(State(mustExist: mustExist))
+        self.clock = clock
+        try state.withLock { (state) throws(DatabaseError) in
+            do throws(DatabaseError) {
+                let connection = try connect(&state)
+                try file.validate(connection.database, wholeCheckSize: Self.wholeCheckSize)
+            } catch where error.reason == .busy {
+                // Another program reads it, perhaps one that makes a backup. Whoever wants something of it tries again.
+            }
         }
     }
 
     /// What is found may have been written by somebody who was killed, or who was told that it cannot be synced. So it is
     /// written and synced anew before anything is said of it.
-    private static func connect(_ state: inout State, _ file: DatabaseFile) throws(DatabaseError) -> MailConnection {
+    private func connect(_ state: inout State) throws(DatabaseError) -> MailConnection {
         if let connection = state.connection { return connection }
-        let database = try file.open(cacheSize: cacheSize)
+        let database = try file.open(cacheSize: Self.cacheSize, mustExist: state.mustExist)
+        if state.mustExist { try MailSchema.schema.requireSome(database) }
         try MailSchema.schema.migrate(database)
         guard try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
             throw DatabaseError(.busy, "Another program holds the \(MailSchema.name).")
         }
-        let connection = try MailConnection(database)
+        let connection = try MailConnection(database, clock)
+        guard let number = file.number else { throw .replaced(file.path) }
+        connection.file = number
         state.totals = try connection.totals()
-        state.connection = connection
+        (state.connection, state.mustExist) = (connection, true)
         return connection
     }
 
     /// Closes it until somebody wants something of it again.
     package func close() {
-        state.withLock { $0.connection = nil }
+        state.withLock { state in
+            try? state.connection?.keepTime()
+            state.connection = nil
+        }
     }
 
     func read<T: Sendable>(_ body: (MailConnection) throws(DatabaseError) -> T) throws(DatabaseError) -> T {
-        try state.withLock { [file] (state) throws(DatabaseError) in
-            try Self.attempt(&state, file) { (connection, _) throws(DatabaseError) in try body(connection) }
+        try state.withLock { (state) throws(DatabaseError) in
+            try attempt(&state) { (connection, _) throws(DatabaseError) in try body(connection) }
         }
     }
 
@@ -70,12 +92,14 @@ package final class MailLedger: Sendable {
     func write<T: Sendable>(
         isSynced: Bool = true, _ body: (MailConnection, inout MailTotals) throws(DatabaseError) -> T
     ) throws(DatabaseError) -> T {
-        try state.withLock { [file] (state) throws(DatabaseError) in
-            try Self.attempt(&state, file) { (connection, totals) throws(DatabaseError) in
+        try state.withLock { (state) throws(DatabaseError) in
+            try attempt(&state) { (connection, totals) throws(DatabaseError) in
                 var changed = totals
                 let result = try connection.transaction(isSynced: isSynced || !file.isDurable) {
                     () throws(DatabaseError) in try body(connection, &changed)
                 }
+                // What was written to a file that has lost its name is lost when it is closed.
+                guard file.number == connection.file else { throw .replaced(file.path) }
                 totals = changed
                 return result
             }
@@ -83,11 +107,10 @@ package final class MailLedger: Sendable {
     }
 
     /// A connection that has failed is closed: whether the last transaction counts is only known when the file is opened again.
-    private static func attempt<T>(
-        _ state: inout State, _ file: DatabaseFile,
-        _ body: (MailConnection, inout MailTotals) throws(DatabaseError) -> T
+    private func attempt<T>(
+        _ state: inout State, _ body: (MailConnection, inout MailTotals) throws(DatabaseError) -> T
     ) throws(DatabaseError) -> T {
-        let connection = try connect(&state, file)
+        let connection = try connect(&state)
         do throws(DatabaseError) {
             return try body(connection, &state.totals)
         } catch {
@@ -105,7 +128,14 @@ package final class MailLedger: Sendable {
     }
 
     /// Whether one more delivery has a place.
-    func refusal(_ size: UInt64, from sender: String, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
+    func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
         state.withLock { $0.totals.refusal(size, from: sender, to: recipient, limits) }
+    }
+}
+
+extension DatabaseError {
+    fileprivate static func replaced(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .damaged, "The \(MailSchema.name), '\(path)', was removed or replaced while the server works with it.")
     }
 }

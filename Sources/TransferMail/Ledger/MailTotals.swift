@@ -1,6 +1,22 @@
 import TransferModel
 import TransferSystem
 
+/// Whom a mail is from.
+package struct MailSender: Equatable, Sendable {
+    package let name: String
+
+    /// Whether the name came over a wire without keys.
+    package let isUnproven: Bool
+
+    package init(_ name: String, isUnproven: Bool = false) {
+        (self.name, self.isUnproven) = (name, isUnproven)
+    }
+}
+
+extension Mail {
+    var from: MailSender { MailSender(sender, isUnproven: isUnproven) }
+}
+
 /// What waits for whom, counted: a mailbox is asked about with every delivery, and counting its rows takes as long as it has
 /// rows.
 struct MailTotals: Sendable {
@@ -24,10 +40,16 @@ struct MailTotals: Sendable {
     private struct Pair: Hashable {
         let sender: PathKey
         let recipient: PathKey
+
+        init(_ sender: String, _ recipient: String) {
+            (self.sender, self.recipient) = (PathKey(sender), PathKey(recipient))
+        }
     }
 
     private var recipients: [PathKey: Total] = [:]
     private var pairs: [Pair: Total] = [:]
+    /// Of them, for each recipient, what came over wires without keys.
+    private var unproven: [PathKey: Total] = [:]
 
     func total(for recipient: String) -> Total { recipients[PathKey(recipient)] ?? Total() }
 
@@ -39,29 +61,41 @@ struct MailTotals: Sendable {
     }
 
     /// Why a delivery would be one too many.
-    func refusal(_ size: UInt64, from sender: String, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
+    func refusal(_ size: UInt64, from sender: MailSender, to recipient: String, _ limits: MailLimits) -> MailRefusal? {
         let box = total(for: recipient)
-        let pair = pairs[Pair(sender: PathKey(sender), recipient: PathKey(recipient))] ?? Total()
+        // Names that nobody proves are free: all of them are one sender.
+        let pair =
+            (sender.isUnproven ? unproven[PathKey(recipient)] : pairs[Pair(sender.name, recipient)]) ?? Total()
         if box.count >= limits.count || box.bytes.addingClamped(size) > limits.bytes {
-            return .full(recipient, limits.bytes)
+            return .full(recipient, limits)
         }
         if pair.count >= limits.countOfPair || pair.bytes.addingClamped(size) > limits.bytesOfPair {
-            return .fullOfYours(recipient, limits.bytesOfPair)
+            return sender.isUnproven ? .fullOfUnproven(recipient, limits) : .fullOfYours(recipient, limits)
         }
         return nil
     }
 
-    mutating func add(_ size: UInt64, from sender: String, to recipient: String) {
+    mutating func add(_ size: UInt64, from sender: MailSender, to recipient: String) {
         recipients[PathKey(recipient), default: Total()].add(size)
-        pairs[Pair(sender: PathKey(sender), recipient: PathKey(recipient)), default: Total()].add(size)
+        if sender.isUnproven {
+            unproven[PathKey(recipient), default: Total()].add(size)
+        } else {
+            pairs[Pair(sender.name, recipient), default: Total()].add(size)
+        }
     }
 
-    mutating func remove(_ size: UInt64, from sender: String, to recipient: String) {
-        let (name, pair) = (PathKey(recipient), Pair(sender: PathKey(sender), recipient: PathKey(recipient)))
-        recipients[name]?.remove(size)
-        pairs[pair]?.remove(size)
-        if recipients[name]?.isNothing ?? false { recipients[name] = nil }
-        if pairs[pair]?.isNothing ?? false { pairs[pair] = nil }
+    mutating func remove(_ size: UInt64, from sender: MailSender, to recipient: String) {
+        Self.remove(size, at: PathKey(recipient), from: &recipients)
+        if sender.isUnproven {
+            Self.remove(size, at: PathKey(recipient), from: &unproven)
+        } else {
+            Self.remove(size, at: Pair(sender.name, recipient), from: &pairs)
+        }
+    }
+
+    private static func remove<Key>(_ size: UInt64, at key: Key, from totals: inout [Key: Total]) {
+        totals[key]?.remove(size)
+        if totals[key]?.isNothing ?? false { totals[key] = nil }
     }
 }
 
@@ -71,10 +105,14 @@ package enum MailRefusal: Error, Equatable, Sendable {
     case unknown(String)
     /// This person takes nothing from the sender.
     case declines(String)
-    /// The mailbox holds as much as it may, in bytes.
-    case full(String, UInt64)
-    /// It holds as much from this sender as it may, in bytes.
-    case fullOfYours(String, UInt64)
+    /// The mailbox holds as much as it may.
+    case full(String, MailLimits)
+    /// It holds as much from this sender as it may.
+    case fullOfYours(String, MailLimits)
+    /// It holds as much from senders without keys as it may.
+    case fullOfUnproven(String, MailLimits)
+    /// Its id stands for other content, which somebody has or waits for.
+    case otherContent
     /// The sender has no name.
     case noName
     /// The server keeps no mailboxes, or cannot for now.

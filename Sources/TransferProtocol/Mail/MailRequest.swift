@@ -134,6 +134,9 @@ package struct ListedDelivery: Equatable, Sendable {
     /// What the recipient has signed, where that was asked for.
     package var receipt: [UInt8]?
 
+    /// Whether the sender came over a wire without keys, so that nobody can say who it was; of what was sent, never.
+    package var isUnproven: Bool
+
     /// Bytes of a receipt at most: its text with a name of `Limits.path` bytes of which each is escaped could be longer, and
     /// is cut off where the receipt is made.
     package static let receiptSize = 8 << 10
@@ -141,12 +144,13 @@ package struct ListedDelivery: Equatable, Sendable {
     package init(
         number: UInt64, id: UploadID, state: DeliveryState, person: String, name: String, kind: ContentKind,
         size: UInt64, digest: Digest, queued: Int64, changed: Int64, modified: Timestamp? = nil,
-        permissions: UInt16? = nil, note: [UInt8]? = nil, receipt: [UInt8]? = nil
+        permissions: UInt16? = nil, note: [UInt8]? = nil, receipt: [UInt8]? = nil, isUnproven: Bool = false
     ) {
         (self.number, self.id, self.state, self.person) = (number, id, state, person)
         (self.name, self.kind, self.size, self.digest) = (name, kind, size, digest)
         (self.queued, self.changed, self.modified) = (queued, changed, modified)
         (self.permissions, self.note, self.receipt) = (permissions, note, receipt)
+        self.isUnproven = isUnproven
     }
 
     private struct Presence: OptionSet {
@@ -155,7 +159,9 @@ package struct ListedDelivery: Equatable, Sendable {
         static let permissions = Presence(rawValue: 2)
         static let receipt = Presence(rawValue: 4)
         static let note = Presence(rawValue: 8)
-        static let all: Presence = [.modified, .permissions, .receipt, .note]
+        /// Not something that is there, but something that is so.
+        static let unproven = Presence(rawValue: 16)
+        static let all: Presence = [.modified, .permissions, .receipt, .note, .unproven]
     }
 
     /// Bytes that it takes in a frame at most.
@@ -186,6 +192,7 @@ package struct ListedDelivery: Equatable, Sendable {
         name = try reader.path()
         note = presence.contains(.note) ? try reader.sizedArray() : nil
         receipt = presence.contains(.receipt) ? try reader.sizedArray() : nil
+        isUnproven = presence.contains(.unproven)
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -194,6 +201,7 @@ package struct ListedDelivery: Equatable, Sendable {
         if permissions != nil { presence.insert(.permissions) }
         if receipt != nil { presence.insert(.receipt) }
         if note != nil { presence.insert(.note) }
+        if isUnproven { presence.insert(.unproven) }
         bytes.append(bigEndian: number)
         id.encode(into: &bytes)
         bytes.append(state.rawValue)

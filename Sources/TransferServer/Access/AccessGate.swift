@@ -39,6 +39,12 @@ final class AccessGate: Sendable {
     /// Whether anybody in the lists has the name.
     func hasLine(for name: String) -> Bool { authenticator.hasLine(for: name) }
 
+    /// Has names kept from clients that choose their own.
+    func reserve(_ isReserved: @escaping @Sendable (String) -> Bool) { authenticator.reserve(isReserved) }
+
+    /// Whether all of the lists could be read.
+    var hasWholeLists: Bool { authenticator.isComplete }
+
     /// Says what is wrong with the lists of who may come in.
     private func logFaults() {
         let faults = authenticator.takeFaults()

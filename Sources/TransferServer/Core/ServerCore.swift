@@ -68,10 +68,12 @@ final class ServerCore: Sendable {
         guard configuration.keepsMail && !configuration.isOpen || configuration.hasChat else { return nil }
         let path = "\(configuration.directory)/\(RelativePath.reservedName)/\(MailLedger.fileName)"
         let opened = Result { () throws(DatabaseError) in
-            try foundations.openMail(path, store.durability == .commit)
+            try foundations.openMail(path, store.durability == .commit, !store.mailFiles().isEmpty)
         }
         if case .failure(let error) = opened { log.write([.mailFailed(error)]) }
-        return Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
+        let mailroom = Mailroom(opened, people, MailLimits(bytes: configuration.mailboxQuota))
+        gate?.reserve { [weak mailroom] name in mailroom?.isKnown(name) ?? false }
+        return mailroom
     }
 
     /// Those who speak to one another over this server have nothing else here.

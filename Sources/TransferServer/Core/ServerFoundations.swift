@@ -17,8 +17,10 @@ struct ServerFoundations: Sendable {
         path, isDurable, report in Catalog(path: path, isDurable: isDurable, report: report)
     }
 
-    /// Is given the path of the ledger of mailboxes, and whether it has to survive a crash of the machine.
-    var openMail: @Sendable (String, Bool) throws(DatabaseError) -> MailLedger = {
-        (path, isDurable) throws(DatabaseError) in try MailLedger(path: path, isDurable: isDurable)
+    /// Is given the path of the ledger of mailboxes, whether it has to survive a crash of the machine, and whether there is content
+    /// that only it knows the recipients of.
+    var openMail: @Sendable (String, Bool, Bool) throws(DatabaseError) -> MailLedger = {
+        (path, isDurable, mustExist) throws(DatabaseError) in
+        try MailLedger(path: path, isDurable: isDurable, mustExist: mustExist)
     }
 }

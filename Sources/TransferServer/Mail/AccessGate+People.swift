@@ -10,6 +10,8 @@ extension AccessGate: MailPeople {
     func person(_ name: String) -> MailPerson? { listed(name).map(MailPerson.init) }
 
     func isTaken(_ name: String) -> Bool { hasLine(for: name) }
+
+    var isComplete: Bool { hasWholeLists }
 }
 
 extension MailPerson {

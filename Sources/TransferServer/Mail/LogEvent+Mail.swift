@@ -8,7 +8,7 @@ extension LogEvent {
             .error, "mailFailed",
             "the mailboxes cannot be used, and nothing is taken for anybody: \(error.message) Everything else works. What "
                 + "waited is in \(MailLedger.fileName) and the folder \(RelativePath.mailName) beside it: mend it, or bring both "
-                + "back from a backup",
+                + "back from a backup; without that folder, the next start begins with empty mailboxes",
             [("message", .string(error.message))])
     }
 

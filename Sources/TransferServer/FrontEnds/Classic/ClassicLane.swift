@@ -31,6 +31,8 @@ final class ClassicLane: @unchecked Sendable {
     private let hasDigests: Bool
     /// Nothing where clients have no names.
     private let guests: ChatGuests?
+    /// What the client calls itself, once it may.
+    private var name: String?
     /// Why nothing is taken from the client.
     private var refusal: StoreError?
     private var state = State.idle
@@ -99,7 +101,7 @@ final class ClassicLane: @unchecked Sendable {
         switch operation {
         case .present(let name): signIn(name)
         // Who may not have its name is told so, whatever it has sent.
-        case .begin where refusal != nil: break
+        case .begin where isRefused: break
         case .begin(let begun):
             state = .opening(begun, [])
             // Whoever declares too much need not send any of it to hear so.
@@ -115,11 +117,21 @@ final class ClassicLane: @unchecked Sendable {
 // MARK: Names
 
 extension ClassicLane {
+    /// Whether nothing is taken from the client: it may not have its name, or not any more.
+    private var isRefused: Bool {
+        if refusal == nil, let guests, let name, !guests.mayKeep(name) {
+            refusal = .nameTaken(name)
+            outcome.signIn = .failure(.nameTaken(name))
+        }
+        return refusal != nil
+    }
+
     /// What the client sends from now on is from whom it says.
     private func signIn(_ name: String) {
         guard let guests else { return }
         do throws(StoreError) {
             uploads.intake.caller = try guests.admit(name)
+            self.name = name
             outcome.signIn = .success(name)
         } catch {
             refusal = error

@@ -19,7 +19,7 @@ import TransferModel
     private func heard(
         _ deliveries: inout ChatDeliveries, _ heartbeats: (Int64, UInt64)...
     ) -> [[UploadID]] {
-        heartbeats.map { moment, count in deliveries.heard(at: at(moment), acknowledged: count) }
+        heartbeats.map { moment, count in deliveries.heard(at: at(moment), arrived: at(moment), acknowledged: count) }
     }
 
     /// A heartbeat that tells that all has been taken, and another one a second later.

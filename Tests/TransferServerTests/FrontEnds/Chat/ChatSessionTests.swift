@@ -308,7 +308,7 @@ import TransferTestSupport
     /// Without mailboxes there is nothing for such clients.
     @Test func noServerWithoutMailboxes() async throws {
         var foundations = ServerFoundations()
-        foundations.openMail = { (_, _) throws(DatabaseError) in
+        foundations.openMail = { (_, _, _) throws(DatabaseError) in
             throw DatabaseError(.damaged, "The mailboxes are damaged.")
         }
         await #expect(throws: ServerError.self) {

@@ -93,8 +93,10 @@ import TransferModel
         #expect(state.awaitsHeartbeat)
         // Of 63 bytes so many are still here that the last one of the message may be.
         let taken = start + .seconds(10)
-        let early = [state.heard(at: start, waiting: 21), state.heard(at: taken, waiting: 20)]
-        let late = state.heard(at: taken + .seconds(1), waiting: 20)
+        let early = [
+            state.heard(at: start, arrived: start, waiting: 21), state.heard(at: taken, arrived: taken, waiting: 20),
+        ]
+        let late = state.heard(at: taken + .seconds(1), arrived: taken + .seconds(1), waiting: 20)
         #expect(early == [false, false] && late)
         let (order, next) = (state.order(room: 0, isLast: true), state.order(room: 0, isLast: true))
         #expect(order == ChatLane.Order(received: [id], room: 0, isLast: true))
@@ -108,7 +110,9 @@ import TransferModel
         _ = state.order(room: 100, isLast: false)
         state.took(outcome(60, ends: [60]))
         for second in 1...10 as ClosedRange<Int64> {
-            let isNews = state.heard(at: MonotonicTime(nanoseconds: 1_000_000_000 * second), waiting: .max)
+            let isNews = state.heard(
+                at: MonotonicTime(nanoseconds: 1_000_000_000 * second),
+                arrived: MonotonicTime(nanoseconds: 1_000_000_000 * second), waiting: .max)
             #expect(!isNews)
         }
     }

@@ -99,7 +99,7 @@ final class MailListing: MailAnswer {
         } catch {
             throw StoreError(mail: error)
         }
-        isOver = page.count < Self.pageSize
+        isOver = page.isEmpty
         last = page.last?.number ?? last
         return page.map { ListedDelivery($0, in: request.box, withReceipt: request.wantsReceipts) }
     }
@@ -115,7 +115,7 @@ extension ListedDelivery {
             person: isSent ? delivery.recipient : mail.sender, name: mail.name, kind: mail.kind, size: mail.size,
             digest: mail.digest, queued: mail.queued / 1_000_000, changed: delivery.changed / 1_000_000,
             modified: mail.modified, permissions: mail.permissions, note: isSent ? nil : mail.note,
-            receipt: isSent && withReceipt ? delivery.receipt : nil)
+            receipt: isSent && withReceipt ? delivery.receipt : nil, isUnproven: !isSent && mail.isUnproven)
     }
 }
 

@@ -2,7 +2,8 @@ import TransferModel
 
 /// What a client was sent, and what of it counts as received. The wire has no acknowledgement, so that is decided from what
 /// else is known: a delivery is received when a heartbeat comes at least `proof` after a moment at which the other end's
-/// system had taken all bytes of it. Sans-IO: times and counts are arguments.
+/// system had taken all bytes of it. A heartbeat counts from when it came, and not from when it was read: one that has waited here
+/// says nothing about a client that may be dead by now. Sans-IO: times and counts are arguments.
 ///
 /// ```
 ///   sent ──a heartbeat comes, and the other end's system has all of it──► taken ──a heartbeat, `proof` later──► received
@@ -41,11 +42,13 @@ struct ChatDeliveries {
 
     /// A heartbeat has come.
     ///
-    /// - Parameter acknowledged: bytes of the connection that the other end's system has.
+    /// - Parameters:
+    ///   - arrived: when data last came from the client; at `now`, or before.
+    ///   - acknowledged: bytes of the connection that the other end's system has now.
     /// - Returns: what is received by now, in order.
-    mutating func heard(at now: MonotonicTime, acknowledged: UInt64) -> [UploadID] {
+    mutating func heard(at now: MonotonicTime, arrived: MonotonicTime, acknowledged: UInt64) -> [UploadID] {
         var count = 0
-        while let oldest = taken.first, oldest.moment + Self.proof <= now {
+        while let oldest = taken.first, oldest.moment + Self.proof <= arrived {
             count += oldest.count
             taken.removeFirst()
         }

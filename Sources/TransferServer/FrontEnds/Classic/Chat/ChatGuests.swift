@@ -55,14 +55,16 @@ struct ChatGuests: Sendable {
 
     /// Why nobody can be called that; nothing for a name that somebody can have.
     ///
-    /// What is written down under it is shown to others, and may become a part of the name of a file there.
+    /// What is written down under it is shown to others, and may become a part of the name of a file there. So it has nothing
+    /// that cannot be seen: two names that look the same would be taken for one.
     static func fault(of name: String) -> String? {
         let shown = name.escapedForDisplay
         let bytes = name.utf8
         guard !bytes.isEmpty, bytes.count <= ClassicLimits.client, shown.hasSameBytes(as: name),
-            !bytes.contains(UInt8(ascii: "/")), ![".", ".."].contains(where: { $0.hasSameBytes(as: name) })
+            !bytes.contains(UInt8(ascii: "/")), bytes.first != UInt8(ascii: " "), bytes.last != UInt8(ascii: " "),
+            name.unicodeScalars.allSatisfy(\.isSeen), ![".", ".."].contains(where: { $0.hasSameBytes(as: name) })
         else { return "'\(shown)' cannot be the name of a client." }
-        guard !name.hasSameBytes(as: JSONLineMessage.server) else {
+        guard !name.lowercased().hasSameBytes(as: JSONLineMessage.server.lowercased()) else {
             return "'\(shown)' is what the server calls itself."
         }
         return nil
@@ -72,6 +74,17 @@ struct ChatGuests: Sendable {
     func mayKeep(_ name: String) -> Bool { isAllowed(name) || !mailroom.isTaken(name) }
 
     private func isAllowed(_ name: String) -> Bool { people.contains { $0.hasSameBytes(as: name) } }
+}
+
+extension Unicode.Scalar {
+    /// Whether it takes part in what is seen, as far as Unicode tells; of spaces, only the usual one does.
+    fileprivate var isSeen: Bool {
+        guard !properties.isDefaultIgnorableCodePoint, !properties.isWhitespace || self == " " else { return false }
+        return switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned: false
+        default: true
+        }
+    }
 }
 
 extension StoreError {

@@ -170,6 +170,7 @@ extension ChatLane {
         } catch {
             chunk.shorten(to: start)
             current = nil
+            guard error.isLoss else { throw error }
             lost(delivery, error)
         }
     }
@@ -198,7 +199,7 @@ extension ChatLane {
             guard try content.fill(chunk) else { return }
         } catch {
             chunk.shorten(to: before)
-            lost(content.delivery, error)
+            if error.isLoss { lost(content.delivery, error) }
             throw error
         }
         current = nil
@@ -211,6 +212,12 @@ extension ChatLane {
         guard names.noteUnfit(delivery.number) else { return }
         events.append(.notHandedOn(delivery, error))
     }
+}
+
+extension StoreError {
+    /// Whether what is stored is not there any more, or is something else. Anything else may be over in a moment, such as too many
+    /// open files: the client comes again, and is sent it then.
+    fileprivate var isLoss: Bool { code == .notFound || code == .contentLost }
 }
 
 // MARK: Ending deliveries

@@ -82,11 +82,13 @@ struct ChatState {
 
     /// A heartbeat has come.
     ///
-    /// - Parameter waiting: bytes that the other end's system does not have.
+    /// - Parameters:
+    ///   - arrived: when data last came from the client.
+    ///   - waiting: bytes that the other end's system does not have.
     /// - Returns: whether there is something to tell the ledger.
-    mutating func heard(at now: MonotonicTime, waiting: Int) -> Bool {
+    mutating func heard(at now: MonotonicTime, arrived: MonotonicTime, waiting: Int) -> Bool {
         let waiting = UInt64(clamping: waiting)
-        received += deliveries.heard(at: now, acknowledged: given - min(given, waiting))
+        received += deliveries.heard(at: now, arrived: arrived, acknowledged: given - min(given, waiting))
         return !received.isEmpty
     }
 }

@@ -49,7 +49,9 @@ extension ClassicSession {
         try introduce(name, in: batch)
         guard chat?.awaitsHeartbeat ?? false, let unacknowledged = driver.socket?.unacknowledged else { return }
         let waiting = unacknowledged + outbound.count
-        if chat?.heard(at: .now, waiting: waiting) ?? false { handOn() }
+        let now = MonotonicTime.now
+        let arrived = now + Interval(nanoseconds: -(driver.socket?.timeSinceData ?? 0))
+        if chat?.heard(at: now, arrived: arrived, waiting: waiting) ?? false { handOn() }
     }
 
     /// The client says its name, for the first time or again.
