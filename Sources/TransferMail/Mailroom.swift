@@ -111,7 +111,8 @@ extension Mailroom {
         }
         if unproven >= Self.mostUnproven { try forgetUnproven() }
         guard unproven < Self.mostUnproven else {
-            return .unavailable("The server knows \(Self.mostUnproven) names of older programs already and takes no more.")
+            return .unavailable(
+                "The server knows \(Self.mostUnproven) names of older programs already and takes no more.")
         }
         try keep([KnownPerson(name: name, isUnproven: true)])
         return nil

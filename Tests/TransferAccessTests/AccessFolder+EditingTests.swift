@@ -64,6 +64,15 @@ import TransferModel
         #expect(posing?.name == "\(Grant.ownersName) 2")
     }
 
+    /// Whoever chooses a name himself gets none that somebody had who is in no list any more.
+    @Test func aReservedNameIsNobodysToChoose() throws {
+        let reserved = [PathKey("bob"), PathKey("bob 2")]
+        let entry = try server.folder.enrol(Sample.key, named: "bob", with: try code()) {
+            reserved.contains(PathKey($0))
+        }
+        #expect(entry?.name == "bob 3")
+    }
+
     /// What the old line allowed is over.
     @Test func aKeyThatWasThereGetsTheBoundsOfTheCode() throws {
         let key = try server.admit("old") { $0.expires = Sample.now }

@@ -172,6 +172,7 @@ import Testing
     /// What a failed sync has left nobody may take for delivered, and what was written twice goes.
     @Test func aLedgerThatFailsAcknowledgesNothing() throws {
         let session = fixture.session(of: "alice")
+        try fixture.intake.mailroom?.remember(intent().recipients + ["alice"])
         fault.set(true)
         for _ in 0..<2 {
             #expect(try session.bring(intent(), content) == nil)

@@ -6,7 +6,7 @@ import TransferTestSupport
 @testable import TransferMail
 
 /// A ledger in a new directory.
-struct LedgerFixture {
+final class LedgerFixture: Sendable {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
@@ -16,9 +16,19 @@ struct LedgerFixture {
     static let limits = MailLimits(count: 8, bytes: 1000)
     static let digest = Digest(.xxh128, Array(0..<16))
 
-    func open(_ calls: DatabaseCalls = DatabaseCalls()) throws(DatabaseError) -> MailLedger {
-        try MailLedger(path: path, isDurable: true, calls: calls)
+    /// What the ledger's clock goes by.
+    let clock = Locked<Int64>(1_000_000)
+
+    func open(
+        _ calls: DatabaseCalls = DatabaseCalls(), mustExist: Bool = false
+    ) throws(DatabaseError) -> MailLedger {
+        try MailLedger(path: path, isDurable: true, mustExist: mustExist, calls: calls) { [self] in
+            clock.withLock(\.self)
+        }
     }
+
+    /// Changes what is in the file behind the ledger's back.
+    func execute(_ sql: String) throws { try Database(path: path, called: "ledger").execute(sql) }
 
     static func id(_ number: UInt64) -> UploadID { UploadID(high: 7, low: number) }
 

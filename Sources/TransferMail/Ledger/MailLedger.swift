@@ -46,7 +46,7 @@ package final class MailLedger: Sendable {
             do throws(DatabaseError) {
                 let connection = try connect(&state)
                 try file.validate(connection.database, wholeCheckSize: Self.wholeCheckSize)
-            } catch where error.reason == .busy {
+            } catch  where error.reason == .busy {
                 // Another program reads it, perhaps one that makes a backup. Whoever wants something of it tries again.
             }
         }

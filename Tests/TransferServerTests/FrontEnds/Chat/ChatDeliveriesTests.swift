@@ -37,6 +37,16 @@ import TransferModel
         #expect(heard == [[], [], [], [], [], [Self.ids[0]]])
     }
 
+    /// A server that stood still reads what has waited: the client may have died meanwhile.
+    @Test func aHeartbeatCountsFromWhenItCame() {
+        var deliveries = sent(100)
+        _ = deliveries.heard(at: at(0), arrived: at(0), acknowledged: 100)
+        let late = deliveries.heard(at: at(60_000), arrived: at(999), acknowledged: 100)
+        #expect(late == [])
+        let alive = deliveries.heard(at: at(60_001), arrived: at(1000), acknowledged: 100)
+        #expect(alive == [Self.ids[0]])
+    }
+
     @Test func aByteThatIsMissingIsMissing() {
         var deliveries = sent(100)
         let heard = heard(

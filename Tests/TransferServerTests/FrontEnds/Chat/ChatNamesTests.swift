@@ -41,7 +41,9 @@ import TransferSystem
     }
 
     @Test(arguments: [
-        "", ".", "..", "a/b", "a\\b", "a\nb", "\u{1B}[2J", "\u{202E}x", "a\u{7F}", "transfer",
+        "", ".", "..", "a/b", "a\\b", "a\nb", "\u{1B}[2J", "\u{202E}x", "a\u{7F}", "transfer", "Transfer",
+        " bob", "bob ", "bob\u{200B}", "b\u{AD}ob", "b\u{A0}ob", "b\u{FEFF}ob", "bob\u{E0062}", "bob\u{3000}",
+        "\u{E000}",
         String(repeating: "a", count: 256),
     ])
     func namesThatNobodyCanHave(_ name: String) {
@@ -49,7 +51,7 @@ import TransferSystem
     }
 
     @Test(arguments: [
-        "a", "Transfer", "小明", "John's iPhone 4", "192.168.0.7", "a.b", String(repeating: "a", count: 255),
+        "a", "Transferer", "a b", "小明", "John's iPhone 4", "192.168.0.7", "a.b", String(repeating: "a", count: 255),
     ])
     func namesOfClients(_ name: String) {
         #expect(ChatGuests.fault(of: name) == nil)

@@ -9,6 +9,7 @@ import TransferKeys
 import TransferMail
 import TransferModel
 import TransferProtocol
+import TransferStore
 import TransferSystem
 import TransferTestSupport
 
@@ -252,7 +253,57 @@ import TransferTestSupport
         }
     }
 
+    /// Also one that is connected: whoever has a key has the name for himself from then on.
+    @Test func aNameThatSomebodyGetsAKeyForIsLost() async throws {
+        _ = try listed { _ in }
+        try await serving(change: Self.secured) { [self] server, endpoint in
+            let dora = try ChatClient(endpoint, "dora")
+            dora.say(to: "bob", "one")
+            try server.waitUntil("it waits") { server.core.intake.mailroom?.waiting == 1 }
+            let folder = AccessFolder(of: directory.path("store"))
+            try folder.admit(AuthorizedKey(KeyPair().key, name: "dora"))
+            dora.say(to: "bob", "two")
+            #expect(String(decoding: try dora.next().body, as: UTF8.self).contains("people="))
+            #expect(try dora.isClosed())
+            #expect(server.core.intake.mailroom?.waiting == 1)
+        }
+    }
+
     // MARK: What goes wrong
+
+    /// A moment without file handles takes nothing from anybody: the client comes again.
+    @Test func whatCannotBeReadNowIsHandedOnLater() async throws {
+        let fails = Locked(false)
+        var foundations = ServerFoundations()
+        foundations.openStore = { (configuration) throws(StoreError) in
+            let disk = Disk(interception: { call, body in
+                // Content that waits has the name of its upload, and random digits.
+                guard case .open(_, let name, let flags) = call, name.utf8.count == 49, flags & O_ACCMODE == O_RDONLY,
+                    fails.withLock(\.self)
+                else { return body() }
+                return -Int(EMFILE)
+            })
+            return try FileStore(
+                path: configuration.directory, durability: .commit, fileSystem: nil, disk: disk)
+        }
+        try await TransferServerTests.serving(
+            { configuration in
+                configuration.classic = [ClassicListener(.jsonline, on: TestServer.anyPort, AccessOptions())]
+            }, in: directory, on: foundations
+        ) { server in
+            let endpoint = try server.chat()
+            let alice = try ChatClient(endpoint, "alice")
+            try ChatClient(endpoint, "bob").raw.leave()
+            alice.say(to: "bob", "later")
+            try server.waitUntil("it waits") { server.core.intake.mailroom?.waiting == 1 }
+            fails.withLock { $0 = true }
+            let unlucky = try ChatClient(endpoint, "bob")
+            _ = try? unlucky.next()
+            #expect(try unlucky.isClosed())
+            fails.withLock { $0 = false }
+            #expect(try ChatClient(endpoint, "bob").next() == .txt("alice", "later"))
+        }
+    }
 
     /// What is not what was acknowledged is nobody's message; others come.
     @Test func whatIsRottenIsNotHandedOn() async throws {

@@ -1,0 +1,82 @@
+import Glibc
+import Testing
+import TransferDatabase
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferMail
+
+/// A ledger that was lost is not replaced by an empty one: content that nobody knows the recipients of would be removed.
+@Suite struct LedgerLossTests {
+    private let fixture: LedgerFixture
+
+    init() throws { fixture = try LedgerFixture() }
+
+    private func expectDamaged<T>(_ body: () throws -> T) {
+        #expect {
+            _ = try body()
+        } throws: { error in
+            (error as? DatabaseError)?.reason == .damaged
+        }
+    }
+
+    private func remove() { for suffix in DatabaseFile.suffixes { unlink(fixture.path + suffix) } }
+
+    @Test func oneThatIsMissing() throws {
+        expectDamaged { try fixture.open(mustExist: true) }
+        #expect(access(fixture.path, F_OK) != 0)
+        try fixture.open().close()
+        _ = try fixture.open(mustExist: true)
+    }
+
+    @Test func oneThatIsEmpty() throws {
+        close(creat(fixture.path, 0o600))
+        expectDamaged { try fixture.open(mustExist: true) }
+        _ = try fixture.open()
+    }
+
+    @Test func oneWithoutTables() throws {
+        close(creat(fixture.path, 0o600))
+        try fixture.execute("PRAGMA journal_mode = WAL")
+        expectDamaged { try fixture.open(mustExist: true) }
+    }
+
+    /// What is written to a file without a name is lost.
+    @Test func oneThatIsRemovedMeanwhile() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        remove()
+        expectDamaged { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
+        // And none is made in its place.
+        expectDamaged { try ledger.queue(LedgerFixture.mail(3), to: ["bob"]) }
+        #expect(access(fixture.path, F_OK) != 0)
+    }
+
+    @Test func oneThatIsReplacedMeanwhile() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        let other = try LedgerFixture()
+        try other.open().close()
+        remove()
+        #expect(rename(other.path, fixture.path) == 0)
+        expectDamaged { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
+    }
+
+    /// Another program may read it while a server starts, such as one that makes a backup.
+    @Test func oneThatIsReadMeanwhile() throws {
+        let first = try fixture.open()
+        try first.queue(LedgerFixture.mail(1), to: ["bob"])
+        let reader = try Database(path: fixture.path, called: "backup")
+        try reader.execute("BEGIN")
+        _ = try reader.execute("SELECT count(*) FROM mails")
+        try first.queue(LedgerFixture.mail(2), to: ["bob"])
+        let second = try fixture.open(mustExist: true)
+        #expect {
+            _ = try second.inbox(of: "bob", after: 0, limit: 9)
+        } throws: { error in
+            (error as? DatabaseError)?.reason == .busy
+        }
+        try reader.execute("COMMIT")
+        #expect(try second.inbox(of: "bob", after: 0, limit: 9).count == 2)
+    }
+}
