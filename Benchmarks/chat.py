@@ -35,7 +35,8 @@ def head(type: str, name: str, target: str, size: int) -> bytes:
 class Server:
     def __init__(self, program: str, directory: Path) -> None:
         arguments = [program, "serve", "--dir", str(directory / "store"), "--listen", "127.0.0.1:0",
-                     "--classic", "jsonline=127.0.0.1:0", "--durability", "none", "--max-connections", "10000", "--max-per-address", "10000"]
+                     "--classic", "jsonline=127.0.0.1:0", "--durability", "none",
+                     "--max-connections", "10000", "--max-per-address", "10000"]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("TRANSFER_", "XDG_"))}
         environment |= {"HOME": str(directory), "XDG_CONFIG_HOME": str(directory / "home")}
         self.process = subprocess.Popen(
@@ -78,6 +79,8 @@ def connect(port: int, count: int) -> list[tuple[socket.socket, bytes]]:
         beat = head("heartA", f"phone-{number:05}", "", 0)
         client.sendall(beat)
         clients.append((client, beat))
+        # Servers let few wait at once that have not said who they are.
+        time.sleep(0.003)
     return clients
 
 

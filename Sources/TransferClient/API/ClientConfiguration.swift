@@ -1,6 +1,7 @@
 import Glibc
 package import TransferKeys
 public import TransferModel
+import TransferProtocol
 
 /// What a program that pushes can choose.
 public struct ClientConfiguration: Sendable {
@@ -68,9 +69,8 @@ public struct ClientConfiguration: Sendable {
     /// together.
     public var recipients: [String] = []
 
-    /// Bytes of all names with one more for each: together with the longest path they fit the room that is kept for frames of
-    /// control (`OutgoingChunk.controlRoom`).
-    public static let mostRecipientBytes = 3 << 10
+    /// Bytes of all names with one more for each: as many as the protocol has room for.
+    public static let mostRecipientBytes = Recipients.mostBytes
 
     /// Seconds for which a lost connection is tried again before the push gives up; counted from the last sign of
     /// progress. The first connection of a push is tried once.

@@ -22,14 +22,15 @@ extension BinarySession {
     func watchMail() {
         guard !isWatching, let mailroom = intake.mailroom, let visitor else { return }
         isWatching = true
-        mailroom.watch(visitor, number) { [weak self, loop] in
-            Task(executorPreference: loop) { await self?.tellOfMail() }
+        mailroom.watch(visitor, number) { [weak self, loop, bell] in
+            if bell.ring() { Task(executorPreference: loop) { await self?.tellOfMail() } }
         }
         Task(executorPreference: loop) { await self.tellOfMail() }
     }
 
     /// One frame for all that has come since the last one was made.
     private func tellOfMail() async {
+        bell.heard()
         hasNews = true
         guard !isTelling, let mailroom = intake.mailroom else { return }
         isTelling = true

@@ -38,7 +38,7 @@ actor ReceiveReporter: Asker {
         // Before progress is drawn: the lines go where it stands.
         if isLast { flush() }
         if let event = event.asPush { progress?.update(event) }
-        if case .finished(let report) = event, report.path != nil { await run(report) }
+        if case .finished(let report) = event, report.isNews { await run(report) }
     }
 
     /// Draws progress anew: rate and time left change also when nothing happens.
@@ -142,5 +142,10 @@ actor ReceiveReporter: Asker {
 }
 
 extension ReceiveReport {
+    /// Whether it is here, and the server knows it or need not: of what is kept there, only what was not here before.
+    fileprivate var isNews: Bool {
+        path != nil && result.isSuccess && (state == .delivered || result == .committed)
+    }
+
     fileprivate var size: UInt64 { delivery.size }
 }

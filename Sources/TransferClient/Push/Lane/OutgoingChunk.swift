@@ -10,8 +10,8 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Bytes of content in one data frame.
     static let payloadSize = 256 << 10
 
-    /// Room beside a payload for its header and for the frames of control around it.
-    static let controlRoom = 8 << 10
+    /// Room beside a payload for its header and for the frames of control around it: the longest path and all recipients fit.
+    static let controlRoom = 16 << 10
 
     static let capacity = payloadSize + controlRoom
 

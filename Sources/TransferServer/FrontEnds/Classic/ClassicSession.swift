@@ -40,7 +40,7 @@ actor ClassicSession {
     private var parsingCost = 0
     /// Of a client that has a name and a mailbox; nothing in framings that know neither.
     var chat: ChatState?
-    let bell = ChatBell()
+    let bell = MailBell()
     let names: ChatNames
     /// Whether the content of an upload is coming.
     private(set) var isReceiving = false

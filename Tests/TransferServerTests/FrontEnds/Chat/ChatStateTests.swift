@@ -118,7 +118,7 @@ import TransferModel
     }
 
     @Test func aBellRingsOnce() {
-        let bell = ChatBell()
+        let bell = MailBell()
         #expect(bell.ring() && !bell.ring())
         bell.heard()
         #expect(bell.ring())

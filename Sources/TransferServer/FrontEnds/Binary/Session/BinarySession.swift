@@ -47,6 +47,7 @@ actor BinarySession {
     var visitor: String?
     /// Whether the client wants to hear of its mail.
     var isWatching = false
+    let bell = MailBell()
     /// Whether it is being told.
     var isTelling = false
     /// Whether something has come since.

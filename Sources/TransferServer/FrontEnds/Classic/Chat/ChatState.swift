@@ -1,4 +1,3 @@
-import Synchronization
 import TransferIntake
 import TransferModel
 
@@ -91,14 +90,4 @@ struct ChatState {
         received += deliveries.heard(at: now, arrived: arrived, acknowledged: given - min(given, waiting))
         return !received.isEmpty
     }
-}
-
-/// Whether news of mail is on its way to a session, so that a thousand of them at once make one call.
-final class ChatBell: Sendable {
-    private let isRinging = Atomic(false)
-
-    /// - Returns: whether the session is to be told.
-    func ring() -> Bool { !isRinging.exchange(true, ordering: .acquiringAndReleasing) }
-
-    func heard() { isRinging.store(false, ordering: .releasing) }
 }
