@@ -32,6 +32,7 @@ final class MailPlan: RequestPlan {
 
     private let context: RequestContext
     private let box: MailRequest.Box
+    private let after: UInt64
     private let watches: Bool
     private let wantsReceipts: Bool
     private let senders: Set<PathKey>
@@ -50,6 +51,7 @@ final class MailPlan: RequestPlan {
         wantsReceipts: Bool, isFull: @escaping @Sendable () -> Bool, tell: @escaping @Sendable (MailNews) -> Void
     ) {
         (self.context, self.box, self.watches, self.wantsReceipts) = (context, box, watches, wantsReceipts)
+        self.after = after
         (senders, self.isFull, self.tell) = (Set(people.map { PathKey($0) }), isFull, tell)
         state = Locked(State(last: after))
     }
@@ -123,5 +125,11 @@ extension MailPlan: RequestSource {
 
     func mayRead(_ next: Request?) -> Bool { !isFull() }
 
-    func arrived(_ number: UInt64) { state.withLock { $0.isWanted = true } }
+    /// Numbers only grow, unless the server was given back what it had some time ago. Then what it has now is asked about anew.
+    func arrived(_ number: UInt64) {
+        state.withLock { state in
+            if number < state.last { (state.last, state.open) = (after, [:]) }
+            state.isWanted = true
+        }
+    }
 }

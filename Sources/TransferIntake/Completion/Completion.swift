@@ -312,9 +312,8 @@ extension Intake {
         for name in intent.recipients {
             guard let state = states[PathKey(name)], state.isOpen || state == .delivered else { return nil }
         }
-        guard !states.values.contains(where: \.isOpen) || store.version(at: mail.path)?.size == mail.size else {
-            return nil
-        }
+        let isThere = !mail.isRotten && store.version(at: mail.path)?.size == mail.size
+        guard isThere || !states.values.contains(where: \.isOpen) else { return nil }
         return Completion.StillDelivered(mail, at: path, isDurable: store.durability == .commit)
     }
 }

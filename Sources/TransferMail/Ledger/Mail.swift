@@ -39,15 +39,18 @@ package struct Mail: Equatable, Sendable {
     /// Whether the sender came over a wire without keys, so that nobody can say who it was.
     package var isUnproven: Bool
 
+    /// Whether the content was found to be something else than what was acknowledged: its sender can bring it again.
+    package var isRotten: Bool
+
     package init(
         id: UploadID, sender: String, client: UInt64?, name: String, kind: ContentKind, size: UInt64, digest: Digest,
         modified: Timestamp? = nil, permissions: UInt16? = nil, note: [UInt8]? = nil, path: RelativePath, queued: Int64,
-        isUnproven: Bool = false
+        isUnproven: Bool = false, isRotten: Bool = false
     ) {
         (self.id, self.sender, self.client, self.name) = (id, sender, client, name)
         (self.kind, self.size, self.digest) = (kind, size, digest)
         (self.modified, self.permissions, self.note) = (modified, permissions, note)
-        (self.path, self.queued, self.isUnproven) = (path, queued, isUnproven)
+        (self.path, self.queued, self.isUnproven, self.isRotten) = (path, queued, isUnproven, isRotten)
     }
 }
 

@@ -13,14 +13,15 @@ enum MailColumns {
     static let update = """
         UPDATE mails SET sender = ?2, client = ?3, name = ?4, kind = ?5, size = ?6, algorithm = ?7, digest = ?8,
             modified = ?9, nanoseconds = ?10, permissions = ?11, note = ?12, path = ?13, queued = ?14,
-            unproven = ?15, since = ?16
+            unproven = ?15, since = ?16, rotten = 0
         WHERE id = ?1
         """
 
     /// Of a mail `m`; those of a delivery `d` follow.
     private static let mail = """
         m.id, m.sender, m.client, m.name, m.kind, m.size, m.algorithm, m.digest, m.modified, m.nanoseconds, m.permissions,
-        m.note, m.path, m.queued, m.number, m.unproven
+        m.note, m.path, m.queued, m.number, m.unproven,
+        m.rotten
         """
     private static let delivery = "d.number, d.recipient, d.state, d.changed, d.receipt"
 
@@ -34,7 +35,7 @@ enum MailColumns {
     static let number: Int32 = 14
 
     /// The column with a delivery's number.
-    static let deliveryNumber: Int32 = 16
+    static let deliveryNumber: Int32 = 17
 
     static func bind(_ mail: Mail, to statement: Statement) {
         statement.bind(3, mail.client.map { Int64(bitPattern: $0) })
@@ -67,17 +68,18 @@ enum MailColumns {
             modified: modified,
             permissions: row.optionalInteger(10).flatMap { UInt16(exactly: $0) },
             note: row.isNull(11) ? nil : row.blob(11), path: path, queued: row.integer(13),
-            isUnproven: row.integer(15) != 0)
+            isUnproven: row.integer(15) != 0,
+            isRotten: row.integer(16) != 0)
     }
 
     /// - Returns: nothing for a row that says what cannot be.
     static func delivery(_ row: Statement) -> Delivery? {
         guard let mail = mail(row), let number = UInt64(exactly: row.integer(deliveryNumber)),
-            let state = UInt8(exactly: row.integer(18)).flatMap(DeliveryState.init)
+            let state = UInt8(exactly: row.integer(19)).flatMap(DeliveryState.init)
         else { return nil }
         return Delivery(
-            number: number, mail: mail, recipient: row.text(17), state: state, changed: row.integer(19),
-            receipt: row.isNull(20) ? nil : row.blob(20))
+            number: number, mail: mail, recipient: row.text(18), state: state, changed: row.integer(20),
+            receipt: row.isNull(21) ? nil : row.blob(21))
     }
 }
 

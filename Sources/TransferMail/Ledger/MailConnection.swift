@@ -58,7 +58,7 @@ final class MailConnection: @unchecked Sendable {
         openOfMail = try Statement(
             "SELECT 1 FROM deliveries d JOIN mails m ON m.number = d.mail WHERE m.id = ?1 AND d.state < 3 LIMIT 1",
             in: database)
-        newest = try Statement("SELECT max(number) FROM deliveries", in: database)
+        newest = try Statement("SELECT max(seq) FROM sqlite_sequence WHERE name = 'deliveries'", in: database)
     }
 
     /// Without syncing every transaction the file stays in order all the same (sqlite.org/pragma.html#pragma_synchronous).
@@ -124,6 +124,11 @@ extension MailConnection {
         ) { (statement) throws(DatabaseError) in try statement.run() }
     }
 
+    func noteRotten(_ id: UploadID) throws(DatabaseError) {
+        let update = try Statement("UPDATE mails SET rotten = 1 WHERE id = ?1", in: database)
+        try update.with(texts: [], blobs: [(1, id.bytes)]) { (statement) throws(DatabaseError) in try statement.run() }
+    }
+
     /// Whether anybody can still have it.
     func isOpen(_ id: UploadID) throws(DatabaseError) -> Bool {
         try openOfMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
@@ -182,7 +187,7 @@ extension MailConnection {
         try page(sent, of: sender, after: number, limit)
     }
 
-    /// The largest number of any delivery.
+    /// The largest number that any delivery has had, those included that were forgotten.
     func newestNumber() throws(DatabaseError) -> UInt64 {
         defer { newest.reset() }
         return try newest.next() ? UInt64(clamping: newest.integer(0)) : 0

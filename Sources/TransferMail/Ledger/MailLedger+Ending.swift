@@ -32,6 +32,11 @@ extension MailLedger {
         }
     }
 
+    /// What somebody waits for is no longer what was acknowledged. It waits on: whoever brings the same upload again mends it.
+    package func noteRotten(_ id: UploadID) throws(DatabaseError) {
+        try write { (connection, _) throws(DatabaseError) in try connection.noteRotten(id) }
+    }
+
     /// A recipient has received uploads, or doesn't want them: all of it is written down, or nothing. What is said again
     /// changes nothing. What somebody says to have received he has, whatever was said before.
     ///

@@ -50,7 +50,8 @@ extension MailLedger {
             if let refusal = totals.refusal(mail.size, from: mail.from, to: name, limits) { return .refused(refusal) }
         }
         let isOpen = deliveries.contains { $0.state.isOpen }
-        let isGood = known.map { isOpen && $0.mail.digest == mail.digest && isThere($0.mail.path) } ?? false
+        let isGood =
+            known.map { isOpen && $0.mail.digest == mail.digest && !$0.mail.isRotten && isThere($0.mail.path) } ?? false
         guard !fresh.isEmpty || isOpen else { return .queued(fresh: [], isKept: false, freed: nil) }
         let number: Int64
         if let known {

@@ -26,6 +26,7 @@ enum MailSchema {
                     path TEXT NOT NULL,
                     queued INTEGER NOT NULL,
                     unproven INTEGER NOT NULL DEFAULT 0,
+                    rotten INTEGER NOT NULL DEFAULT 0,
                     since INTEGER NOT NULL
                 )
                 """,

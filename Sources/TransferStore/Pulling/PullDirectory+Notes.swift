@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 import TransferModel
 import TransferSystem
@@ -72,6 +73,8 @@ extension PullDirectory {
 
     private static func read(_ name: String, in folder: DirectoryHandle) throws(SystemError) -> [UInt8] {
         let file = try folder.openFile(name, flags: O_RDONLY | O_NONBLOCK)
+        // In a directory that others can write to, anybody could say that something is here.
+        guard try folder.disk.status(file.number).st_uid == geteuid() else { return [] }
         var content: [UInt8] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }

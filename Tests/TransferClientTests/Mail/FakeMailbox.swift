@@ -72,7 +72,16 @@ final class FakeMailbox: Sendable {
     func change(_ index: Int, to new: DeliveryState) {
         let (watchers, number) = state.withLock { state in
             state.mails[index].listed.state = new
-            return (state.watchers, state.mails[index].listed.number)
+            return (state.watchers, state.mails.map(\.listed.number).max() ?? 0)
+        }
+        tell(watchers, number)
+    }
+
+    /// The server was given back what it had earlier: only so many deliveries.
+    func goBack(to count: Int) {
+        let (watchers, number) = state.withLock { state in
+            state.mails.removeLast(state.mails.count - count)
+            return (state.watchers, state.mails.map(\.listed.number).max() ?? 0)
         }
         tell(watchers, number)
     }

@@ -74,6 +74,28 @@ import TransferTestSupport
         #expect(told == ["a queued", "b queued", "a fetched", "b delivered", "c queued", "a expired"])
     }
 
+    /// Otherwise what comes under the numbers that were told already would never be.
+    @Test func aServerThatWentBackIsAskedAnew() async throws {
+        let mailbox = FakeMailbox()
+        for name in ["a", "b", "c"] { mailbox.deliver(name, [1]) }
+        let server = mailbox.server
+        defer { server.stop() }
+        let inbox = try client(server).inbox(watches: true)
+        var told: [String] = []
+        do throws(PushFailure) {
+            for try await delivery in inbox {
+                told.append(delivery.name)
+                switch told.count {
+                case 3: mailbox.goBack(to: 1)
+                case 4: mailbox.deliver("d", [1])
+                case 5: inbox.cancel()
+                default: break
+                }
+            }
+        } catch {}
+        #expect(told == ["a", "b", "c", "a", "d"])
+    }
+
     @Test func aDeliveryIsRead() async throws {
         let content = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 >> 8) }
         let mailbox = FakeMailbox(cuts: [0: 4 << 20])

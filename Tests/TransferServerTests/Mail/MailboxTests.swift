@@ -97,6 +97,23 @@ extension ServerTests {
             }
         }
 
+        /// What has decayed is nobody's delivery, and whoever sends it again mends it.
+        @Test func contentThatHasDecayedIsTakenAgain() async throws {
+            try await serving { [self] (server, connect) throws in
+                let (alice, bob) = (try connect("alice"), try connect("bob"))
+                #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
+                let decayed = directory.path("store/.transfer/mail/") + (tree.first ?? "")
+                #expect(TestServer.write(Array("A picture".utf8), decayed))
+                let delivery = try #require(try bob.deliveries(.inbox).first)
+                let request = FetchRequest(id: 1, path: "", delivery: delivery.id)
+                #expect(try bob.fetch(request).outcome?.code == .contentLost)
+                #expect(try alice.deliveries(.sent).map(\.state) == [.queued])
+                #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
+                #expect(try bob.fetch(request).content == Self.content)
+                #expect(tree.count == 1)
+            }
+        }
+
         @Test func storedOnceForMany() async throws {
             try await serving { [self] (_, connect) throws in
                 let alice = try connect("alice")

@@ -35,6 +35,16 @@ enum BashCompletions {
 
     /// The same whatever the tables say.
     private static let procedure = """
+        # Offers those of the lines on standard input that begin with $2, with $1 in front. Names come from others, who can call
+        # themselves anything: they are offered quoted, and never given to what expands words, as compgen -W does.
+        _transfer_offer() {
+            local name quoted
+            while IFS= read -r name; do
+                printf -v quoted %q "$name"
+                if [[ $name == "$2"* || $quoted == "$2"* ]]; then COMPREPLY+=("$1$quoted"); fi
+            done
+        }
+
         _transfer_complete() {
             case $kind in
                 files | folders)
@@ -46,14 +56,13 @@ enum BashCompletions {
                 remotes)
                     # A folder may follow the name.
                     compopt -o nospace 2>/dev/null
-                    mapfile -t COMPREPLY < <(compgen -W "$(transfer remote list --names --no-json 2>/dev/null)" -- "$value")
+                    _transfer_offer '' "$value" < <(transfer remote list --names --no-json 2>/dev/null)
                     ;;
                 people)
-                    # Names may have blanks in them, and several may stand with commas between them.
+                    # Several may stand with commas between them.
                     local before=''
                     if [[ $value == *,* ]]; then before=${value%,*},; fi
-                    local IFS=$'\n'
-                    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$(transfer people --names --no-json 2>/dev/null)" -- "${value##*,}")
+                    _transfer_offer "$before" "${value##*,}" < <(transfer people --names --no-json 2>/dev/null)
                     ;;
                 words*) mapfile -t COMPREPLY < <(compgen -W "${kind#words}" -- "$value") ;;
             esac

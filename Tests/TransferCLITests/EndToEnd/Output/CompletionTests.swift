@@ -1,3 +1,5 @@
+import Glibc
+import Glibc
 import Testing
 import TransferTestSupport
 
@@ -25,6 +27,39 @@ import TransferTestSupport
 
     @Test(.enabled(if: CompletionShell.fish.isInstalled, "fish is not installed")) func fish() throws {
         try check(.fish)
+    }
+
+    /// Who names himself `$(…)` is offered, and nothing of it is run, neither at a tab nor when the line is.
+    @Test(arguments: CompletionShell.all) func namesOfOthersAreNeverRun(_ shell: CompletionShell) throws {
+        guard shell.isInstalled else { return }
+        try makeDirectory(home.path("bin"))
+        let names = ["$(touch ran)", "`touch ran`", "${IFS}", "a b", "it's", "\"q", "*", "plain", "x;touch ran"]
+        let quoted = names.map {
+            "'" + $0.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        }
+        let program = try Spawner.executable()
+        let script = """
+            #!/bin/sh
+            case "$1" in
+            people) printf '%s\\n' \(quoted.joined(separator: " ")) ;;
+            *) exec '\(program)' "$@" ;;
+            esac
+
+            """
+        try writeFile(home.path("bin/transfer"), script.utf8)
+        #expect(chmod(home.path("bin/transfer"), 0o755) == 0)
+        let all = try shell.offers("transfer push --for ", in: home)
+        #expect(all.count == names.count, "\(all)")
+        #expect(try shell.offers("transfer push --for pl", in: home) == ["plain"])
+        #expect(try shell.offers("transfer push --for bob,pl", in: home).map { $0.suffix(5) } == ["plain"])
+        #expect(access(home.path("here/ran"), F_OK) != 0)
+        guard shell.name == "bash" else { return }
+        // What bash is given goes into the line as it is.
+        var surroundings = Surroundings()
+        (surroundings.executable, surroundings.directory) = ("/usr/bin/bash", home.path("here"))
+        let line = try Finished(["--norc", "-c", "printf '%s\\n' " + all.joined(separator: " ")], surroundings)
+        #expect(line.lines.map(String.init).sorted() == names.sorted())
+        #expect(access(home.path("here/ran"), F_OK) != 0)
     }
 
     /// Lines, and all that is offered at their ends.

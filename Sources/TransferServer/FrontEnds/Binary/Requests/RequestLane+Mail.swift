@@ -81,13 +81,16 @@ extension RequestLane {
             throw error.code == .notFound ? .contentLost(name) : error
         }
         let digest = found.mail.digest
-        let isKnown = fetch.length == nil && digest.algorithm == fetch.digest.tree
+        let isKnown = fetch.length == nil && digest.algorithm.function == fetch.digest
         let sending = FileSending(
             fetch, name, content, known: isKnown ? digest : nil, digester: digester(fetch.digest))
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending
     }
+
+    /// What somebody waits for is not what was acknowledged: whoever sends it again is not told that it is there.
+    func noteRotten(_ delivery: UploadID) { try? resources.intake.mailroom?.ledger.noteRotten(delivery) }
 
     /// Says of what was sent that it was, all of a step together. Nothing depends on it.
     func noteFetched() {

@@ -344,15 +344,18 @@ extension RequestLane {
             self.work = nil
             switch work {
             case .sending(let sending):
-                if error.code == .contentLost, let rotten = sending.suspect {
-                    resources.intake.known.add(rotten: rotten)
-                }
+                if error.code == .contentLost { noteRotten(sending) }
                 failed(work.id, sending.path.string, error)
             case .listing(let listing): failed(work.id, listing.request.path, error)
             case .removing(_, let path, _, _): failed(work.id, path.string, error)
             case .answering(let answer): failed(work.id, answer.subject, error)
             }
         }
+    }
+
+    private func noteRotten(_ sending: FileSending) {
+        if let rotten = sending.suspect { resources.intake.known.add(rotten: rotten) }
+        if let delivery = sending.delivery { noteRotten(delivery) }
     }
 
     /// Removals before this one are answered first.

@@ -156,7 +156,7 @@ extension ChatLane {
 
     /// Begins a message; what this wire cannot carry is left where it is.
     private func begin(_ delivery: Delivery, _ chunk: ChatChunk) throws(StoreError) {
-        guard !names.isUnfit(delivery.number), try isWaiting(delivery) else { return }
+        guard !names.isUnfit(delivery.number), !delivery.mail.isRotten, try isWaiting(delivery) else { return }
         let mail = delivery.mail
         guard mail.note == nil, JSONLineMessage.carries(mail.kind, size: mail.size) else {
             if names.noteUnfit(delivery.number) { events.append(.unfit(delivery)) }
@@ -207,9 +207,10 @@ extension ChatLane {
         events.append(.handedOn(content.delivery, peer: guests.peer))
     }
 
-    /// What has no content any more stays in the mailbox until it expires; nobody is sent a part of it again and again.
+    /// What has no content any more stays in the mailbox until its sender brings it again, or until it expires; nobody is sent a part
+    /// of it again and again.
     private func lost(_ delivery: Delivery, _ error: StoreError) {
-        guard names.noteUnfit(delivery.number) else { return }
+        try? guests.mailroom.ledger.noteRotten(delivery.mail.id)
         events.append(.notHandedOn(delivery, error))
     }
 }
