@@ -30,6 +30,11 @@ _KILLED = -9
 _PARTS = ".transfer-parts"
 
 
+def _left(parts: Path) -> list[str]:
+    """What should have been removed. That a client was killed while it synced is remembered until the machine starts anew."""
+    return [path.name for path in parts.glob("*") if not path.name.startswith("sync-running-")]
+
+
 class Deliveries:
     """A server directory, the directories of those who receive, and everything that was ever sent."""
 
@@ -178,8 +183,8 @@ class Deliveries:
         if waiting := self._people[name].ask("inbox", *self._to, "--json"):
             raise Broken(f"{name} has received everything, and {len(waiting.splitlines())} deliveries wait")
         # A power cut may bring back what was removed there.
-        if self._received == self.directory and (self._received / name / _PARTS).exists():
-            raise Broken(f"{name} has received everything, and there is still {_PARTS}")
+        if self._received == self.directory and (left := _left(self._received / name / _PARTS)):
+            raise Broken(f"{name} has received everything, and there is still {_PARTS}: {left}")
 
     def _begin_receiving(self, plan: DeliveryPlan, name: str, *flags: str) -> Client:
         self._tally.deliveries["runs of receive"] += 1
