@@ -33,7 +33,7 @@ let isSimulating = Context.environment["TRANSFER_SIMULATION"] == "1"
 let commandLine: [Target.Dependency] = [
     "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferClassic",
     "TransferCodec", "TransferKeys",
-    "TransferReceipts", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
+    "TransferReceipts", "TransferSealing", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
 ]
 
 let package = Package(
@@ -99,7 +99,7 @@ let package = Package(
             "TransferClient",
             uses: [
                 "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec", "TransferKeys",
-                "TransferReceipts",
+                "TransferReceipts", "TransferSealing",
                 "TransferSystem", "TransferIO", "TransferConnection",
                 "TransferStore", "CLinux",
             ]),
@@ -187,7 +187,7 @@ let package = Package(
             "TransferClient",
             uses: [
                 "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec", "TransferKeys",
-                "TransferReceipts", "TransferIO",
+                "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferServer", "TransferAccess",
                 "TransferStore", "CLinux",
             ]),
@@ -196,7 +196,7 @@ let package = Package(
             uses: [
                 "CLinux", "TransferModel", "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess",
                 "TransferKeys",
-                "TransferReceipts",
+                "TransferReceipts", "TransferSealing",
                 "TransferIO",
                 "TransferStore",
             ]),

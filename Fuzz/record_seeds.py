@@ -165,9 +165,9 @@ SEALED = [
      "ARMsRCvgEPvVfnJgMyiqducfzMFQOq4hkyfRTZyZk/RyIVL40Zt5HSRFMkLhXy6rbLfP+ntqXtMAl5YOBpiB2xIAAAAAa0nSAPgw"
      "tRTCa5sBEsE90o4QbqaMmcAMNoWmI+f1XzFikJGV2K/3Pu7X8ITfCSP3v/n1UC3bBNMy9SEkgfk1TMMHUgw="),
     (4,
-     "AQIAAAAAAAAAA8KbZ0nATCq27uk5AYJy0wRBRjWEpgZPtiZweUjMCDpJIVL40Zt5HSRFMkLhXy6rbLfP+ntqXtMAl5YOBpiB2xIA"
-     "DHBob3Rvcy9hLnBuZ1ZWg5sTStMUQkh1jUwmmUhwvPy8k8GPNs3aczGWlCIWd+SyzTzcf80bN6Cxwt3+KoMmRn/vSMDJxpkbdJVM"
-     "lwQ="),
+     "AQIHAAAAAAAAAAMAAAAAarE7gAAAAAUBoMKbZ0nATCq27uk5AYJy0wRBRjWEpgZPtiZweUjMCDpJIVL40Zt5HSRFMkLhXy6rbLfP+ntq"
+     "XtMAl5YOBpiB2xIADHBob3Rvcy9hLnBuZ6I4XGIq/MOh4VylOglgCYGth13D01Wr9d5gtVRQ9/hHvFV65h5InDV11JYkiCsFPXTt6fE/"
+     "9Wq7puy94ysHEQY="),
 ]
 
 # Seeds of `tls` without a conversation: what to do, how much each side says, changes (see `Interference`).

@@ -39,6 +39,9 @@ public struct ClientConfiguration: Sendable {
     /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
     package var key: KeyPair?
 
+    /// What this client seals for others with, and opens what was sealed for it; nothing to do neither.
+    package var sealing: SealingIdentity?
+
     /// What this client shows to be let in, a token or a pairing code; sent inside TLS only.
     public var token: String?
 

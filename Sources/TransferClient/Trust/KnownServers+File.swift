@@ -1,12 +1,7 @@
-import Glibc
 import TransferKeys
 import TransferModel
-import TransferSystem
 
 extension KnownServers {
-    /// More than a hundred times what the largest known lists of ssh have.
-    private static let longestFile = 16 << 20
-
     /// A line, and what it says; comments and empty lines say nothing.
     struct Line {
         /// Without its end.
@@ -38,56 +33,44 @@ extension KnownServers {
         }
     }
 
+    private var file: TrustFile { TrustFile(path: path, name: "The list of known servers") }
+
     /// A line that says something else than it was meant to could hide a key that has changed, so none is passed over.
     func lines() throws(Fault) -> [Line] {
-        let found = try reading { () throws(SystemError) in
-            try OwnFile(reading: path, atMost: Self.longestFile, followsLink: true)
+        do throws(TrustFile.Fault) {
+            return try understood(file.lines()).get()
+        } catch {
+            throw Fault(message: error.message)
         }
-        guard found?.isLonger != true else { throw fault("is too long") }
-        // Byte by byte: in a text "\r\n" is one character, and would not end the line before it.
-        let parts = (found?.content ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        var lines: [Line] = []
-        for (index, part) in parts.enumerated() {
-            guard let line = Line(part) else {
-                throw fault("has something else than an address and a fingerprint in line \(index + 1)")
-            }
-            lines.append(line)
-        }
-        if lines.last?.bytes.isEmpty == true { lines.removeLast() }
-        return lines
     }
 
     /// Changes the file in one step. Two programs that do so at the same time do it one after the other.
     func change(_ body: (inout [Line]) -> Void) throws(Fault) {
-        let folder = OwnFile.folder(of: path)
-        let outcome = try reading { () throws(SystemError) in
-            try OwnFile.makeFolder(folder)
-            return try OwnFile.withLock(on: folder) { () throws(SystemError) in
-                Result { () throws(Fault) in
-                    var lines = try lines()
-                    body(&lines)
-                    try write(lines)
-                }
+        let outcome: Result<Void, Fault>
+        do throws(TrustFile.Fault) {
+            outcome = try file.change { (bytes) throws(Fault) in
+                var lines = try understood(bytes).mapError { Fault(message: $0.message) }.get()
+                body(&lines)
+                bytes = lines.map(\.bytes)
             }
+        } catch {
+            throw Fault(message: error.message)
         }
         try outcome.get()
     }
 
-    private func write(_ lines: [Line]) throws(Fault) {
-        let content = lines.flatMap { $0.bytes + [UInt8(ascii: "\n")] }
-        _ = try reading { () throws(SystemError) in try OwnFile.write(content, to: path, replaces: true) }
-    }
-
-    private func reading<Value>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
-        do throws(SystemError) {
-            return try body()
-        } catch {
-            throw fault("cannot be read or written: \(error.reason)")
+    private func understood(_ parts: [ArraySlice<UInt8>]) -> Result<[Line], TrustFile.Fault> {
+        var lines: [Line] = []
+        for (index, part) in parts.enumerated() {
+            guard let line = Line(part) else {
+                let problem = "has something else than an address and a fingerprint in line \(index + 1)"
+                return .failure(file.fault(problem))
+            }
+            lines.append(line)
         }
+        return .success(lines)
     }
 
     /// - Parameter problem: completes a sentence that begins with the file.
-    func fault(_ problem: String) -> Fault {
-        Fault(message: "The list of known servers '\(path.escapedForDisplay)' \(problem).")
-    }
+    func fault(_ problem: String) -> Fault { Fault(message: file.fault(problem).message) }
 }

@@ -1,7 +1,7 @@
 import TransferSystem
 
 /// A moment in UTC as seconds and nanoseconds since 1970, leap seconds not counted (POSIX `struct timespec`).
-package struct Timestamp: Equatable, Sendable {
+package struct Timestamp: Hashable, Sendable {
     package var seconds: Int64
     /// 0 to 999,999,999.
     package var nanoseconds: UInt32

@@ -13,8 +13,14 @@ package struct SealedNote: Hashable, Sendable {
 
     package let kind: ContentKind
 
-    /// Bytes of content.
-    package let size: UInt64
+    /// Bytes of content; nothing of a stream, whose sender did not know when it wrote the note.
+    package let size: UInt64?
+
+    /// When the content last changed, at the sender's.
+    package let modified: Timestamp?
+
+    /// Permission bits that it has there, 0 to `mostPermissions`.
+    package let permissions: UInt16?
 
     /// Of the content that it is about.
     package let tag: SealedTag
@@ -22,40 +28,73 @@ package struct SealedNote: Hashable, Sendable {
     /// Who has signed.
     package let sender: PublicKey
 
-    let signature: [UInt8]
+    private(set) var signature: [UInt8]
 
     /// In front of what is signed: nobody signs for another purpose what begins so.
     private static let domain = Array("transfer sealed note v1\n".utf8)
 
+    /// Reading, writing and executing, for all three; set-uid and its kin are nothing to send.
+    package static let mostPermissions: UInt16 = 0o777
+
     /// Signs.
-    package init(_ path: RelativePath, _ kind: ContentKind, size: UInt64, of tag: SealedTag, by sender: KeyPair) {
-        (self.path, self.kind, self.size, self.tag, self.sender) = (path, kind, size, tag, sender.key)
-        signature = sender.sign(Self.domain + Self.fields(path, kind, size, tag, sender.key))
+    ///
+    /// - Parameters:
+    ///   - modified: what a clock cannot say counts as nothing.
+    ///   - permissions: bits beyond `mostPermissions` are left out.
+    package init(
+        _ path: RelativePath, _ kind: ContentKind, size: UInt64?, modified: Timestamp? = nil,
+        permissions: UInt16? = nil, of tag: SealedTag, by sender: KeyPair
+    ) {
+        (self.path, self.kind, self.size) = (path, kind, size)
+        self.modified = modified.flatMap { Self.isTime($0) ? $0 : nil }
+        self.permissions = permissions.map { $0 & Self.mostPermissions }
+        (self.tag, self.sender, signature) = (tag, sender.key, [])
+        signature = sender.sign(Self.domain + fields)
     }
 
     /// As it was read; verified here.
     ///
     /// - Throws: `wrongSigner`.
     init(
-        _ path: RelativePath, _ kind: ContentKind, size: UInt64, of tag: SealedTag, by sender: PublicKey,
-        _ signature: [UInt8]
+        _ path: RelativePath, _ kind: ContentKind, size: UInt64?, modified: Timestamp?, permissions: UInt16?,
+        of tag: SealedTag, by sender: PublicKey, _ signature: [UInt8]
     ) throws(SealingError) {
-        (self.path, self.kind, self.size, self.tag, self.sender) = (path, kind, size, tag, sender)
-        self.signature = signature
+        (self.path, self.kind, self.size) = (path, kind, size)
+        (self.modified, self.permissions) = (modified, permissions)
+        (self.tag, self.sender, self.signature) = (tag, sender, signature)
         guard sender.verifies(signature, of: Self.domain + fields) else { throw .wrongSigner }
     }
 
-    /// What is signed, and stands first in the note.
-    var fields: [UInt8] { Self.fields(path, kind, size, tag, sender) }
+    /// Whether it has no more nanoseconds than a second does.
+    static func isTime(_ time: Timestamp) -> Bool { time.nanoseconds < 1_000_000_000 }
 
     /// The only version so far; the first byte.
     static let version: UInt8 = 1
 
-    private static func fields(
-        _ path: RelativePath, _ kind: ContentKind, _ size: UInt64, _ tag: SealedTag, _ sender: PublicKey
-    ) -> [UInt8] {
-        var bytes = [version, kind.rawValue]
-        bytes.append(bigEndian: size)
+    /// Which of the fields that may be missing are there; those that are not are zeros, so that they take the same room.
+    struct Presence: OptionSet {
+        let rawValue: UInt8
+        static let size = Presence(rawValue: 1)
+        static let modified = Presence(rawValue: 2)
+        static let permissions = Presence(rawValue: 4)
+        static let all: Presence = [.size, .modified, .permissions]
+    }
+
+    private var presence: Presence {
+        var presence: Presence = []
+        if size != nil { presence.insert(.size) }
+        if modified != nil { presence.insert(.modified) }
+        if permissions != nil { presence.insert(.permissions) }
+        return presence
+    }
+
+    /// What is signed, and stands first in the note.
+    var fields: [UInt8] {
+        var bytes = [Self.version, kind.rawValue, presence.rawValue]
+        bytes.append(bigEndian: size ?? 0)
+        bytes.append(bigEndian: UInt64(bitPattern: modified?.seconds ?? 0))
+        bytes.append(bigEndian: modified?.nanoseconds ?? 0)
+        bytes.append(bigEndian: permissions ?? 0)
         bytes += tag.digest.bytes + sender.raw.bytes
         let name = Array(path.string.utf8)
         // A path is far shorter than this number goes (`Limits.path`).

@@ -14,7 +14,9 @@ import TransferModel
     }
 
     private func note(_ path: String) throws -> SealedNote {
-        SealedNote(try RelativePath(path), .picture, size: 12_345, of: tag, by: sender)
+        SealedNote(
+            try RelativePath(path), .picture, size: 12_345, modified: Timestamp(seconds: -5, nanoseconds: 999_999_999),
+            permissions: 0o640, of: tag, by: sender)
     }
 
     private func sealed(_ note: SealedNote) throws -> [UInt8] { try note.sealed(for: [Sample.key().recipient]) }
@@ -29,6 +31,57 @@ import TransferModel
         let again = try Self.opened(sealed(note))
         #expect(again == note && again.path.string == path && again.sender == sender.key)
         #expect(again.kind == .picture && again.size == 12_345 && again.tag == tag)
+        #expect(again.modified == Timestamp(seconds: -5, nanoseconds: 999_999_999) && again.permissions == 0o640)
+    }
+
+    /// Of a stream nobody knows the size, and it has neither time nor permissions. The note is as long as any other.
+    @Test func whatIsMissingStaysMissing() throws {
+        let note = SealedNote(try RelativePath("a"), .text, size: nil, of: tag, by: sender)
+        let again = try Self.opened(sealed(note))
+        #expect(again == note && again.size == nil && again.modified == nil && again.permissions == nil)
+        #expect(try sealed(note).count == sealed(self.note("a")).count)
+        let zeros = SealedNote(
+            try RelativePath("a"), .text, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0,
+            of: tag, by: sender)
+        let zerosAgain = try Self.opened(sealed(zeros))
+        #expect(zerosAgain == zeros && zerosAgain != note && zerosAgain.size == 0 && zerosAgain.permissions == 0)
+    }
+
+    /// Nobody's set-uid bit travels, nor a time that no clock has.
+    @Test func saysNothingThatCannotBe() throws {
+        let note = SealedNote(
+            try RelativePath("a"), .file, size: 1, modified: Timestamp(seconds: 1, nanoseconds: 1_000_000_000),
+            permissions: 0o104755, of: tag, by: sender)
+        #expect(note.modified == nil && note.permissions == 0o755)
+        #expect(try Self.opened(sealed(note)) == note)
+    }
+
+    /// What its sender has signed is refused where it cannot be, or could be written in another way.
+    @Test(
+        arguments: [
+            (8, 1, 0, 0, 0), (7, 1, 0, 1_000_000_000, 0), (7, 1, 0, 0, 0o1000), (6, 1, 0, 0, 0), (5, 1, 1, 0, 0),
+            (5, 1, 0, 1, 0), (3, 1, 0, 0, 1),
+        ] as [(UInt8, UInt64, UInt64, UInt32, UInt16)])
+    func detailsHaveOneForm(
+        _ presence: UInt8, _ size: UInt64, _ seconds: UInt64, _ nanoseconds: UInt32, _ permissions: UInt16
+    ) throws {
+        var fields: [UInt8] = [1, 0, presence]
+        fields.append(bigEndian: size)
+        fields.append(bigEndian: seconds)
+        fields.append(bigEndian: nanoseconds)
+        fields.append(bigEndian: permissions)
+        #expect(throws: SealingError.malformed("The note says of the content what cannot be.")) {
+            try Self.opened(signed(fields, "a"))
+        }
+    }
+
+    /// A note whose sender has signed whatever it was given.
+    private func signed(_ front: [UInt8], _ path: String) throws -> [UInt8] {
+        var fields = front + tag.digest.bytes + sender.key.raw.bytes
+        fields.append(bigEndian: UInt16(path.utf8.count))
+        fields += Array(path.utf8)
+        let content = fields + sender.sign(Array("transfer sealed note v1\n".utf8) + fields)
+        return try Sample.sealed(content + [UInt8](repeating: 0, count: SealedNote.block - content.count))
     }
 
     /// The length of a note tells nothing of the path.
@@ -36,8 +89,8 @@ import TransferModel
         let sizes = try [1, 2, 100, 255].map { try sealed(note(String(repeating: "n", count: $0))).count }
         #expect(Set(sizes).count == 1)
         let deep = String(repeating: String(repeating: "d", count: 99) + "/", count: 3)
-        #expect(try sealed(note(deep + String(repeating: "n", count: 72))).count == sizes[0])
-        #expect(try sealed(note(deep + String(repeating: "n", count: 73))).count == sizes[0] + SealedNote.block)
+        #expect(try sealed(note(deep + String(repeating: "n", count: 57))).count == sizes[0])
+        #expect(try sealed(note(deep + String(repeating: "n", count: 58))).count == sizes[0] + SealedNote.block)
     }
 
     @Test func longestPathHasRoom() throws {
@@ -87,13 +140,10 @@ import TransferModel
     @Test(arguments: ["../a", "/etc/a", "a/../b", "", "a\0", ".transfer/x"]) func pathsLeadNowhereElse(_ path: String)
         throws
     {
-        var fields: [UInt8] = [1, 0]
+        var fields: [UInt8] = [1, 0, 1]
         fields.append(bigEndian: UInt64(5))
-        fields += tag.digest.bytes + sender.key.raw.bytes
-        fields.append(bigEndian: UInt16(path.utf8.count))
-        fields += Array(path.utf8)
-        let content = fields + sender.sign(Array("transfer sealed note v1\n".utf8) + fields)
-        let padded = content + [UInt8](repeating: 0, count: SealedNote.block - content.count)
-        #expect(throws: SealingError.self) { try Self.opened(Sample.sealed(padded)) }
+        fields += [UInt8](repeating: 0, count: 14)
+        let bytes = try signed(fields, path)
+        #expect(throws: SealingError.self) { try Self.opened(bytes) }
     }
 }

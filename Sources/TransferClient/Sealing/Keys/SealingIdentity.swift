@@ -1,0 +1,18 @@
+package import TransferKeys
+package import TransferSealing
+
+/// All that a client needs to seal for others, and to open what was sealed for it.
+package struct SealingIdentity: Sendable {
+    /// Who it is: what it signs with.
+    package let key: KeyPair
+
+    /// What others seal for.
+    package let sealing: SealingKey
+
+    /// The keys that it has seen of others.
+    package let people: KnownPeople
+
+    package init(key: KeyPair, sealing: SealingKey, people: KnownPeople) {
+        (self.key, self.sealing, self.people) = (key, sealing, people)
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// A small file of its user with a line for each thing that is trusted. Only its owner can read it.
+struct TrustFile: Sendable {
+    /// Why it cannot be read or changed.
+    struct Fault: Error {
+        /// A sentence.
+        let message: String
+    }
+
+    let path: String
+
+    /// Begins a sentence about it.
+    let name: String
+
+    /// More than a hundred times what the largest known lists of ssh have.
+    private static let longest = 16 << 20
+
+    /// Without their ends; none when there is no such file.
+    func lines() throws(Fault) -> [ArraySlice<UInt8>] {
+        let found = try reading { () throws(SystemError) in
+            try OwnFile(reading: path, atMost: Self.longest, followsLink: true)
+        }
+        guard found?.isLonger != true else { throw fault("is too long") }
+        // Byte by byte: in a text "\r\n" is one character, and would not end the line before it.
+        var lines = (found?.content ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        return lines
+    }
+
+    /// Changes the file in one step. Two programs that do so at the same time do it one after the other.
+    ///
+    /// - Parameter body: gets the lines that there are; where it fails the file stays as it is.
+    func change<Value, Failure: Error>(
+        _ body: (inout [ArraySlice<UInt8>]) throws(Failure) -> Value
+    ) throws(Fault) -> Result<Value, Failure> {
+        let folder = OwnFile.folder(of: path)
+        let outcome = try reading { () throws(SystemError) in
+            try OwnFile.makeFolder(folder)
+            return try OwnFile.withLock(on: folder) { () throws(SystemError) in
+                Result { () throws(Fault) in try changeLocked(body) }
+            }
+        }
+        return try outcome.get()
+    }
+
+    private func changeLocked<Value, Failure: Error>(
+        _ body: (inout [ArraySlice<UInt8>]) throws(Failure) -> Value
+    ) throws(Fault) -> Result<Value, Failure> {
+        let before = try lines()
+        var lines = before
+        let result = Result { () throws(Failure) in try body(&lines) }
+        guard case .success = result, lines != before else { return result }
+        let content = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        _ = try reading { () throws(SystemError) in try OwnFile.write(content, to: path, replaces: true) }
+        return result
+    }
+
+    private func reading<Value>(_ body: () throws(SystemError) -> Value) throws(Fault) -> Value {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw fault("cannot be read or written: \(error.reason)")
+        }
+    }
+
+    /// - Parameter problem: completes a sentence that begins with the file.
+    func fault(_ problem: String) -> Fault { Fault(message: "\(name) '\(path.escapedForDisplay)' \(problem).") }
+}
