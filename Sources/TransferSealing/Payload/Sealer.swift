@@ -5,6 +5,9 @@ package final class Sealer {
     /// The byte of the content that `seal` takes first.
     package let contentOffset: UInt64
 
+    /// What the note of this file names it by.
+    package let tag: SealedTag
+
     private let cipher: ChunkCipher
     /// Content that may yet come.
     private var remaining: UInt64
@@ -48,6 +51,7 @@ package final class Sealer {
     /// - Parameter allowance: bytes of content at most, where nobody knows how many will come.
     init(_ state: SealingState, from offset: UInt64, allowance: UInt64? = nil) throws(SealingError) {
         let position = try state.layout.position(ofSealed: offset)
+        tag = try state.tag
         cipher = try ChunkCipher(.sealing, key: state.fileKey.payloadKey(state.nonce))
         contentOffset = position.contentOffset
         remaining = allowance ?? state.layout.contentSize - position.contentOffset

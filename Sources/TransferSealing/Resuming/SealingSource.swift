@@ -1,4 +1,4 @@
-internal import TransferKeys
+package import TransferKeys
 internal import TransferModel
 
 /// What is sealed, told from what it is after any change: so that no secret is used for two contents.
@@ -18,8 +18,8 @@ package struct SealingSource: Equatable, Sendable {
 
     private static let domain = Array("transfer sealing source v1\n".utf8)
 
-    /// What is compared: of the source and of whom it is sealed for, in any order.
-    func binding(_ recipients: [SealingRecipient]) throws(SealingError) -> Bytes32 {
+    /// What is compared: of the source and of whom it is sealed for, in any order. It gives away neither.
+    package func binding(_ recipients: [SealingRecipient]) throws(SealingError) -> Bytes32 {
         var bytes = Self.domain
         bytes.append(bigEndian: size)
         bytes.append(bigEndian: UInt64(context.count))

@@ -4,6 +4,18 @@ import TransferKeys
 @testable import TransferSealing
 
 @Suite struct SealerTests {
+    /// The note is written before the file is opened by anybody.
+    @Test func knowsTheTagThatTheOpenerFinds() throws {
+        let sealer = try Sealer(streamFor: [Sample.key().recipient])
+        var sealed: [UInt8] = []
+        try sealer.seal(all: Sample.content(10), into: &sealed)
+        try sealer.finish(into: &sealed)
+        let opener = Opener([try Sample.key()])
+        var content: [UInt8] = []
+        try opener.open(all: sealed, into: &content)
+        #expect(opener.tag == sealer.tag)
+    }
+
     static let sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 196_608, 200_000]
 
     private let recipients: [SealingRecipient]
