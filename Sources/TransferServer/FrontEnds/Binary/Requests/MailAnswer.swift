@@ -114,8 +114,10 @@ extension ListedDelivery {
             number: delivery.number, id: mail.id, state: delivery.state,
             person: isSent ? delivery.recipient : mail.sender, name: mail.name, kind: mail.kind, size: mail.size,
             digest: mail.digest, queued: mail.queued / 1_000_000, changed: delivery.changed / 1_000_000,
-            modified: mail.modified, permissions: mail.permissions, note: isSent ? nil : mail.note,
+            modified: mail.modified, permissions: mail.permissions, note: mail.note,
             receipt: isSent && withReceipt ? delivery.receipt : nil, isUnproven: !isSent && mail.isUnproven)
+        // Its sender knows what it is, and can do without; a frame that is too long nobody can read.
+        if encodedSize > Deliveries.room { note = nil }
     }
 }
 
