@@ -12,7 +12,7 @@ extension TransferClient {
     ///
     /// - Throws: `PushFailure`.
     public func whoami() async throws(PushFailure) -> Person {
-        guard let person = try await ask(isAboutItself: true).first else {
+        guard let person = try await ask(isAboutItself: true).persons.first else {
             throw PushFailure(reason: .rejected(.notFound), message: "The server has no name for this client.")
         }
         return person
@@ -21,7 +21,7 @@ extension TransferClient {
     /// Everybody who has a mailbox on the server, in the order in which it names them.
     ///
     /// - Throws: `PushFailure`.
-    public func people() async throws(PushFailure) -> [Person] { try await ask(isAboutItself: false) }
+    public func people() async throws(PushFailure) -> [Person] { try await ask(isAboutItself: false).persons }
 
     /// What waits for this client, in the order in which it came to the server.
     ///
@@ -130,13 +130,14 @@ extension TransferClient {
         return RequestEvents(events)
     }
 
-    private func ask(isAboutItself: Bool) async throws(PushFailure) -> [Person] {
+    /// - Parameter isAboutItself: whether only this client is wanted.
+    package func ask(isAboutItself: Bool) async throws(PushFailure) -> People {
         let events = EventQueue<Person>()
         let question = PeopleQuestion(isAboutItself: isAboutItself, events)
         run(question.queue, events, resume: { question.queue.resume() }, failure: { question.failure })
         var people: [Person] = []
         var iterator = RequestEvents(events).makeAsyncIterator()
         while let person = try await iterator.next() { people.append(person) }
-        return people
+        return People(persons: people, server: question.server)
     }
 }

@@ -75,6 +75,9 @@ public final class TransferClient: Sendable {
         return client
     }
 
+    /// What this client seals and opens with, if it does.
+    package var sealing: SealingIdentity? { configuration.sealing }
+
     /// What requests for stored files share.
     var requestContext: RequestContext {
         RequestContext(

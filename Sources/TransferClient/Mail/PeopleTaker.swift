@@ -1,3 +1,4 @@
+import TransferKeys
 import TransferModel
 import TransferProtocol
 import TransferSystem
@@ -42,6 +43,7 @@ final class PeopleQuestion: Sendable {
     private let isAboutItself: Bool
     private let events: EventQueue<Person>
     private let reason = Locked<PushFailure?>(nil)
+    private let answerer = Locked<KeyFingerprint?>(nil)
 
     init(isAboutItself: Bool, _ events: EventQueue<Person>) {
         (self.isAboutItself, self.events) = (isAboutItself, events)
@@ -51,9 +53,13 @@ final class PeopleQuestion: Sendable {
     /// Why there is no answer.
     var failure: PushFailure? { reason.withLock { $0 } }
 
+    /// What the server that has answered is known by.
+    var server: KeyFingerprint? { answerer.withLock { $0 } }
+
     private var asked: PendingRequest {
         let taker = PeopleTaker(
             ended: { [self] found in
+                answerer.withLock { $0 = queue.welcome.flatMap { KnownPeople.server($0) } }
                 switch found {
                 case .success(let persons): for person in persons { events.send(person) }
                 case .failure(let failure): reason.withLock { $0 = failure }

@@ -75,9 +75,11 @@ package struct KnownPeople: Sendable, Equatable {
         self.path = path
     }
 
+    static let fileName = "known_people"
+
     /// The user's own: beside the list of known servers. Nothing without a folder for it.
     package static var standard: KnownPeople? {
-        ConfigurationFolder.path.map { KnownPeople(path: "\($0)/known_people") }
+        ConfigurationFolder.path.map { KnownPeople(path: "\($0)/\(fileName)") }
     }
 
     /// All of them, in the order of the file.

@@ -1,5 +1,6 @@
 package import TransferKeys
 package import TransferSealing
+import TransferSystem
 
 /// All that a client needs to seal for others, and to open what was sealed for it.
 package struct SealingIdentity: Sendable {
@@ -11,6 +12,9 @@ package struct SealingIdentity: Sendable {
 
     /// The keys that it has seen of others.
     package let people: KnownPeople
+
+    /// The folder for what decides the bytes of sealed files that are on their way.
+    var states: String { "\(OwnFile.folder(of: people.path))/sealing" }
 
     package init(key: KeyPair, sealing: SealingKey, people: KnownPeople) {
         (self.key, self.sealing, self.people) = (key, sealing, people)
