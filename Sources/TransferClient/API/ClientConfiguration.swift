@@ -39,6 +39,10 @@ public struct ClientConfiguration: Sendable {
     /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
     package var key: KeyPair?
 
+    /// Whether uploads are sealed for the recipients: the server can neither read them nor sees what they are called. See
+    /// `useSealing`.
+    public var seals = false
+
     /// What this client seals for others with, and opens what was sealed for it; nothing to do neither.
     package var sealing: SealingIdentity?
 

@@ -5,6 +5,9 @@ public enum PushEvent: Sendable {
     /// The server has answered.
     case connected(server: String)
 
+    /// Something that people should be told: a sentence without its period, such as about a key that is new.
+    case notice(String)
+
     /// The connection was lost; the next attempt follows after that many seconds.
     case reconnecting(reason: String, after: Double)
 

@@ -41,6 +41,9 @@ public final class TransferClient: Sendable {
         guard configuration.classic == nil || !configuration.security.isEncrypted else { throw .bareClassic }
         if let failure = configuration.recipientsFailure { throw failure }
         self.server = server
+        var configuration = configuration
+        // What is sealed doesn't get any smaller.
+        if configuration.seals { configuration.compression = .none }
         self.configuration = configuration
         security =
             switch configuration.security {
@@ -94,17 +97,47 @@ public final class TransferClient: Sendable {
     /// - Returns: what happens, ending when every upload has its report. It throws `PushFailure` when no connection
     ///   can be made, or none again in time.
     public func push(_ uploads: some Sequence<Upload> & Sendable) -> PushEvents {
-        let context = RunContext(
-            server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers,
-            feed: UploadFeed(uploads, folder: folder, selection: configuration.selection), security: security)
-        if configuration.countsAhead { count(uploads, context) }
-        let classic = configuration.classic
+        let channel = EventChannel()
+        let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection)
+        if configuration.countsAhead { count(uploads, channel) }
         // The client must outlive the push: its loop is what the push runs on.
         Task(executorPreference: loops.main) { [self] in
-            if let classic { await ClassicRun(context, classic).run() } else { await PushRun(context).run() }
+            await run(feed, channel)
             withExtendedLifetime(self) {}
         }
-        return PushEvents(channel: context.channel)
+        return PushEvents(channel: channel)
+    }
+
+    private func run(_ feed: UploadFeed, _ channel: EventChannel) async {
+        var sealing: SealedPush?
+        if configuration.seals {
+            switch await prepareSealing(channel) {
+            case .success(let prepared): sealing = prepared
+            case .failure(let failure): return channel.finish(.failure(failure))
+            }
+        }
+        let context = RunContext(
+            server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers, feed: feed,
+            security: security, sealing: sealing, channel: channel)
+        if let classic = configuration.classic {
+            await ClassicRun(context, classic).run()
+        } else {
+            await PushRun(context).run()
+        }
+    }
+
+    /// Nothing is sent before it is known whom to seal for; until then the push can be stopped as well.
+    private func prepareSealing(_ channel: EventChannel) async -> Result<SealedPush, PushFailure> {
+        let preparing = Task(executorPreference: loops.main) { [self] in
+            do throws(PushFailure) {
+                return Result<SealedPush, PushFailure>.success(
+                    try await prepareSealing(for: configuration.recipients) { channel.send(.notice($0)) })
+            } catch {
+                return .failure(error)
+            }
+        }
+        channel.connect(onRoom: {}, onCancel: { preparing.cancel() })
+        return await preparing.value
     }
 
     /// Pushes one upload, or all of one directory, and waits for it.
@@ -121,7 +154,7 @@ public final class TransferClient: Sendable {
     }
 
     /// Counts files and bytes beside the push.
-    private func count(_ uploads: some Sequence<Upload> & Sendable, _ context: RunContext) {
+    private func count(_ uploads: some Sequence<Upload> & Sendable, _ channel: EventChannel) {
         let feed = UploadFeed(uploads, folder: folder, selection: configuration.selection)
         pool.submit {
             var (files, bytes): (Int, UInt64) = (0, 0)
@@ -131,7 +164,7 @@ public final class TransferClient: Sendable {
                 let (sum, overflow) = bytes.addingReportingOverflow(upload.content.sizeNow ?? 0)
                 bytes = overflow ? .max : sum
             }
-            context.channel.send(.counted(files: files, bytes: bytes))
+            channel.send(.counted(files: files, bytes: bytes))
         }
     }
 }

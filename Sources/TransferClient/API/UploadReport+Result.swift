@@ -17,11 +17,16 @@ extension UploadReport {
 
     /// Says what only this side knows.
     mutating func describe(_ upload: PendingUpload) {
-        destination = upload.destination
+        destination = upload.sealed?.path.string ?? upload.destination
         isPath = upload.isFile
         file = upload.file
         picture = upload.picture
         attempts = upload.begun.load(ordering: .relaxed)
+        if let sealed = upload.sealed {
+            (isSealed, kind, size) = (true, sealed.kind, sealed.size ?? size)
+        } else if let record = upload.record {
+            (isSealed, kind, size) = (true, record.kind, record.size)
+        }
     }
 
     /// Takes over the receipt of an acknowledgement, if it is good; otherwise that is how the upload ends.

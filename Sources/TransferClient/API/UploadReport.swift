@@ -18,6 +18,10 @@ public struct UploadReport: Sendable, Equatable {
     /// Whom it is for; nobody of what is stored under a path.
     public var recipients: [String] = []
 
+    /// Whether the server cannot read it. Then kind and size are those of what was sealed, and the digest is that of what the
+    /// server has.
+    public var isSealed = false
+
     /// What it is.
     public var kind: ContentKind
 
@@ -46,6 +50,9 @@ public struct UploadReport: Sendable, Equatable {
 
     /// The path that was asked for, the server's folder included; nothing when there was none yet.
     package var destination: String?
+
+    /// The name that a server lists it under.
+    package var listedName: String? { isSealed ? SealedUpload.wirePath : destination }
 
     /// Whether `source` is the path of a file or a directory here, so that it can be pushed again by it.
     package var isPath = false

@@ -34,6 +34,7 @@ actor PushRun {
         let end = await result(of: reconnector.carryOn(self))
         context.lanes.finish()
         await opening.value
+        if let sealing = context.sealing { await context.pool.run { sealing.settle() } }
         context.channel.finish(end)
     }
 

@@ -11,13 +11,16 @@ final class RunContext: Sendable {
     let pool: BlockingPool
     let buffers: BufferPool
     let feed: UploadFeed
-    let channel = EventChannel()
+    let channel: EventChannel
     let lanes: Lanes
     let abandoned = AbandonedUploads()
     let compressors: CompressorPool
 
     /// Nothing where no rate is to be held.
     let bandwidth: Bandwidth?
+
+    /// How uploads are sealed; nothing where they are not.
+    let sealing: SealedPush?
 
     /// TLS; nothing without.
     let security: ClientSecurity?
@@ -33,8 +36,10 @@ final class RunContext: Sendable {
 
     init(
         server: ServerAddress, configuration: ClientConfiguration, loop: EventLoop, pool: BlockingPool,
-        buffers: BufferPool, feed: UploadFeed, security: ClientSecurity? = nil
+        buffers: BufferPool, feed: UploadFeed, security: ClientSecurity? = nil, sealing: SealedPush? = nil,
+        channel: EventChannel = EventChannel()
     ) {
+        (self.sealing, self.channel) = (sealing, channel)
         self.security = security
         self.server = server
         self.configuration = configuration

@@ -25,9 +25,7 @@ final class SourceFile {
             device = status.st_dev
             inode = status.st_ino
             size = UInt64(max(0, status.st_size))
-            // Clamped, because what a file system in user space says is anybody's guess.
-            let nanoseconds = min(max(0, status.st_mtim.tv_nsec), 999_999_999)
-            modified = Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: UInt32(nanoseconds))
+            modified = Timestamp(status.st_mtim)
         }
     }
 
@@ -66,6 +64,16 @@ final class SourceFile {
     var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
 
     var modified: Timestamp { identity.modified }
+
+    /// When anything about the file last changed, its name and its permissions included.
+    var changed: Timestamp { Timestamp(status.st_ctim) }
+
+    /// Whether nothing about the file has changed since it was opened, wherever its name leads now.
+    var isUntouched: Bool {
+        var now = stat()
+        guard fstat(descriptor.number, &now) == 0 else { return false }
+        return Identity(now) == identity && Timestamp(now.st_ctim) == changed
+    }
 
     /// Reads on.
     ///
@@ -110,6 +118,14 @@ final class SourceFile {
     }
 }
 
+extension Timestamp {
+    fileprivate init(_ time: timespec) {
+        // Clamped, because what a file system in user space says is anybody's guess.
+        let nanoseconds = min(max(0, time.tv_nsec), 999_999_999)
+        self.init(seconds: Int64(time.tv_sec), nanoseconds: UInt32(nanoseconds))
+    }
+}
+
 /// What a directory entry is.
 enum FileType: Equatable {
     case regular, directory, symbolicLink, fifo, socket, device, unknown
@@ -149,6 +165,7 @@ extension PendingUpload.Content {
         case .part(_, let range): return UInt64(range.count)
         case .assembly(let split): return split.knownSize
         case .drop: return 0
+        case .sealed(let file): return file.size
         case .stream, .rest: return nil
         case .file(let path, _):
             var status = stat()

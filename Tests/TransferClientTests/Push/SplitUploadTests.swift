@@ -13,8 +13,8 @@ import TransferTestSupport
         var status = stat()
         status.st_size = off_t(clamping: size)
         return SplitUpload(
-            PendingUpload(.bytes([]), label: "big", destination: "big", kind: .file), path: "big", followsLinks: true,
-            file: SourceFile.Identity(status), function: .xxh128)
+            PendingUpload(.bytes([]), label: "big", destination: "big", kind: .file),
+            .file(SourceFile.Identity(status), path: "big", followsLinks: true), function: .xxh128)
     }
 
     private static func ranges(of split: SplitUpload) -> [Range<UInt64>] {
@@ -49,7 +49,7 @@ import TransferTestSupport
         try Files.write(path, content)
         let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
         let file = try SourceFile(path: path, followsLinks: true).identity
-        let split = SplitUpload(whole, path: path, followsLinks: true, file: file, function: .xxh128)
+        let split = SplitUpload(whole, .file(file, path: path, followsLinks: true), function: .xxh128)
         let digests = stride(from: 0, to: content.count, by: block).map { start in
             Digest(
                 .xxh128,

@@ -16,7 +16,7 @@ import TransferTestSupport
         try Files.write(path, [UInt8](repeating: 1, count: 3 * Limits.blockSize))
         let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
         let file = try SourceFile(path: path, followsLinks: true).identity
-        split = SplitUpload(whole, path: path, followsLinks: true, file: file, function: .xxh128)
+        split = SplitUpload(whole, .file(file, path: path, followsLinks: true), function: .xxh128)
     }
 
     @Test func onlyTheFirstEndIsReported() {

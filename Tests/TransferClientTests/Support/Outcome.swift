@@ -9,6 +9,7 @@ struct Outcome {
     var connections = 0
     /// Why connections were lost.
     var losses: [String] = []
+    var notices: [String] = []
     var failure: PushFailure?
 
     init(_ events: PushEvents) async {
@@ -25,6 +26,7 @@ struct Outcome {
         case .finished(let report): reports.append(report)
         case .connected: connections += 1
         case .reconnecting(let reason, _): losses.append(reason)
+        case .notice(let sentence): notices.append(sentence)
         case .counted, .progress: break
         }
     }

@@ -10,6 +10,8 @@ final class PendingUpload: @unchecked Sendable {
     /// Where the bytes come from.
     enum Content {
         case file(path: String, followsLinks: Bool)
+        /// A file as the server gets it, when that must not know what it is.
+        case sealed(SealedFile)
         case bytes([UInt8])
         case stream(BlockStream)
         /// Some bytes of what is long.
@@ -35,6 +37,12 @@ final class PendingUpload: @unchecked Sendable {
 
     /// As asked for, or found out before.
     let wantedKind: ContentKind?
+
+    /// What the server must not know of it; nothing where it may know all.
+    let sealed: SealedUpload?
+
+    /// It was sealed and acknowledged before, as this says, and the server has to be asked whether it still knows that.
+    private(set) var record: SealingRecord?
 
     /// Not to be derived from the source: another upload has that id.
     private var hasOwnID: Bool
@@ -69,15 +77,32 @@ final class PendingUpload: @unchecked Sendable {
     /// - Parameter hasOwnID: whether the id stays, whatever the source is.
     init(
         _ content: Content, label: String, destination: String, kind: ContentKind?, id: UploadID = .random(),
-        hasOwnID: Bool = true
+        hasOwnID: Bool = true, sealed: SealedUpload? = nil
     ) {
         self.id = id
+        self.sealed = sealed
         self.content = content
         self.label = label
         self.destination = destination
         wantedKind = kind
         self.hasOwnID = hasOwnID
     }
+
+    /// The same upload as the server gets it.
+    convenience init(_ content: Content, _ sealed: SealedUpload, of upload: PendingUpload) {
+        self.init(
+            content, label: upload.label, destination: SealedUpload.wirePath, kind: .file, id: sealed.id,
+            hasOwnID: upload.hasOwnID, sealed: sealed)
+        started = upload.started
+    }
+
+    /// Takes the id that the server knows it by.
+    func recall(_ record: SealingRecord) {
+        (self.record, id, size) = (record, record.id, record.sealedSize)
+    }
+
+    /// Whether it must not be sent before the server has said that it doesn't have it.
+    var hasToBeAskedAbout: Bool { record != nil && !isUnknown }
 
     /// Takes the id that its source gives it.
     func identify(_ ids: SourceID, _ file: SourceFile.Identity?) {
@@ -97,13 +122,15 @@ final class PendingUpload: @unchecked Sendable {
 
     /// Some or the end of another one.
     convenience init(_ content: Content, of whole: PendingUpload, id: UploadID = .random()) {
-        self.init(content, label: whole.label, destination: whole.destination, kind: whole.kind, id: id)
+        self.init(
+            content, label: whole.label, destination: whole.destination, kind: whole.kind, id: id, sealed: whole.sealed)
         kind = whole.kind
     }
 
     /// The same upload with its content in memory.
     func holding(_ bytes: [UInt8]) -> PendingUpload {
-        let held = PendingUpload(.bytes(bytes), label: label, destination: destination, kind: wantedKind, id: id)
+        let held = PendingUpload(
+            .bytes(bytes), label: label, destination: destination, kind: wantedKind, id: id, sealed: sealed)
         held.started = started
         return held
     }
@@ -113,14 +140,14 @@ final class PendingUpload: @unchecked Sendable {
         switch content {
         case .part(let split, _), .assembly(let split): split
         case .rest(let stream): stream
-        case .file, .bytes, .stream, .drop: nil
+        case .file, .sealed, .bytes, .stream, .drop: nil
         }
     }
 
     /// Whether it is, or is made of, a file with a path.
     var isFile: Bool {
         switch content {
-        case .file: true
+        case .file, .sealed: true
         case .part(let split, _), .assembly(let split), .drop(let split): split.whole.isFile
         case .bytes, .stream, .rest: false
         }
@@ -134,7 +161,7 @@ final class PendingUpload: @unchecked Sendable {
         switch content {
         case .stream: asked == nil
         case .rest: true
-        case .file, .bytes, .part, .assembly, .drop: false
+        case .file, .sealed, .bytes, .part, .assembly, .drop: false
         }
     }
 

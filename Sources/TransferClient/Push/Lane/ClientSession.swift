@@ -86,7 +86,7 @@ actor ClientSession {
         self.isFirst = isFirst
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         uploads = LaneUploads(run)
-        producer = LaneProducer(feed: run.feed, configuration: run.configuration)
+        producer = LaneProducer(feed: run.feed, configuration: run.configuration, sealing: run.sealing)
         machine = ClientConnection(wantsReceipts: run.configuration.wantsReceipts)
         driver = ConnectionDriver(run.timeouts)
         governor = CompressionGovernor(run.configuration.compression)

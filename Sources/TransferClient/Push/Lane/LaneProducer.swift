@@ -54,6 +54,8 @@ final class LaneProducer: @unchecked Sendable {
     var next: PendingUpload?
     /// Whom uploads are for; nothing where they are stored under their paths.
     private let recipients: Recipients?
+    /// How uploads are sealed; nothing where they are not.
+    private let sealing: SealedPush?
     /// Whether the server has let an upload in that is for them: until then it is asked before any content is sent.
     private var isTaken: Bool
     /// A stream gave less than a block: the session may want to know, or to stop.
@@ -66,7 +68,8 @@ final class LaneProducer: @unchecked Sendable {
     /// the content. Below, the round trip would cost more.
     private static let askFirstSize: UInt64 = 16 << 20
 
-    init(feed: UploadFeed, configuration: ClientConfiguration) {
+    init(feed: UploadFeed, configuration: ClientConfiguration, sealing: SealedPush? = nil) {
+        self.sealing = sealing
         self.feed = feed
         ids = SourceID(configuration)
         recipients = configuration.recipients.isEmpty ? nil : Recipients(configuration.recipients)
@@ -143,11 +146,23 @@ final class LaneProducer: @unchecked Sendable {
         feed.putBack([upload])
     }
 
+    /// As the server gets it.
+    func sealed(_ item: UploadFeed.Item) -> UploadFeed.Item {
+        guard let sealing, case .upload(let pending) = item else { return item }
+        if pending.started == 0 { pending.started = monotonicNanoseconds() }
+        do throws(LocalFailure) {
+            return .upload(try sealing.seal(pending))
+        } catch {
+            return .report(.failed(pending, error))
+        }
+    }
+
     func open(_ pending: PendingUpload, _ chunk: OutgoingChunk, _ orders: Orders) {
         // A stream is opened for every read.
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
         do throws(LocalFailure) {
-            let reader = try ContentReader(pending.content)
+            let reader =
+                try pending.hasToBeAskedAbout ? ContentReader(size: pending.size) : ContentReader(pending.content)
             pending.size = reader.size
             pending.file = reader.file
             pending.identify(ids, reader.file)
@@ -162,14 +177,21 @@ final class LaneProducer: @unchecked Sendable {
         _ pending: PendingUpload, _ reader: ContentReader
     ) throws(LocalFailure) -> (any UploadInParts)? {
         if case .stream = pending.content { return pending.asked.take() }
-        guard case .file(let path, let followsLinks) = pending.content, let file = reader.file,
-            file.size >= SplitUpload.smallestSize
-        else { return nil }
+        if pending.hasToBeAskedAbout, let record = pending.record {
+            return RecordQuestion(pending, record, function: configuration.digest)
+        }
+        let source: SplitUpload.Source
+        switch pending.content {
+        case .file(let path, let followsLinks):
+            guard let file = reader.file else { return nil }
+            source = .file(file, path: path, followsLinks: followsLinks)
+        case .sealed(let file): source = .sealed(file)
+        case .bytes, .stream, .part, .rest, .assembly, .drop: return nil
+        }
         // What was read of it before a connection was lost need not be read again.
-        if let asked = pending.asked.take() as? SplitUpload, asked.file == file { return asked }
+        if let asked = pending.asked.take() as? SplitUpload, asked.isOf(pending, reader) { return asked }
         (pending.kind, pending.picture) = recognise(pending, reader)
-        return SplitUpload(
-            pending, path: path, followsLinks: followsLinks, file: file, function: configuration.digest)
+        return SplitUpload(pending, source, function: configuration.digest)
     }
 
     private func report(_ pending: PendingUpload, _ failure: LocalFailure, _ chunk: OutgoingChunk) {
@@ -190,12 +212,12 @@ final class LaneProducer: @unchecked Sendable {
                 readStream(pending, chunk)
                 return true
             }
-            if pending.isDrop { return appendDrop(pending, reader, chunk) }
+            if pending.isDrop { return try appendDrop(pending, reader, chunk) }
             if isLong(pending, reader) {
                 guard chunk.room >= OutgoingChunk.controlRoom, chunk.asked.count < orders.questions else {
                     return false
                 }
-                if let split = try split(pending, reader) { ask(split, reader, chunk) }
+                if let split = try split(pending, reader) { try ask(split, reader, chunk) }
                 return true
             }
             if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
@@ -203,7 +225,7 @@ final class LaneProducer: @unchecked Sendable {
                 return try appendWhole(pending, reader, Int(size), chunk)
             }
             guard chunk.room >= OutgoingChunk.controlRoom else { return false }
-            begin(pending, reader, chunk)
+            try begin(pending, reader, chunk)
         } catch {
             report(pending, error, chunk)
         }
@@ -212,13 +234,18 @@ final class LaneProducer: @unchecked Sendable {
 
     /// Whether the server is asked what it has of it before anything is sent.
     private func isLong(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
-        if case .stream = pending.content { return true }
-        guard case .file = pending.content, let file = reader.file else { return false }
-        return file.size >= SplitUpload.smallestSize
+        guard !pending.hasToBeAskedAbout else { return true }
+        switch pending.content {
+        case .stream: return true
+        case .file, .sealed: return reader.size.map { $0 >= SplitUpload.smallestSize } ?? false
+        case .bytes, .part, .rest, .assembly, .drop: return false
+        }
     }
 
-    private func ask(_ split: any UploadInParts, _ reader: ContentReader, _ chunk: OutgoingChunk) {
-        var begin = makeBegin(split.whole, reader)
+    private func ask(
+        _ split: any UploadInParts, _ reader: ContentReader, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) {
+        var begin = try makeBegin(split.whole, reader)
         begin.kind = split.whole.kind
         begin.scope = .assembly
         begin.size = split.knownSize
@@ -236,7 +263,7 @@ extension LaneProducer {
     private func appendWhole(
         _ pending: PendingUpload, _ reader: ContentReader, _ size: Int, _ chunk: OutgoingChunk
     ) throws(LocalFailure) -> Bool {
-        var begin = makeBegin(pending, reader)
+        var begin = try makeBegin(pending, reader)
         var frame: [UInt8] = []
         Message.begin(begin).encode(into: &frame)
         let header = FrameHeader.shortSize
@@ -267,15 +294,22 @@ extension LaneProducer {
         return true
     }
 
-    private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) -> Begin {
+    private func makeBegin(_ pending: PendingUpload, _ reader: ContentReader) throws(LocalFailure) -> Begin {
         let (modified, permissions) = reader.attributes
         var begin = Begin(
             id: pending.id, path: pending.destination, size: reader.size, kind: pending.wantedKind ?? .file,
             digest: configuration.digest, conflict: configuration.conflict, modified: modified,
             permissions: permissions)
         begin.recipients = recipients
+        // Here all of them come by, and whatever an upload knows of itself ends here.
+        if sealing != nil {
+            (begin.path, begin.kind, begin.modified, begin.permissions) = (SealedUpload.wirePath, .file, nil, nil)
+        }
         if case .part(let split, let range) = pending.content {
             begin.scope = .part(.init(of: split.whole.id, offset: range.lowerBound, total: split.knownSize))
+        } else if !pending.isDrop {
+            // What ends an upload says what all of it is.
+            begin.note = try pending.sealed?.note()
         }
         return begin
     }
@@ -288,7 +322,7 @@ extension LaneProducer {
     ) throws(LocalFailure) -> Bool {
         guard chunk.room >= OutgoingChunk.controlRoom else { return false }
         try reader.checkUnchanged()
-        var begin = makeBegin(pending, reader)
+        var begin = try makeBegin(pending, reader)
         begin.scope = .assembly
         let digest = split.digest
         pending.digest = digest
@@ -303,9 +337,11 @@ extension LaneProducer {
     /// Appends what takes back all that the server has of an upload.
     ///
     /// - Returns: false when the chunk has no room for it.
-    private func appendDrop(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) -> Bool {
+    private func appendDrop(
+        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) -> Bool {
         guard chunk.room >= OutgoingChunk.controlRoom else { return false }
-        var begin = makeBegin(pending, reader)
+        var begin = try makeBegin(pending, reader)
         begin.scope = .assembly
         // Whatever has the name now: nothing is to be stored.
         begin.conflict = .keepBoth
@@ -321,8 +357,10 @@ extension LaneProducer {
 // MARK: Long uploads
 
 extension LaneProducer {
-    private func begin(_ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk) {
-        var begin = makeBegin(pending, reader)
+    private func begin(
+        _ pending: PendingUpload, _ reader: ContentReader, _ chunk: OutgoingChunk
+    ) throws(LocalFailure) {
+        var begin = try makeBegin(pending, reader)
         if pending.split == nil { (begin.kind, pending.picture) = recognise(pending, reader) }
         begin.expectsAccept = asksFirst(pending, reader)
         pending.kind = begin.kind
@@ -394,7 +432,7 @@ extension LaneProducer {
                 let (isFull, end) = try upload.readOn()
                 isWaiting = !isFull
                 if let end { feed.putBack([end]) }
-            case .file, .bytes, .part, .assembly, .drop: break
+            case .file, .sealed, .bytes, .part, .assembly, .drop: break
             }
         } catch {
             isWaiting = true

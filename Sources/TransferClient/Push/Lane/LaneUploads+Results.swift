@@ -51,9 +51,17 @@ extension LaneUploads {
             report.recipients = run.configuration.recipients
             // It is where nobody but they can fetch it.
             if !report.recipients.isEmpty { report.storedPath = nil }
+            sealedEnded(upload, result.code)
             if result.isAcknowledgement, let receipt = receipt(report) { report.take(receipt) }
             return report
         }
+    }
+
+    /// What is kept to go on with it is needed no more.
+    private func sealedEnded(_ upload: PendingUpload, _ code: ResultCode) {
+        guard let sealing = run.sealing else { return }
+        sealing.ended(upload, code)
+        if sealing.hasToSettle { run.pool.submit { sealing.settle() } }
     }
 
     /// A file whose parts the server doesn't have any more starts anew, with the same id.
@@ -71,7 +79,9 @@ extension LaneUploads {
     private func shouldRetry(_ upload: PendingUpload, _ result: UploadResult) -> Bool {
         // The id stands for other content there: a file that was changed so that nobody could see it, or one of another
         // machine that looks the same.
-        guard result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified else { return false }
+        guard
+            result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified && upload.sealed == nil
+        else { return false }
         // A server that goes is no fault of the upload, and would only say the same again.
         guard result.code != .shuttingDown else {
             run.lanes.serverLeaves(taking: upload.isUnderWay ? .nothing : .running)

@@ -5,7 +5,7 @@ import TransferSystem
 /// What the server is asked about before it is sent.
 extension LaneProducer {
     func takeNext(onlyUnderWay: Bool) -> UploadFeed.Item? {
-        next.take().map { .upload($0) } ?? feed.next(onlyUnderWay: onlyUnderWay)
+        next.take().map { .upload($0) } ?? feed.next(onlyUnderWay: onlyUnderWay).map(sealed)
     }
 
     /// Sends what may be sent, asks about what may be asked about, and keeps the rest.
@@ -56,7 +56,8 @@ extension LaneProducer {
     /// Asks about an upload and those that come after it.
     private func lookUp(_ first: PendingUpload, atMost limit: Int, _ chunk: OutgoingChunk) {
         var asked = [first]
-        while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports, let item = feed.next()
+        while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports,
+            let item = feed.next().map(sealed)
         {
             switch item {
             case .report(let report): chunk.reports.append(report)
@@ -74,7 +75,7 @@ extension LaneProducer {
 extension PendingUpload {
     /// Whether the server may know it by its id. A long file is asked about by itself.
     fileprivate var mayBeAskedAbout: Bool {
-        guard !isUnknown, isIdentified, case .file = content else { return false }
+        guard !isUnknown, isIdentified, !hasToBeAskedAbout, case .file = content else { return false }
         return true
     }
 }

@@ -42,12 +42,16 @@ final class SplitUpload: UploadInParts {
     let whole: PendingUpload
 
     /// As it was when it was split; every part must find it so.
-    let file: SourceFile.Identity
+    private let source: Source
+
+    /// Where the bytes come from, from anywhere in it.
+    enum Source {
+        case file(SourceFile.Identity, path: String, followsLinks: Bool)
+        case sealed(SealedFile)
+    }
 
     let function: DigestFunction
 
-    private let path: String
-    private let followsLinks: Bool
     private let partSize: UInt64
     private let state = Locked(State())
 
@@ -65,19 +69,30 @@ final class SplitUpload: UploadInParts {
     /// Bytes read at once to compare.
     private static let readSize = 256 << 10
 
-    /// - Parameter path: the source of `whole`.
-    init(_ whole: PendingUpload, path: String, followsLinks: Bool, file: SourceFile.Identity, function: DigestFunction)
-    {
+    /// - Parameter source: that of `whole`.
+    init(_ whole: PendingUpload, _ source: Source, function: DigestFunction) {
         self.whole = whole
-        self.path = path
-        self.followsLinks = followsLinks
-        self.file = file
+        self.source = source
         self.function = function
-        let share = (file.size / Self.mostParts / Self.blockSize + 1) * Self.blockSize
+        size =
+            switch source {
+            case .file(let file, _, _): file.size
+            case .sealed(let file): file.size
+            }
+        let share = (size / Self.mostParts / Self.blockSize + 1) * Self.blockSize
         partSize = max(Self.shortestPart, share)
     }
 
-    var size: UInt64 { file.size }
+    let size: UInt64
+
+    /// Whether it is of the file as it is now.
+    func isOf(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
+        switch (source, pending.content) {
+        case (.file(let file, _, _), .file): reader.file == file
+        case (.sealed(let file), .sealed(let other)): file === other
+        default: false
+        }
+    }
 
     var knownSize: UInt64? { size }
 
@@ -105,16 +120,18 @@ final class SplitUpload: UploadInParts {
     /// A reader of the bytes in a range.
     ///
     /// - Throws: as `SourceFile`, and `sourceChanged`.
-    func open(_ range: Range<UInt64>) throws(LocalFailure) -> SourceFile {
-        let source = try SourceFile(path: path, followsLinks: followsLinks, range: range)
-        guard source.identity == file else { throw .changed }
-        return source
+    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader {
+        switch source {
+        case .file(let identity, let path, let followsLinks):
+            let file = try SourceFile(path: path, followsLinks: followsLinks, range: range)
+            guard file.identity == identity else { throw .changed }
+            return ContentReader(file)
+        case .sealed(let file): return try file.open(range)
+        }
     }
 
-    func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader { ContentReader(try open(range)) }
-
     /// The file must still be the same.
-    func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(try open(0..<size)) }
+    func readerOfEnd() throws(LocalFailure) -> ContentReader { try reader(of: 0..<size) }
 
     func keep(_ digests: [UInt8], from offset: UInt64) {
         let first = offset / Self.blockSize
@@ -183,7 +200,7 @@ extension SplitUpload {
     }
 
     private func digest(of range: Range<UInt64>) throws(LocalFailure) -> [UInt8] {
-        let source = try open(range)
+        let source = try reader(of: range)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
         let hasher = BlockHasher(function)

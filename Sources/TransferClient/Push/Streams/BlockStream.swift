@@ -26,7 +26,7 @@ final class BlockStream: @unchecked Sendable {
     /// Nanoseconds after which a stream that gives little is left for a moment: somebody may want the thread to stop.
     private static let longestTurn: Int64 = 5_000_000
 
-    private let source: any ByteSource
+    let source: any ByteSource
     /// One more than are in use: a lane may hold on to one for a moment longer than the server needs it.
     private let buffers = BufferPool(size: Limits.blockSize, count: mostBlocks + 1)
     private var current: StreamBlock?

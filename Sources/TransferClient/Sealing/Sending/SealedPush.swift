@@ -1,0 +1,175 @@
+import TransferKeys
+import TransferModel
+import TransferProtocol
+import TransferSealing
+import TransferSystem
+
+/// For whom the uploads of one push are sealed, and what becomes of their secrets.
+final class SealedPush: Sendable {
+    let identity: SealingIdentity
+
+    /// Those who can open the content: every machine of every recipient.
+    let recipients: [SealingRecipient]
+
+    /// Who can read the notes: they, and whoever sends, who wants to know later what it was.
+    var readers: [SealingRecipient] {
+        let own = identity.sealing.recipient
+        return recipients.contains(own) ? recipients : recipients + [own]
+    }
+
+    /// Bytes of a note at most: it has to fit into the room for frames of control, beside the names of the recipients.
+    let mostNoteBytes: Int
+
+    /// What tells a file on its way to these people on this server from one on its way elsewhere.
+    private let words: [String]
+
+    private struct Arrivals {
+        var waiting: [SealedUploadOfFile] = []
+        var isSubmitted = false
+    }
+
+    private let arrivals = Locked(Arrivals())
+    /// Held while records are written, so that who waits for it knows that all are.
+    private let writing = Locked(())
+
+    /// Bytes of a `begin` beside the note and the names, and of what is sent with it.
+    private static let otherControl = 512
+
+    /// - Parameters:
+    ///   - server: what it is known by.
+    ///   - names: of the recipients.
+    init(_ identity: SealingIdentity, server: String, names: [String], _ recipients: [SealingRecipient]) {
+        (self.identity, self.recipients) = (identity, recipients)
+        let sorted = Set(names.map { PathKey($0) }).sorted().map(\.string)
+        words = [server, "\(sorted.count)"] + sorted
+        let named = Recipients(names)?.encoded.count ?? 0
+        mostNoteBytes = max(0, OutgoingChunk.controlRoom - Self.otherControl - named)
+    }
+
+    /// Makes of an upload what the server gets. One that is sealed, or some of one, stays as it is.
+    ///
+    /// - Returns: the same one where its id has to be asked about before it is sent again.
+    func seal(_ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+        guard upload.sealed == nil else { return upload }
+        switch upload.content {
+        case .bytes(let bytes): return try seal(bytes, upload)
+        case .stream(let stream):
+            let sealing = try SealingStream(stream.source, for: recipients)
+            let path = try path(of: upload)
+            let sealed = SealedUpload(self, sealing.tag, path, .stream(sealing, wanted: upload.wantedKind))
+            return PendingUpload(.stream(BlockStream(sealing)), sealed, of: upload)
+        case .file(let path, let followsLinks):
+            let source = try SealedSource(path: path, followsLinks: followsLinks, kind: upload.wantedKind)
+            return try seal(source, upload)
+        case .sealed, .part, .rest, .assembly, .drop: return upload
+        }
+    }
+
+    private func seal(_ bytes: [UInt8], _ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+        var content: [UInt8] = []
+        let tag = try LocalFailure.whileSealing { () throws(SealingError) in
+            let sealer = try Sealer(streamFor: recipients)
+            try sealer.seal(bytes.span.bytes, into: &content)
+            try sealer.finish(into: &content)
+            return sealer.tag
+        }
+        let kind =
+            upload.wantedKind
+            ?? bytes.prefix(ContentKind.sampleSize).withUnsafeBytes {
+                ContentKind(recognising: $0, isWhole: $0.count == bytes.count)
+            }
+        let subject = SealedUpload.Subject.content(kind, size: UInt64(bytes.count), modified: nil, permissions: nil)
+        return PendingUpload(.bytes(content), SealedUpload(self, tag, try path(of: upload), subject), of: upload)
+    }
+
+    private func seal(_ source: SealedSource, _ upload: PendingUpload) throws(LocalFailure) -> PendingUpload {
+        let place =
+            upload.isIdentified
+            ? SealingPlace(in: identity.states, words + [source.path.absolutePath, upload.destination]) : nil
+        let found = try place?.find(source.binding, recipients)
+        if case .record(let record)? = found, !upload.isUnknown {
+            upload.recall(record)
+            return upload
+        }
+        let state: SealingState
+        if case .state(let kept)? = found {
+            state = kept
+        } else {
+            let new = try LocalFailure.whileSealing { () throws(SealingError) in
+                try SealingState(sealing: source.binding, for: recipients)
+            }
+            // What is there and is of no use was read: nobody else's secrets are replaced but those.
+            state = try place?.keep(new, source.binding, recipients, replaces: place?.exists ?? false) ?? new
+        }
+        let tag = try LocalFailure.whileSealing { () throws(SealingError) in try state.tag }
+        let subject = SealedUpload.Subject.content(
+            source.kind, size: source.file.size, modified: source.file.modified, permissions: source.permissions)
+        let sealed = SealedUpload(self, tag, try path(of: upload), subject)
+        return PendingUpload(.sealed(SealedFile(source, state, for: recipients, place)), sealed, of: upload)
+    }
+
+    /// The feed has looked at it.
+    private func path(of upload: PendingUpload) throws(LocalFailure) -> RelativePath {
+        do throws(RelativePath.Fault) {
+            return try RelativePath(upload.destination)
+        } catch {
+            throw LocalFailure(code: .invalidPath, message: error.message)
+        }
+    }
+}
+
+// MARK: What has arrived
+
+/// A file and what is known of its upload.
+struct SealedUploadOfFile: Sendable {
+    let file: SealedFile
+    let upload: SealedUpload
+    /// Whether it has come to nothing.
+    let isOver: Bool
+}
+
+extension SealedPush {
+    /// The server has given its result. What is to be written for that, `settle` writes.
+    func ended(_ upload: PendingUpload, _ code: ResultCode) {
+        guard case .sealed(let file) = upload.content, let sealed = upload.sealed, file.place != nil else { return }
+        // What the server has under that id is something else: nobody will ever go on with it.
+        let isOver = code == .contentMismatch
+        guard isOver || code == .committed || code == .alreadyStored else { return }
+        arrivals.withLock { $0.waiting.append(SealedUploadOfFile(file: file, upload: sealed, isOver: isOver)) }
+    }
+
+    /// Whether somebody has to call `settle`, who will.
+    var hasToSettle: Bool {
+        arrivals.withLock { arrivals in
+            defer { arrivals.isSubmitted = arrivals.isSubmitted || !arrivals.waiting.isEmpty }
+            return !arrivals.waiting.isEmpty && !arrivals.isSubmitted
+        }
+    }
+
+    /// Puts records in the place of secrets that are needed no more. When it returns that is done for all that had their
+    /// results before. Blocks.
+    func settle() {
+        writing.withLock { _ in
+            while let arrived = takeArrived() {
+                guard let place = arrived.file.place else { continue }
+                guard !arrived.isOver,
+                    let binding = try? arrived.file.source.binding.binding(recipients)
+                else {
+                    place.remove()
+                    continue
+                }
+                place.keep(
+                    SealingRecord(
+                        binding: binding, id: arrived.upload.id, size: arrived.file.source.file.size,
+                        sealedSize: arrived.file.size, kind: arrived.upload.kind))
+            }
+        }
+    }
+
+    private func takeArrived() -> SealedUploadOfFile? {
+        arrivals.withLock { arrivals in
+            if arrivals.waiting.isEmpty { arrivals.isSubmitted = false }
+            return arrivals.waiting.popLast()
+        }
+    }
+}

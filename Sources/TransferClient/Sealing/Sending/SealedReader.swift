@@ -1,0 +1,81 @@
+import TransferModel
+import TransferSealing
+
+/// Reads some of a sealed file. What it gives out was sealed from content that was still the same behind each read.
+final class SealedReader {
+    private let file: SealedFile
+    private let content: SourceFile
+    private let sealer: Sealer
+    /// Bytes of content to be read.
+    private var unread: UInt64
+    /// Sealed bytes to be given out.
+    private var left: UInt64
+    private var sealed: [UInt8] = []
+    private var position = 0
+    private var hasEnded = false
+    private let piece: UnsafeMutableRawBufferPointer
+
+    /// Bytes of content that are sealed at a time.
+    private static let pieceSize: UInt64 = 256 << 10
+
+    /// - Parameters:
+    ///   - content: from where the sealer wants it, to the end.
+    ///   - size: sealed bytes to give out.
+    init(_ file: SealedFile, _ content: SourceFile, _ sealer: Sealer, size: UInt64) {
+        (self.file, self.content, self.sealer) = (file, content, sealer)
+        (unread, left) = (content.size, size)
+        piece = .allocate(byteCount: Int(min(Self.pieceSize, max(1, content.size))), alignment: 64)
+    }
+
+    deinit {
+        piece.deallocate()
+    }
+
+    /// - Returns: fewer bytes than asked for only at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(LocalFailure) -> Int {
+        do throws(LocalFailure) {
+            var filled = 0
+            while filled < buffer.count, left > 0 {
+                if position == sealed.count { try seal() }
+                let count = Int(min(UInt64(min(buffer.count - filled, sealed.count - position)), left))
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                sealed.withUnsafeBytes {
+                    rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count]))
+                }
+                (position, filled, left) = (position + count, filled + count, left - UInt64(count))
+            }
+            return filled
+        } catch {
+            throw file.given(up: error)
+        }
+    }
+
+    /// Seals the next piece; at the end what is pending.
+    private func seal() throws(LocalFailure) {
+        guard !hasEnded else { throw .changed }
+        sealed.removeAll(keepingCapacity: true)
+        position = 0
+        let count = Int(min(UInt64(piece.count), unread))
+        if count > 0 {
+            let got = try content.read(into: UnsafeMutableRawBufferPointer(rebasing: piece[..<count]))
+            // Before anything of it goes out: the secrets are for the content that was there first.
+            guard got == count, content.isUntouched else { throw .changed }
+            try LocalFailure.whileSealing { () throws(SealingError) in
+                try sealer.seal(UnsafeRawBufferPointer(rebasing: piece[..<count]).bytes, into: &sealed)
+            }
+            unread -= UInt64(count)
+        }
+        guard unread == 0 else { return }
+        hasEnded = true
+        try LocalFailure.whileSealing { () throws(SealingError) in try sealer.finish(into: &sealed) }
+    }
+
+    /// - Throws: `sourceChanged`.
+    func checkUnchanged() throws(LocalFailure) {
+        do throws(LocalFailure) {
+            _ = try file.source.open(0..<0)
+        } catch {
+            throw file.given(up: .changed)
+        }
+    }
+}

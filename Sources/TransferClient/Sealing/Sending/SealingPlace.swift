@@ -1,0 +1,120 @@
+import Glibc
+import TransferCodec
+import TransferKeys
+import TransferModel
+import TransferSealing
+import TransferSystem
+
+/// Where the secrets of one sealed file are while it is on its way, and afterwards that it has arrived: a file that only its
+/// owner can read, in a folder that only its owner can enter.
+struct SealingPlace: Sendable {
+    /// What is there.
+    enum Found {
+        case state(SealingState)
+        /// The server has acknowledged it.
+        case record(SealingRecord)
+    }
+
+    let path: String
+
+    /// In front of what is kept: which of the two it is.
+    private static let (stateMark, recordMark) = (UInt8(ascii: "S"), UInt8(ascii: "R"))
+
+    /// Seconds for which anything is kept: as long as a server remembers what it has delivered, which is twice its
+    /// `--expire-undelivered`, it needs no reminder longer than that.
+    private static let age: Int64 = 30 * 86_400
+
+    /// - Parameters:
+    ///   - folder: of all of them.
+    ///   - words: what tells one from another.
+    init(in folder: String, _ words: [String]) {
+        var key: [UInt8] = Array("transfer sealing place 1\n".utf8)
+        for word in words {
+            key.append(bigEndian: UInt64(word.utf8.count))
+            key += Array(word.utf8)
+        }
+        path = "\(folder)/\(String(hexadecimal: KeyFingerprint(of: key).digest.bytes))"
+    }
+
+    /// - Parameters:
+    ///   - source: as it is now.
+    ///   - recipients: those that it is to be sealed for.
+    /// - Returns: nothing where there is nothing that can be used.
+    /// - Throws: `sourceUnreadable` when that cannot be said.
+    func find(_ source: SealingSource, _ recipients: [SealingRecipient]) throws(LocalFailure) -> Found? {
+        let limit = max(SealingState.longest, SealingRecord.size) + 1
+        let file = try attempt { () throws(SystemError) in try OwnFile(reading: path, atMost: limit) }
+        guard let file, file.isPrivate, !file.isLonger, let mark = file.content.first else { return nil }
+        let bytes = Array(file.content.dropFirst())
+        switch mark {
+        case Self.stateMark:
+            return (try? SealingState(decoding: bytes, sealing: source, for: recipients)).map { .state($0) }
+        case Self.recordMark:
+            guard let record = SealingRecord(bytes), let binding = try? source.binding(recipients) else { return nil }
+            return record.binding == binding ? .record(record) : nil
+        default: return nil
+        }
+    }
+
+    /// Keeps secrets durably, in place of whatever was there.
+    ///
+    /// - Returns: what is there now: another program may have been faster.
+    func keep(
+        _ state: SealingState, _ source: SealingSource, _ recipients: [SealingRecipient], replaces: Bool
+    ) throws(LocalFailure) -> SealingState {
+        let bytes = try LocalFailure.whileSealing { () throws(SealingError) in
+            [Self.stateMark] + (try state.encoded)
+        }
+        let isWritten = try attempt { () throws(SystemError) in
+            try OwnFile.makeFolder(OwnFile.folder(of: path))
+            return try OwnFile.write(bytes, to: path, replaces: replaces)
+        }
+        guard !isWritten else { return state }
+        guard case .state(let other)? = try find(source, recipients) else {
+            return try keep(state, source, recipients, replaces: true)
+        }
+        return other
+    }
+
+    /// The secrets are needed no more: what stays says that the file has arrived. Without that it would only be sent again,
+    /// and the server would know it.
+    func keep(_ record: SealingRecord) {
+        guard (try? OwnFile.write([Self.recordMark] + record.encoded, to: path, replaces: true)) == nil else { return }
+        remove()
+    }
+
+    /// Whether anything is there.
+    var exists: Bool { OwnFile.identity(of: path) != nil }
+
+    func remove() { unlink(path) }
+
+    /// Removes what nobody has come back for.
+    static func sweep(_ folder: String) {
+        guard let directory = opendir(folder) else { return }
+        defer { closedir(directory) }
+        let now = Timestamp.now.seconds
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
+            guard let name = String(validating: name, as: UTF8.self), name.utf8.first != UInt8(ascii: ".") else {
+                continue
+            }
+            var status = stat()
+            let path = "\(folder)/\(name)"
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                now.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue > age
+            else { continue }
+            unlink(path)
+        }
+    }
+
+    private func attempt<Value>(_ body: () throws(SystemError) -> Value) throws(LocalFailure) -> Value {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            throw LocalFailure(
+                code: .sourceUnreadable,
+                message: "It could not be sealed: what is needed to go on after an interruption cannot be kept in "
+                    + "'\(path.escapedForDisplay)': \(error.reason).")
+        }
+    }
+}

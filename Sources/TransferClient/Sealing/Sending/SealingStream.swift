@@ -1,0 +1,73 @@
+import TransferModel
+import TransferSealing
+import TransferSystem
+
+/// Seals what another source gives, with secrets that are used for nothing else: neither can be read a second time.
+///
+/// `@unchecked Sendable`: `read` is called by one at a time (`ByteSource`), and what others ask for is behind a lock.
+final class SealingStream: ByteSource, @unchecked Sendable {
+    private struct Seen {
+        /// As much of the front as tells what it is.
+        var front: [UInt8] = []
+        var count: UInt64 = 0
+        var hasEnded = false
+    }
+
+    private let source: any ByteSource
+    private let sealer: Sealer
+    private var sealed: [UInt8] = []
+    private var position = 0
+    private var hasEnded = false
+    private var piece = [UInt8](repeating: 0, count: 64 << 10)
+    private let seen = Locked(Seen())
+
+    init(_ source: any ByteSource, for recipients: [SealingRecipient]) throws(LocalFailure) {
+        self.source = source
+        sealer = try LocalFailure.whileSealing { () throws(SealingError) in try Sealer(streamFor: recipients) }
+    }
+
+    var tag: SealedTag { sealer.tag }
+
+    /// What the content is, as far as it was read.
+    var kind: ContentKind {
+        seen.withLock { seen in
+            seen.front.withUnsafeBytes {
+                ContentKind(recognising: $0, isWhole: seen.hasEnded && seen.count == $0.count)
+            }
+        }
+    }
+
+    /// Bytes of content, once all of it was read.
+    var size: UInt64? { seen.withLock { $0.hasEnded ? $0.count : nil } }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while position == sealed.count {
+            guard !hasEnded else { return 0 }
+            try seal()
+        }
+        let count = min(buffer.count, sealed.count - position)
+        sealed.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[position..<position + count]))
+        }
+        position += count
+        return count
+    }
+
+    private func seal() throws {
+        sealed.removeAll(keepingCapacity: true)
+        position = 0
+        let given = try piece.withUnsafeMutableBytes { try source.read(into: $0) }
+        // What a program gives is its own affair; so many bytes there are at most.
+        let count = min(max(0, given), piece.count)
+        seen.withLock { seen in
+            seen.front += piece[..<min(count, ContentKind.sampleSize - seen.front.count)]
+            seen.count += UInt64(count)
+            seen.hasEnded = count == 0
+        }
+        hasEnded = count == 0
+        guard count > 0 else { return try sealer.finish(into: &sealed) }
+        try piece.withUnsafeBytes {
+            try sealer.seal(UnsafeRawBufferPointer(rebasing: $0[..<count]).bytes, into: &sealed)
+        }
+    }
+}
