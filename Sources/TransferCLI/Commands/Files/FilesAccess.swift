@@ -8,6 +8,8 @@ struct FilesAccess {
     private let configuration: ClientConfiguration
     /// Whether an unknown server may be asked about.
     private let mayAsk: Bool
+    /// Whether it is for people and mailboxes, where others may want to seal for this user.
+    private let isForPeople: Bool
 
     /// - Parameters:
     ///   - from: the flag of the command that names the server.
@@ -25,6 +27,7 @@ struct FilesAccess {
         for effect in [ClientFlags.retryFor] + choices { try effect(arguments, on: &configuration) }
         self.configuration = configuration
         mayAsk = !arguments[SecurityFlags.trustsNew]
+        isForPeople = server.flag.name == PeopleFlags.to.flag.name
     }
 
     /// The server's address, without a folder.
@@ -32,12 +35,16 @@ struct FilesAccess {
 
     /// - Parameters:
     ///   - asker: who is asked about an unknown server.
-    ///   - asks: whether anybody is.
+    ///   - asks: whether anybody is; otherwise nothing is left behind here or there either.
     func client(_ asker: any Asker = PlainAsker(), asks: Bool = true) async throws(PushFailure) -> TransferClient {
         var configuration = configuration
         try await access.complete(&configuration)
         if asks, mayAsk, let question = TrustQuestion(asker) { configuration.ask(question) }
-        return try TransferClient(server: server, configuration: configuration)
+        guard isForPeople, asks else { return try TransferClient(server: server, configuration: configuration) }
+        try SealingAccess.complete(&configuration)
+        let client = try TransferClient(server: server, configuration: configuration)
+        try await client.introduce()
+        return client
     }
 }
 

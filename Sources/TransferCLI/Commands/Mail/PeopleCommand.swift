@@ -1,29 +1,43 @@
 private import TransferClient
+private import TransferKeys
 private import TransferModel
+private import TransferSealing
 
 /// `transfer people`: prints who has a mailbox on a server.
 struct PeopleCommand {
     private let access: FilesAccess
     private let isJSON: Bool
     private let isNames: Bool
+    /// What is to be done instead of printing people.
+    private let trust: PeopleTrust?
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         (isJSON, isNames) = (arguments[Self.json], arguments[Self.names])
         guard !isJSON || !isNames else { throw arguments.error("--names and --json exclude each other") }
+        trust = try PeopleTrust(arguments)
+        guard trust == nil || !isJSON && !isNames else {
+            throw arguments.error("--trust and --forget go with neither --names nor --json")
+        }
         access = try PeopleFlags.access(arguments)
     }
 
     func run() async -> ExitCode {
         do throws(PushFailure) {
             // A shell that completes names must not be asked about a server.
-            let people = try await isNames ? access.client(asks: false).people() : access.client().people()
+            let client = try await access.client(asks: !isNames)
+            if let trust { return try await trust.run(client) }
+            let answer = try await client.ask(isAboutItself: false)
+            let people = answer.persons
+            let known = (try? client.sealing?.people.entries()) ?? []
+            let own = client.sealing.map { KeyFingerprint(of: $0.key.key) }
             var printer = LinePrinter()
             if isJSON {
-                for person in people { printer.print(person.json.text) }
+                for person in people { printer.print(person.json(person.keys(known, answer.server, own)).text) }
             } else if isNames {
                 for person in people where person.takesFromClient { printer.print(person.name.escapedForDisplay) }
             } else {
-                printer.print(String(TextTable.lines(people.map(\.row)).dropLast()))
+                printer.print(
+                    String(TextTable.lines(people.map { $0.row($0.keys(known, answer.server, own)) }).dropLast()))
             }
             return printer.finish()
         } catch {
@@ -32,22 +46,58 @@ struct PeopleCommand {
     }
 }
 
+/// What a person can be sealed for, as people compare it.
+private struct PersonKey {
+    /// Of the key that has signed, which 'transfer whoami' shows there.
+    let identity: KeyFingerprint
+    let sealing: KeyFingerprint
+    /// Whether it was seen before, and is the same.
+    let isKnown: Bool
+}
+
 extension Person {
-    fileprivate var row: [String] {
-        let notes = [
-            isClient ? "this user" : nil, takesFromClient || isClient ? nil : "takes nothing from this user",
-            isUnproven ? "without a key" : nil,
-        ]
+    /// What can be sealed for.
+    ///
+    /// - Parameters:
+    ///   - known: the keys that are known here.
+    ///   - server: what the server is known by.
+    ///   - own: the key of this user, who knows that one best.
+    fileprivate func keys(_ known: [KnownPeople.Entry], _ server: KeyFingerprint?, _ own: KeyFingerprint?)
+        -> [PersonKey]
+    {
+        let pinned = known.filter { $0.server == server && $0.name.hasSameBytes(as: name) }
+        return certificates.map { certificate in
+            let identity = KeyFingerprint(of: certificate.owner)
+            let isKnown =
+                identity == own
+                || pinned.contains { $0.identity == identity && $0.sealing?.fingerprint == certificate.fingerprint }
+            return PersonKey(identity: identity, sealing: certificate.fingerprint, isKnown: isKnown)
+        }
+    }
+
+    fileprivate func row(_ keys: [PersonKey]) -> [String] {
+        let notes =
+            [
+                isClient ? "this user" : nil, takesFromClient || isClient ? nil : "takes nothing from this user",
+                isUnproven ? "without a key" : nil,
+            ] + keys.map { "seals with \($0.identity) (\($0.isKnown ? "known" : "not seen before"))" }
         return [
             name.escapedForDisplay, isHere ? "here" : "away", notes.compactMap(\.self).joined(separator: ", "),
         ]
     }
 
     /// The object of `--json`; every key is always there.
-    fileprivate var json: JSONLine {
+    fileprivate func json(_ keys: [PersonKey]) -> JSONLine {
         [
             "schema": .string(JSONSchema.person), "name": .string(name), "here": .bool(isHere),
             "takes": .bool(takesFromClient), "self": .bool(isClient), "proven": .bool(!isUnproven),
+            "keys": .array(
+                keys.map { key in
+                    .object([
+                        "fingerprint": .string("\(key.identity)"), "sealingFingerprint": .string("\(key.sealing)"),
+                        "known": .bool(key.isKnown),
+                    ])
+                }),
         ]
     }
 }
@@ -64,9 +114,18 @@ extension PeopleCommand: ProgramCommand {
         description: [
             "Prints a line for everybody who has a mailbox on the server: the name, and whether somebody of that name is "
                 + "connected now. What is sent to somebody who is away waits on the server.",
+            "Of those who have published a key to seal for there is the fingerprint of their own key, and whether it is known "
+                + "here. The first ones that 'transfer push --seal' sees of somebody are known from then on, in known_people "
+                + "beside this user's key, and nothing is sealed for others.",
             PeopleFlags.aboutPeople,
         ],
-        flags: PeopleFlags.all + [json.flag, names.flag] + PeopleFlags.common,
-        examples: [.init(caption: "See who is on a server", line: "transfer people --to nas.local")],
-        outcomes: [.init(.success, "everybody is printed")] + FilesFlags.failures)
+        flags: PeopleFlags.all + [json.flag, names.flag, PeopleTrust.trusted.flag, PeopleTrust.forgotten.flag]
+            + PeopleFlags.common,
+        examples: [
+            .init(caption: "See who is on a server", line: "transfer people --to nas.local"),
+            .init(
+                caption: "Seal for another machine of bob's as well", line: "transfer people --trust bob --to nas.local"
+            ),
+        ],
+        outcomes: [.init(.success, "everybody is printed, or what was asked for is done")] + FilesFlags.failures)
 }

@@ -2,6 +2,7 @@ private import TransferAccess
 private import TransferClient
 private import TransferKeys
 private import TransferModel
+private import TransferSealing
 private import TransferSystem
 
 /// `transfer whoami`: prints who this user is on a server.
@@ -29,14 +30,20 @@ struct WhoamiCommand {
 
     private func show(_ client: TransferClient?, _ person: Person?) -> ExitCode {
         let key = ConfigurationFolder.path.flatMap { try? ClientKey(in: $0).find()?.key.fingerprint }
+        let recipient = client?.sealing?.sealing.recipient
         let object: JSONLine = [
             "schema": .string(JSONSchema.identity), "name": person.map { .string($0.name) } ?? .null,
             "fingerprint": key.map { .string("\($0)") } ?? .null, "server": .string(access.serverName),
             "mail": .bool(person != nil),
+            "sealingFingerprint": recipient.map { .string("\($0.fingerprint)") } ?? .null,
+            "ageRecipient": recipient.map { .string($0.text) } ?? .null,
         ]
-        let rows = [
+        let rows: [[String]] = [
             ["name", person?.name.escapedForDisplay ?? "none on this server"],
-            ["key", key.map { "\($0)" } ?? "none"], ["server", access.serverName.escapedForDisplay],
+            ["key", key.map { "\($0)" } ?? "none"],
+            ["sealing", recipient.map { "\($0.fingerprint)" } ?? "none"],
+            ["age", recipient?.text ?? "none"],
+            ["server", access.serverName.escapedForDisplay],
         ]
         var printer = LinePrinter()
         if isJSON { printer.print(object.text) } else { StandardStream.output.write(TextTable.lines(rows)) }
@@ -53,6 +60,9 @@ extension WhoamiCommand: ProgramCommand {
             "Prints the name that the server knows this user by, the fingerprint of the user's key, and the server. Others "
                 + "send to that name with 'transfer push --for NAME'. Where the server has no name for this user, the "
                 + "fingerprint is printed all the same: its operator needs the line of 'transfer key'.",
+            "Prints too what others seal for this user with (see 'transfer help push', --seal): the fingerprint of that key, which "
+                + "is made when it is first needed, in sealing.key beside the other, and the key as age(1) takes it with "
+                + "-r. Where the server doesn't have it yet, it is published there, signed.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,

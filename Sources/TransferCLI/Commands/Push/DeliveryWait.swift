@@ -16,6 +16,8 @@ struct DeliveryWait {
     private let output: PushOutput
     /// How many of each were sent.
     private var sent: [Parcel: Int] = [:]
+    /// What is called otherwise here than on the server, by what the server has.
+    private var names: [Digest: String] = [:]
 
     /// - Parameter seconds: for which it is waited.
     init(_ seconds: Double, for recipients: [String], _ output: PushOutput) {
@@ -24,9 +26,10 @@ struct DeliveryWait {
 
     /// An upload ended.
     mutating func add(_ report: UploadReport) {
-        guard report.result == .committed || report.result == .alreadyStored, let name = report.destination else {
+        guard report.result == .committed || report.result == .alreadyStored, let name = report.listedName else {
             return
         }
+        if report.isSealed, let digest = report.digest { names[digest] = report.destination }
         for person in recipients {
             sent[Parcel(name: PathKey(name), digest: report.digest, person: PathKey(person)), default: 0] += 1
         }
@@ -71,7 +74,8 @@ struct DeliveryWait {
             printer.add(delivery.json(isSent: true, signer: signer?.receipt.recipient).text)
         } else if !output.isQuiet || delivery.state != .delivered {
             printer.add(
-                "\(delivery.state.name)  \(delivery.name.escapedForDisplay)  to \(delivery.person.escapedForDisplay)")
+                "\(delivery.state.name)  \((names[delivery.digest] ?? delivery.name).escapedForDisplay)  to \(delivery.person.escapedForDisplay)"
+            )
         }
     }
 }

@@ -7,6 +7,7 @@ extension PushClassic {
     private static let refused: [(flag: Flag, reason: String)] = [
         (PushFlags.receipts.flag, "such a server signs nothing"),
         (PushFlags.deletesSources.flag, "such a server proves nothing, so the source stays"),
+        (PushFlags.seals.flag, "such a server has no mailboxes"),
         (SecurityFlags.serverKey.flag, "such a server has no key"),
         (SecurityFlags.trustsNew.flag, "such a server has no key"),
         (SecurityFlags.tokenFile.flag, "without encryption whoever listens in could use the token"),

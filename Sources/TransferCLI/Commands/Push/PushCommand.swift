@@ -58,6 +58,13 @@ struct PushCommand {
         guard waits == nil || !configuration.recipients.isEmpty else {
             throw arguments.error("--wait-delivered waits for the people of --for, and there are none")
         }
+        configuration.seals = arguments[PushFlags.seals]
+        guard !configuration.seals || !configuration.recipients.isEmpty else {
+            throw arguments.error("--seal encrypts for the people of --for, and there are none")
+        }
+        guard !configuration.seals || !arguments[SecurityFlags.plaintext] else {
+            throw arguments.error("--seal needs this user's key, which --plaintext shows nobody")
+        }
         // These make files, so they come behind all that may refuse the command.
         receipts = try isDryRun ? nil : Self.receipts(arguments)
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
@@ -72,6 +79,7 @@ struct PushCommand {
         do throws(PushFailure) {
             var configuration = configuration
             try await access?.complete(&configuration)
+            if configuration.seals { try SealingAccess.complete(&configuration) }
             let refreshing = output.progress != .none ? Task { await refresh(reporter) } : nil
             defer { refreshing?.cancel() }
             if mayAsk, let question = TrustQuestion(reporter) { configuration.ask(question) }

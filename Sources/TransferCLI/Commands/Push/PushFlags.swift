@@ -4,7 +4,8 @@ internal import TransferModel
 /// The flags of `transfer push`.
 enum PushFlags {
     static let all =
-        [to.flag, name.flag, text.flag, kind.flag, waits.flag] + batch + SelectionFlags.all + PushClassic.flags
+        [to.flag, name.flag, text.flag, kind.flag, seals.flag, waits.flag] + batch + SelectionFlags.all
+        + PushClassic.flags
         + SecurityFlags.all
         + handling.map(\.flag) + output + [.help]
 
@@ -28,6 +29,13 @@ enum PushFlags {
         name: "kind", placeholder: "KIND", help: "What the content is, for whoever looks at it later.",
         details: "Recognised from the content when not given. The bytes are treated alike."
     ).choice(of: ContentKind.self)
+
+    static let seals = Flag(
+        name: "seal", help: "Encrypt it for those of --for: the server can neither read it nor sees its name.",
+        details:
+            "For the keys that they have published with 'transfer whoami', and which are known from the first time on. What is "
+            + "encrypted is a file of age(1), is not compressed, and is sent under the name sealed.age."
+    ).isOn
 
     /// Minutes that a person may take who is there and looks.
     private static let usualWait = "5m"

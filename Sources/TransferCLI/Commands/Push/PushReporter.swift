@@ -43,6 +43,8 @@ actor PushReporter {
             let what = isConnected ? "connection lost" : "not let in"
             talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
         case .connected: isConnected = true
+        // Also where little is said: whoever never sees it trusts anybody.
+        case .notice(let sentence): print("\(sentence)\n", to: .error)
         case .counted, .progress: break
         }
         progress?.update(event)

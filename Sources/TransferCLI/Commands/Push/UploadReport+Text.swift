@@ -11,7 +11,9 @@ extension UploadReport {
     func line(colours: Bool, columns: Int? = nil) -> String {
         let path = storedPath.map { $0.hasSameBytes(as: source) ? $0 : "\(source) -> \($0)" } ?? source
         var text = "  \(path.escapedForDisplay)"
-        if !recipients.isEmpty { text += "  for \(recipients.joined(separator: ", ").escapedForDisplay)" }
+        if !recipients.isEmpty {
+            text += "  \(isSealed ? "sealed " : "")for \(recipients.joined(separator: ", ").escapedForDisplay)"
+        }
         if let digest, result.isSuccess {
             text += "  \(ByteFormat.size(size))\(picture.map { "  \($0.line)" } ?? "")"
             let whole = "\(text)  \(digest)"
@@ -56,6 +58,7 @@ extension UploadReport {
             "format": picture.map { .string($0.format.rawValue) } ?? .null,
             "width": picture.map { .integer($0.width) } ?? .null,
             "height": picture.map { .integer($0.height) } ?? .null,
+            "sealed": .bool(isSealed),
             "sourceDeleted": .bool(removal == .removed), "message": .string(message),
         ]
     }

@@ -14,6 +14,7 @@ struct JSONProgress: PushProgress {
         case .reconnecting(let reason, let seconds):
             write("reconnecting", [("message", .string(reason)), ("after", .double(seconds))])
         case .counted, .progress, .finished: refresh()
+        case .notice: break
         }
     }
 

@@ -6,7 +6,7 @@ import TransferTestSupport
     static let keys = [
         "schema", "source", "uploadID", "result", "storedPath", "kind", "size", "digest", "verified", "durable",
         "seconds",
-        "attempts", "recipients", "format", "width", "height", "sourceDeleted", "message",
+        "attempts", "recipients", "format", "width", "height", "sealed", "sourceDeleted", "message",
     ]
 
     @Test func aPhoto() throws {
