@@ -47,6 +47,7 @@ import TransferModel
         Row(604, "cancelled", .client, exit: 1),
         Row(605, "badReceipt", .client, exit: 1), Row(606, "targetFailed", .client, exit: 1),
         Row(607, "unacknowledged", .client, exit: 6), Row(608, "unsuitable", .client, exit: 1),
+        Row(609, "unopened", .client, exit: 1), Row(610, "wrongSigner", .client, exit: 1),
     ]
 
     @Test(arguments: rows) func row(_ row: Row) {

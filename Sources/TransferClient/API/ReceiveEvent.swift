@@ -1,3 +1,4 @@
+public import TransferKeys
 public import TransferModel
 
 /// What happens while deliveries are received, in order.
@@ -10,6 +11,10 @@ public enum ReceiveEvent: Sendable {
 
     /// A delivery waits that is wanted.
     case found(Delivery)
+
+    /// A sealed delivery is signed by a key that was never seen before, and is taken for that person's from now on. Who wants
+    /// to be sure compares it with what that person says it is.
+    case met(name: String, fingerprint: KeyFingerprint)
 
     /// How far a long one is; not a promise.
     case progress(UploadProgress)
@@ -32,6 +37,9 @@ public struct ReceiveReport: Sendable, Equatable {
 
     /// What the server knows: `delivered` when it was told so and has answered.
     public var state: DeliveryState
+
+    /// Bytes of content: those that are there, or else as `Delivery.shownSize`.
+    public var size: UInt64
 
     /// Bytes that did not have to travel, because an earlier attempt had fetched them.
     public var resumed: UInt64 = 0
@@ -69,6 +77,9 @@ public struct ReceiveOptions: Sendable {
     /// Whether names that begin with a dot are stored as they are. Otherwise `_` takes the dot's place: many programs read
     /// such files without being told to, and these names come from other people.
     public var takesHiddenNames = false
+
+    /// Whether what is sealed is opened. Otherwise it is stored as it comes, with `.age` behind its name, and age(1) opens it.
+    public var opens = true
 
     /// Asked about one delivery after the other; without it all are taken.
     public var choose: (@Sendable (Delivery) async -> Choice)?

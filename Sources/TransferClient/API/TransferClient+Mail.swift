@@ -86,12 +86,23 @@ extension TransferClient {
 
     /// Reads the content of a delivery. The server is not told that it is delivered: see `settle`.
     ///
+    /// - Parameters:
+    ///   - delivery: as this client has listed it.
+    ///   - opens: whether what is sealed is opened.
     /// - Returns: its content in pieces of up to 4 MiB, each verified. It throws `PushFailure`, `rejected` when it waits no
-    ///   longer or its content is not what was listed: then what came before is not all of it.
-    public func read(_ delivery: Delivery) -> RequestEvents<[UInt8]> {
+    ///   longer, its content is not what was listed, or it cannot be opened: then what came before is not all of it.
+    public func read(_ delivery: Delivery, opens: Bool = true) -> RequestEvents<[UInt8]> {
         let events = EventQueue<[UInt8]>(limit: Self.blocksAhead)
+        do throws(PushFailure) {
+            if opens { _ = try meet(delivery) }
+        } catch {
+            events.finish(.failure(error))
+            return RequestEvents(events)
+        }
         let queue = RequestQueue(needs: .mail) { events.isFull }
-        let taker = ReadTaker(delivery, requestContext, queue, events)
+        let context = requestContext
+        let opening = opens ? ContentSeal(delivery, context.configuration.sealing).map { ReadOpening($0) } : nil
+        let taker = ReadTaker(delivery, opening, context, queue, events)
         queue.add(taker.asked)
         run(queue, events, resume: { queue.resume() }, failure: { taker.failure })
         return RequestEvents(events)

@@ -36,12 +36,15 @@ extension ReceiveReport {
     /// - Parameter state: what the server knows.
     init(_ delivery: Delivery, _ report: PullReport, _ state: DeliveryState) {
         self.init(
-            delivery: delivery, result: report.result, path: report.path, state: state, resumed: report.resumed,
+            delivery: delivery, result: report.result, path: report.path, state: state,
+            size: report.path == nil ? delivery.shownSize : report.size, resumed: report.resumed,
             seconds: report.seconds, message: report.message)
     }
 
     /// For what was not asked for.
     init(_ delivery: Delivery, _ result: ResultCode, _ message: String = "") {
-        self.init(delivery: delivery, result: result, path: nil, state: delivery.state, message: message)
+        self.init(
+            delivery: delivery, result: result, path: nil, state: delivery.state, size: delivery.shownSize,
+            message: message)
     }
 }

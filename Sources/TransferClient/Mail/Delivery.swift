@@ -42,6 +42,12 @@ public struct Delivery: Sendable, Equatable {
     /// Whether its sender came over a wire without keys: it may have been anybody who reaches the server there.
     public let isUnproven: Bool
 
+    /// What its note says, of a sealed one: where this client can open it, and it is signed by a key that is known as the sender's.
+    public internal(set) var opened: DeliveryNote?
+
+    /// Why there is nothing of that.
+    var closed: LocalFailure?
+
     /// When its sender's content last changed.
     package let modified: Timestamp?
 

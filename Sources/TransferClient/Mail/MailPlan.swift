@@ -36,6 +36,7 @@ final class MailPlan: RequestPlan {
     private let watches: Bool
     private let wantsReceipts: Bool
     private let senders: Set<PathKey>
+    private let reader: NoteReader
     private let isFull: @Sendable () -> Bool
     private let tell: @Sendable (MailNews) -> Void
     private let state: Locked<State>
@@ -53,6 +54,7 @@ final class MailPlan: RequestPlan {
         (self.context, self.box, self.watches, self.wantsReceipts) = (context, box, watches, wantsReceipts)
         self.after = after
         (senders, self.isFull, self.tell) = (Set(people.map { PathKey($0) }), isFull, tell)
+        reader = NoteReader(context.configuration.sealing, by: box == .sent ? .oneself : .personInPassing)
         state = Locked(State(last: after))
     }
 
@@ -67,7 +69,8 @@ final class MailPlan: RequestPlan {
     private func take(_ deliveries: [Delivery]) {
         for delivery in deliveries {
             guard state.withLock({ $0.take(delivery) }) else { continue }
-            if senders.isEmpty || senders.contains(PathKey(delivery.person)) { tell(.delivery(delivery)) }
+            guard senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
+            tell(.delivery(reader.read(delivery)))
         }
     }
 
@@ -104,6 +107,8 @@ final class MailPlan: RequestPlan {
 
 extension MailPlan: RequestSource {
     var needs: Features { .mail }
+
+    func welcomed(_ welcome: Welcome) { reader.connected(welcome) }
 
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         let request = state.withLock { state -> MailRequest? in

@@ -6,13 +6,13 @@ extension ReceiveEvent {
         switch self {
         case .connected(let server): .connected(server: server)
         case .reconnecting(let reason, let seconds): .reconnecting(reason: reason, after: seconds)
-        case .found: nil
+        case .found, .met: nil
         case .progress(let progress): .progress(progress)
         case .finished(let report):
             .finished(
                 UploadReport(
-                    source: report.delivery.name, uploadID: report.delivery.id, result: report.result,
-                    storedPath: report.path, kind: report.delivery.kind, size: report.delivery.size,
+                    source: report.delivery.shownName, uploadID: report.delivery.id, result: report.result,
+                    storedPath: report.path, kind: report.delivery.shownKind, size: report.delivery.size,
                     digest: report.delivery.digest, seconds: report.seconds, message: report.message))
         }
     }

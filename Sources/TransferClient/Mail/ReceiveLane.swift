@@ -18,6 +18,7 @@ final class ReceiveLane: RequestSource {
     var needs: Features { .mail }
 
     func welcomed(_ welcome: Welcome) {
+        plan.reader.connected(welcome)
         plan.state.withLock { $0.serverKey = welcome.serverKey.flatMap { ServerKey($0) } }
     }
 

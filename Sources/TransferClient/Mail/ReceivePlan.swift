@@ -52,6 +52,7 @@ final class ReceivePlan: RequestPlan {
     let options: ReceiveOptions
     let events: EventQueue<ReceiveEvent>
     let pull: PullPlan
+    let reader: NoteReader
     let state = Locked(State())
     private let senders: Set<PathKey>
     // Text: names that this program makes, in digits.
@@ -67,6 +68,8 @@ final class ReceivePlan: RequestPlan {
         senders = Set(options.senders.map { PathKey($0) })
         notes = destination.notes()
         noted = Dictionary(notes.values.joined().map { ($0.id, $0) }) { first, _ in first }
+        reader = NoteReader(
+            context.configuration.sealing, by: .person { events.send(.met(name: $0, fingerprint: $1)) })
         let audience = ReceiveAudience(events)
         pull = PullPlan(context, [], destination, audience)
         audience.plan.withLock { $0 = WeakPlan(plan: self) }
@@ -142,6 +145,7 @@ extension ReceivePlan {
                 return true
             }
             guard isNew, senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
+            let delivery = reader.read(delivery)
             events.send(.found(delivery))
             if options.choose == nil { begin(delivery, as: nil) } else { ask(about: delivery) }
         }
@@ -194,23 +198,27 @@ extension ReceivePlan {
 
     /// - Parameter name: the one to have here; nothing for its sender's.
     private func begin(_ delivery: Delivery, as name: String?) {
+        if options.opens, delivery.isSealed, delivery.opened == nil {
+            let failure = delivery.closed ?? .noSealingKey
+            return events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
+        }
         let target: RelativePath
         do throws(RelativePath.Fault) {
-            target = try RelativePath(name ?? visible(delivery.name))
+            target = try RelativePath(name ?? visible(self.name(of: delivery)))
         } catch {
             let advice = name == nil ? " It can be received under another name." : ""
             return events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
         }
-        if let file = noted[delivery.id], file.digest == delivery.digest, file.version.size == delivery.size,
+        if let file = noted[delivery.id], file.digest == delivery.digest, mayBe(file, delivery),
             name == nil || file.path == target, destination.isUnchanged(file)
         {
             return arrived(Arrival(delivery: delivery, report: PullReport(file, delivery), isNoted: true))
         }
         state.withLock { $0.underWay[delivery.id] = delivery }
-        pull.add([.file(PullFile(delivery, target: target))])
+        pull.add([.file(file(delivery, target, isChosen: name != nil))])
     }
 
-    private func visible(_ name: String) -> String {
+    func visible(_ name: String) -> String {
         guard !options.takesHiddenNames else { return name }
         let dot = UInt8(ascii: "."), slash = UInt8(ascii: "/")
         var bytes = Array(name.utf8)
@@ -265,7 +273,7 @@ extension PullReport {
     /// For what was received before.
     fileprivate init(_ file: ReceivedFile, _ delivery: Delivery) {
         self.init(
-            source: delivery.name, result: .alreadyStored, path: file.path.string, size: delivery.size,
+            source: delivery.shownName, result: .alreadyStored, path: file.path.string, size: file.version.size,
             digest: file.digest)
         version = file.version
     }

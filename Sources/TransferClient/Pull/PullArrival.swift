@@ -100,15 +100,18 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
             if let stored = file.entry.digest, stored.algorithm == digest.algorithm, stored != digest {
                 throw .decayed
             }
-            self.digest = digest
-            lane.answered(bytes)
-            giveDigesterBack()
-            lane.add(
-                self,
+            let publication = try lane.opened(
+                file, staged,
                 Publication(
                     staged: staged, id: file.partID(on: ""), path: file.target, size: content.size, digest: digest,
                     conflict: configuration.conflict, modified: file.modified ?? content.file.modified,
                     permissions: file.permissions ?? content.file.permissions))
+            self.digest = digest
+            lane.answered(bytes)
+            giveDigesterBack()
+            // What was opened has its bytes elsewhere; a part is of use until they have their name.
+            self.staged = nil
+            lane.add(self, publication)
         } catch {
             failure = error
             conclude()
@@ -129,6 +132,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     }
 
     func published(_ outcome: Result<PublicationOutcome, StoreError>) {
+        file.opened(from: part, outcome)
         lane.plan.report(file.report(outcome, digest, resumed: present))
     }
 
@@ -141,8 +145,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
     private func conclude() {
         lane.answered(bytes)
         let failure = failure ?? .connectionLost
-        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch || failure.code == .contentLost
-        letGo(keepingPart: !isBad)
+        letGo(keepingPart: !failure.isForGood)
         lane.plan.retry(file, failure)
     }
 

@@ -26,6 +26,15 @@ final class PullFile: @unchecked Sendable {
     var modified: Timestamp?
     var permissions: UInt16?
 
+    /// How its content is opened when all of it is here; nothing for what is stored as it comes.
+    let seal: ContentSeal?
+
+    /// Where what was opened goes: what has no note is called otherwise then.
+    var openedTarget: RelativePath
+
+    /// Bytes of its content, when it was opened.
+    var openedSize: UInt64?
+
     /// How often it was asked for, and had to be asked for again for a reason of its own.
     var attempts = 0
 
@@ -37,12 +46,13 @@ final class PullFile: @unchecked Sendable {
 
     init(source: String, target: RelativePath, entry: RemoteEntry) {
         (self.source, self.target, self.entry) = (source, target, entry)
-        (delivery, version) = (nil, entry.version)
+        (delivery, version, seal, openedTarget) = (nil, entry.version, nil, target)
     }
 
     /// The content of a delivery.
-    init(_ delivery: Delivery, target: RelativePath) {
-        (source, self.target, self.delivery) = (delivery.name, target, delivery.id)
+    init(_ delivery: Delivery, target: RelativePath, _ seal: ContentSeal? = nil) {
+        (source, self.target, self.delivery) = (delivery.shownName, target, delivery.id)
+        (self.seal, openedTarget) = (seal, target)
         entry = RemoteEntry(
             path: delivery.name, isDirectory: false, size: delivery.size,
             modified: .init(seconds: delivery.modified?.seconds ?? 0, nanoseconds: delivery.modified?.nanoseconds ?? 0),
@@ -50,6 +60,8 @@ final class PullFile: @unchecked Sendable {
             version: .none)
         version = nil
         (modified, permissions) = (delivery.modified, delivery.permissions)
+        guard let note = seal?.note else { return }
+        (modified, permissions) = (note.modified, note.permissions)
     }
 
     /// The same with what the server says of it now.
@@ -110,7 +122,7 @@ final class PullFile: @unchecked Sendable {
 
     func report(_ result: ResultCode, _ message: String = "") -> PullReport {
         var report = PullReport(
-            source: source, result: result, size: entry.size,
+            source: source, result: result, size: openedSize ?? entry.size,
             seconds: Double(monotonicNanoseconds() - started) / 1e9, message: message)
         report.delivery = delivery
         return report

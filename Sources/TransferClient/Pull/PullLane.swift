@@ -140,7 +140,7 @@ extension PullLane {
     ) throws(StoreError) -> PullReport? {
         guard let here else { return nil }
         let policy = plan.context.configuration.conflict
-        guard policy != .skip else {
+        guard policy != .skip || file.mayHaveFreeName(plan.destination.reader()) else {
             return file.report(.skipped, "\(file.target) was here already.")
         }
         // A delivery is acknowledged, so it has to be made durable, which happens when it is published.

@@ -121,21 +121,24 @@ final class PullSplit: PullPublishing, Sendable {
             return giveUp(.decayed)
         }
         state.withLock { $0.digest = digest }
-        lane.add(
-            self,
-            Publication(
+        do throws(LocalFailure) {
+            let publication = Publication(
                 staged: staged, id: file.partID(on: ""), path: file.target, size: file.entry.size, digest: digest,
                 conflict: configuration.conflict, modified: file.modified ?? found.modified,
-                permissions: file.permissions ?? found.permissions))
+                permissions: file.permissions ?? found.permissions)
+            lane.add(self, try lane.opened(file, staged, publication))
+        } catch {
+            giveUp(error)
+        }
     }
 
     private func giveUp(_ failure: LocalFailure) {
-        let isBad = failure.code == .digestMismatch || failure.code == .sizeMismatch || failure.code == .contentLost
-        if isBad { staged.discard() }
+        if failure.isForGood { staged.discard() }
         plan.retry(file, failure)
     }
 
     func published(_ outcome: Result<PublicationOutcome, StoreError>) {
+        file.opened(from: staged, outcome)
         plan.report(file.report(outcome, state.withLock { $0.digest }))
     }
 }

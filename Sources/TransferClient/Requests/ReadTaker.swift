@@ -15,6 +15,8 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
     private let queue: RequestQueue
     private let events: EventQueue<[UInt8]>
     private let digester: ContentDigester
+    /// What opens it, where it is sealed.
+    private let opening: ReadOpening?
     private var content: ArrivingContent?
     /// What has come of the block that is not verified.
     private var block: [UInt8] = []
@@ -27,12 +29,16 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
 
     init(_ path: String, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<[UInt8]>) {
         (self.path, self.context, self.queue, self.events) = (path, context, queue, events)
-        (delivery, function) = (nil, context.configuration.digest)
+        (delivery, function, opening) = (nil, context.configuration.digest, nil)
         digester = ContentDigester(function)
     }
 
-    init(_ delivery: Delivery, _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<[UInt8]>) {
-        (path, self.context, self.queue, self.events) = (delivery.name, context, queue, events)
+    init(
+        _ delivery: Delivery, _ opening: ReadOpening?, _ context: RequestContext, _ queue: RequestQueue,
+        _ events: EventQueue<[UInt8]>
+    ) {
+        (path, self.context, self.queue, self.events) = (delivery.shownName, context, queue, events)
+        self.opening = opening
         (self.delivery, function) = (delivery, delivery.digest.algorithm.function)
         digester = ContentDigester(function)
     }
@@ -75,8 +81,7 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         guard block.count == Limits.blockSize, digestBlock(content), content.matches(digest) else {
             return reject(.digestMismatch, "\(path.escapedForDisplay) arrived damaged.")
         }
-        pass()
-        return .wanted
+        return pass()
     }
 
     func end(_ end: End) {
@@ -86,7 +91,8 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
             _ = digestBlock(content)
             let digest = try content.end(end)
             guard digest == delivery?.digest ?? digest else { throw LocalFailure.decayed }
-            pass()
+            guard case .wanted = pass(), let rest = try opening?.finish(), !rest.isEmpty else { return }
+            events.send(rest)
         } catch {
             _ = reject(error.code, error.message)
         }
@@ -114,11 +120,17 @@ final class ReadTaker: AnswerTaker, @unchecked Sendable {
         block.withUnsafeBytes { content.take($0) }
     }
 
-    private func pass() {
-        guard !block.isEmpty else { return }
+    private func pass() -> Taken {
+        guard !block.isEmpty else { return .wanted }
         passed += UInt64(block.count)
-        events.send(block)
-        block = []
+        defer { block = [] }
+        do throws(LocalFailure) {
+            let content = try opening?.take(block) ?? block
+            if !content.isEmpty { events.send(content) }
+            return .wanted
+        } catch {
+            return reject(error.code, error.message)
+        }
     }
 
     private func reject(_ code: ResultCode, _ message: String) -> Taken {

@@ -156,6 +156,10 @@ extension ResultCode {
     public static let unacknowledged = ResultCode(rawValue: 607)
     /// What the server speaks cannot carry the content.
     public static let unsuitable = ResultCode(rawValue: 608)
+    /// What was fetched is sealed, and this client cannot open it, or it is not what its sender has said.
+    public static let unopened = ResultCode(rawValue: 609)
+    /// What is sealed is not signed by a key that is known as its sender's.
+    public static let wrongSigner = ResultCode(rawValue: 610)
 
     /// Every code with its name, in the order of `docs/PROTOCOL.md`.
     package static let all: [(code: ResultCode, name: String)] = [
@@ -178,7 +182,8 @@ extension ResultCode {
         (.sourceChanged, "sourceChanged"), (.sourceUnreadable, "sourceUnreadable"),
         (.sourceSkipped, "sourceSkipped"), (.connectionLost, "connectionLost"), (.cancelled, "cancelled"),
         (.badReceipt, "badReceipt"), (.targetFailed, "targetFailed"),
-        (.unacknowledged, "unacknowledged"), (.unsuitable, "unsuitable"),
+        (.unacknowledged, "unacknowledged"), (.unsuitable, "unsuitable"), (.unopened, "unopened"),
+        (.wrongSigner, "wrongSigner"),
     ]
 
     // Trap: the codes of `all` are constants above, and a test compares them with the document.

@@ -52,7 +52,7 @@ final class FakeMailbox: Sendable {
     @discardableResult
     func deliver(
         _ name: String, _ content: [UInt8], from person: String = "alice", listed other: [UInt8]? = nil,
-        function: DigestFunction = .xxh128
+        function: DigestFunction = .xxh128, note: [UInt8]? = nil
     ) -> UploadID {
         let listed = other ?? content
         let (id, watchers, number) = state.withLock { state -> (UploadID, [Wire], UInt64) in
@@ -60,7 +60,7 @@ final class FakeMailbox: Sendable {
             let delivery = ListedDelivery(
                 number: number, id: UploadID(high: 7, low: number), state: .queued, person: person, name: name,
                 kind: .file, size: UInt64(listed.count), digest: Self.digest(listed, function), queued: 1_000,
-                changed: 1_000)
+                changed: 1_000, note: note)
             state.mails.append(Mail(listed: delivery, content: content))
             return (delivery.id, state.watchers, number)
         }
@@ -230,6 +230,8 @@ struct Received {
     var reports: [ReceiveReport] = []
     var found: [Delivery] = []
     var reconnects = 0
+    /// Whose keys were seen for the first time.
+    var met: [String] = []
     var failure: PushFailure?
 
     init(
@@ -246,6 +248,7 @@ struct Received {
                 case .finished(let report): reports.append(report)
                 case .found(let delivery): found.append(delivery)
                 case .reconnecting: reconnects += 1
+                case .met(let name, let key): met.append("\(name) \(key)")
                 case .connected, .progress: break
                 }
                 if !each(event) { events.cancel() }

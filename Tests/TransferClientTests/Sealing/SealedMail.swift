@@ -68,7 +68,7 @@ struct SealedMail {
         let client = try client(machine)
         var found: [(delivery: Delivery, content: [UInt8])] = []
         for delivery in await all(client.inbox()).events {
-            let (pieces, failure) = await all(client.read(delivery))
+            let (pieces, failure) = await all(client.read(delivery, opens: false))
             if let failure { throw failure }
             var content: [UInt8] = []
             for piece in pieces { content += piece }

@@ -33,6 +33,11 @@ actor ReceiveReporter: Asker {
             let what = isConnected ? "connection lost" : "not let in"
             talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
         case .connected: isConnected = true
+        case .met(let name, let key):
+            let name = name.escapedForDisplay
+            talk(
+                "\(name)'s key is \(key), seen for the first time; compare it with what 'transfer whoami' says at \(name)'s"
+            )
         case .progress, .found: break
         }
         // Before progress is drawn: the lines go where it stands.
@@ -146,6 +151,4 @@ extension ReceiveReport {
     fileprivate var isNews: Bool {
         path != nil && result.isSuccess && (state == .delivered || result == .committed)
     }
-
-    fileprivate var size: UInt64 { delivery.size }
 }

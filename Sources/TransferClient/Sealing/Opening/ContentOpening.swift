@@ -1,0 +1,118 @@
+import TransferCodec
+import TransferModel
+import TransferSealing
+import TransferStore
+
+/// Opens one sealed file that is here, whole and verified, into another one that nobody sees yet.
+///
+/// It belongs to one task at a time.
+final class ContentOpening {
+    /// Why it does not open.
+    enum Obstacle: Error {
+        case seal(SealingError)
+        case local(LocalFailure)
+    }
+
+    /// What has come out, all of it.
+    struct Opened {
+        let staged: StagedFile
+        let size: UInt64
+        let digest: Digest
+    }
+
+    /// Bytes that are read and opened at once.
+    private static let readSize = 256 << 10
+
+    private let note: DeliveryNote?
+    private let sealed: StagedFile
+    private let sealedSize: UInt64
+    private let opener: Opener
+    private let digester: ContentDigester
+    private let stage: (_ size: UInt64) throws(StoreError) -> StagedFile
+    private var staged: StagedFile?
+    private var size: UInt64 = 0
+    private var output: [UInt8] = []
+
+    /// - Parameters:
+    ///   - sealed: has `size` bytes, and stays as it is.
+    ///   - function: of the digest of what comes out.
+    ///   - stage: makes the place for what comes out, with room for at least so many bytes.
+    init(
+        _ seal: ContentSeal, _ sealed: StagedFile, size: UInt64, _ function: DigestFunction,
+        stage: @escaping (_ size: UInt64) throws(StoreError) -> StagedFile
+    ) {
+        (note, self.sealed, sealedSize, self.stage) = (seal.note, sealed, size, stage)
+        opener = Opener([seal.key], atMost: seal.note?.size ?? .max)
+        digester = ContentDigester(function)
+    }
+
+    /// To be called once.
+    func run() throws(Obstacle) -> Opened {
+        // A note that names more than there can be must not take room for it.
+        guard note?.size ?? 0 <= sealedSize else { throw .local(.otherContent) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: UInt64 = 0
+        while offset < sealedSize {
+            let room = Int(min(UInt64(Self.readSize), sealedSize - offset))
+            let count = try local { () throws(StoreError) in
+                try sealed.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<room]), at: offset)
+            }
+            // Somebody has shortened it since it was verified.
+            guard count == room else { throw .seal(.truncated) }
+            try seal { () throws(SealingError) in
+                try opener.open(UnsafeRawBufferPointer(rebasing: buffer[..<count]).bytes, into: &output)
+            }
+            try pass()
+            offset += UInt64(count)
+        }
+        try seal { () throws(SealingError) in try opener.finish(into: &output) }
+        try pass()
+        guard let staged, note?.size ?? size == size else { throw .local(.otherContent) }
+        return Opened(staged: staged, size: size, digest: digester.finish().digest)
+    }
+
+    /// Writes down what has come out. Nothing does before it is known that it is what the note is about.
+    private func pass() throws(Obstacle) {
+        guard let tag = opener.tag else { return }
+        guard note?.tag ?? tag == tag else { throw .local(.otherContent) }
+        let staged = try place()
+        try write(output, to: staged)
+        size += UInt64(output.count)
+        output.removeAll(keepingCapacity: true)
+    }
+
+    private func write(_ bytes: [UInt8], to staged: StagedFile) throws(Obstacle) {
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(Obstacle) in
+            digester.update(bytes) { _, _ in }
+            try local { () throws(StoreError) in try staged.write(bytes, at: size) }
+        }
+    }
+
+    private func place() throws(Obstacle) -> StagedFile {
+        if let staged { return staged }
+        let least = note?.size ?? ContentSeal.leastContent(sealedSize)
+        let made = try local { () throws(StoreError) in try stage(least) }
+        staged = made
+        return made
+    }
+
+    private func seal(_ body: () throws(SealingError) -> Void) throws(Obstacle) {
+        do throws(SealingError) { try body() } catch { throw .seal(error) }
+    }
+
+    private func local<Value>(_ body: () throws(StoreError) -> Value) throws(Obstacle) -> Value {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            let error = error.local
+            throw .local(LocalFailure(code: error.code, message: error.message))
+        }
+    }
+}
+
+extension LocalFailure {
+    /// Somebody has hung the note of one on the other, or has sealed something else.
+    static let otherContent = LocalFailure(
+        code: .unopened, message: "What came is not what its sender's note is about.")
+}

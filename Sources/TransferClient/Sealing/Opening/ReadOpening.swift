@@ -1,0 +1,56 @@
+import TransferModel
+import TransferSealing
+
+/// Opens the content of a delivery that is read block by block.
+///
+/// It belongs to one task at a time.
+final class ReadOpening {
+    private let note: DeliveryNote?
+    private let opener: Opener
+    private var size: UInt64 = 0
+
+    /// What came before any content came out, of what has no note: if that cannot be opened, it is passed on as it is. The first
+    /// content comes out behind a header of up to 64 KiB and one chunk, so it is never much more than that and a block.
+    private var held: [UInt8] = []
+    private var isPassedOn = false
+
+    init(_ seal: ContentSeal) {
+        note = seal.note
+        opener = Opener([seal.key], atMost: seal.note?.size ?? .max)
+    }
+
+    /// - Parameter block: the next piece of what travels.
+    /// - Returns: what is certain of the content; may be empty.
+    func take(_ block: [UInt8]) throws(LocalFailure) -> [UInt8] {
+        guard !isPassedOn else { return block }
+        if mayBePassedOn { held += block }
+        return try opened { (output) throws(SealingError) in try opener.open(block.span.bytes, into: &output) }
+    }
+
+    /// - Returns: the rest of the content.
+    /// - Throws: `unopened` unless all of it was there.
+    func finish() throws(LocalFailure) -> [UInt8] {
+        guard !isPassedOn else { return [] }
+        let rest = try opened { (output) throws(SealingError) in try opener.finish(into: &output) }
+        guard isPassedOn || note?.size ?? size == size else { throw .otherContent }
+        return rest
+    }
+
+    private var mayBePassedOn: Bool { note == nil && size == 0 }
+
+    private func opened(_ open: (inout [UInt8]) throws(SealingError) -> Void) throws(LocalFailure) -> [UInt8] {
+        var output: [UInt8] = []
+        do throws(SealingError) {
+            try open(&output)
+        } catch {
+            guard mayBePassedOn else { throw .unopened(error, "Its content") }
+            isPassedOn = true
+            defer { held = [] }
+            return held
+        }
+        if let note, let tag = opener.tag, note.tag != tag { throw .otherContent }
+        size += UInt64(output.count)
+        if !mayBePassedOn { held = [] }
+        return output
+    }
+}

@@ -1,0 +1,231 @@
+import Glibc
+import Testing
+import TransferKeys
+import TransferModel
+import TransferSealing
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// What is not stored, and why.
+@Suite struct SealedRefusalTests: SealedReceiving {
+    let here: TemporaryDirectory
+    let alice: Correspondent
+    let bob: Correspondent
+
+    init() throws {
+        (here, alice, bob) = (try TemporaryDirectory(), try Correspondent(), try Correspondent())
+    }
+
+    private static let long = SplitMix64.bytes(seed: 2, 9 << 20)
+
+    // MARK: Not opened
+
+    @Test func withoutAKeyItWaits() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try sealed("a"))
+        let received = try await receive(mailbox) { _ in
+        } configured: {
+            $0.sealing = nil
+        }
+        #expect(received.results == ["sealed.age": .unopened] && mailbox.states == [.queued])
+        #expect(mailbox.fetches.isEmpty && Files.tree(out) == [])
+    }
+
+    @Test func aNoteForOthersIsNoNote() async throws {
+        let (mailbox, carol) = (FakeMailbox(), try Correspondent())
+        mailbox.deliver(
+            try Parcel("a", [1], by: alice.key, for: [bob.sealing, carol.sealing], noteFor: [carol.sealing]))
+        #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for others"))
+        #expect(mailbox.fetches.isEmpty)
+    }
+
+    @Test(arguments: [0, 30, 150, 200, 400]) func aNoteThatWasChangedIsNone(_ place: Int) async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a")
+        mail.note[place] ^= 1
+        mailbox.deliver(mail)
+        #expect(try await !expectWaiting(mailbox, .unopened).isEmpty)
+    }
+
+    @Test(arguments: [0, 1, 100]) func aNoteThatIsCutOffIsNone(_ count: Int) async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a")
+        mail.note = Array(mail.note.prefix(count))
+        mailbox.deliver(mail)
+        _ = try await expectWaiting(mailbox, .unopened)
+    }
+
+    @Test func contentForOthersIsNotOpened() async throws {
+        let (mailbox, carol) = (FakeMailbox(), try Correspondent())
+        mailbox.deliver(try Parcel("a", [1], by: alice.key, for: [carol.sealing], noteFor: [bob.sealing]))
+        #expect(try await expectWaiting(mailbox, .unopened).contains("sealed for others"))
+    }
+
+    /// A server hangs the note of one on the other.
+    @Test func aNoteIsAboutOneContent() async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a", [1, 2, 3])
+        mail.note = try sealed("a", [4, 5, 6]).note
+        mailbox.deliver(mail)
+        #expect(try await expectWaiting(mailbox, .unopened).contains("not what its sender's note is about"))
+    }
+
+    @Test(arguments: [0, 7, 9, 1 << 62, .max] as [UInt64]) func theSizeIsTheOneOfTheNote(_ size: UInt64) async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try sealed("a") { $0.size = size })
+        _ = try await expectWaiting(mailbox, .unopened)
+    }
+
+    /// The server's digest fits what it sends: only the seal says that it was changed.
+    @Test(arguments: [5, 100, 180, 200, 70_000, 200_000]) func contentThatWasChangedIsNotStored(_ place: Int)
+        async throws
+    {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a", SplitMix64.bytes(seed: 3, 200_000))
+        mail.content[place] ^= 1
+        mailbox.deliver(mail)
+        _ = try await expectWaiting(mailbox, .unopened)
+    }
+
+    /// At the end of a chunk, in one, in the header, and with something behind the end.
+    @Test(arguments: [false, true]) func contentThatIsCutOffIsNotStored(isStream: Bool) async throws {
+        let whole = try sealed("a", SplitMix64.bytes(seed: 4, 3 * 65_536)) { $0.isStream = isStream }
+        let front = 184 + 65_552
+        for count in [10, 184, front, front + 100, whole.content.count - 1] {
+            let mailbox = FakeMailbox()
+            var mail = whole
+            mail.content = Array(mail.content.prefix(count))
+            mailbox.deliver(mail)
+            _ = try await expectWaiting(mailbox, .unopened)
+        }
+        let mailbox = FakeMailbox()
+        var mail = whole
+        mail.content += [0]
+        mailbox.deliver(mail)
+        _ = try await expectWaiting(mailbox, .unopened)
+    }
+
+    /// What was fetched of a long one is of no use when it does not open.
+    @Test func ofALongOneThatDoesNotOpenNothingStays() async throws {
+        for lanes in [1, 2] {
+            let mailbox = FakeMailbox()
+            var mail = try sealed("a", Self.long + Self.long + Self.long + Self.long)
+            mail.content[20 << 20] ^= 1
+            mailbox.deliver(mail)
+            let received = try await receive(mailbox) { _ in
+            } configured: {
+                $0.lanes = .fixed(lanes)
+            }
+            #expect(received.reports.map(\.result) == [.unopened] && mailbox.states == [.queued])
+            #expect(names(in: out) == [])
+        }
+    }
+
+    @Test func oneThatDoesNotOpenKeepsNoOthers() async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("b")
+        mail.content[180] ^= 1
+        mailbox.deliver(try sealed("a"))
+        mailbox.deliver(mail)
+        mailbox.deliver(try sealed("c"))
+        mailbox.deliver("d", [1])
+        let received = try await receive(mailbox)
+        #expect(Files.tree(out) == ["a", "c", "d"] && received.reports.count == 4)
+        #expect(mailbox.states == [.delivered, .queued, .delivered, .delivered])
+    }
+
+    // MARK: Who has signed
+
+    @Test func theFirstKeyIsKnownFromThenOn() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try sealed("a"))
+        mailbox.deliver(try sealed("b"))
+        let first = try await receive(mailbox)
+        #expect(first.met == ["alice \(KeyFingerprint(of: alice.key.key))"])
+        let server = KeyFingerprint(of: FakeMailbox.key)
+        #expect(try people.entries(of: "alice", on: server).map(\.identity) == [KeyFingerprint(of: alice.key.key)])
+        mailbox.deliver(try sealed("c"))
+        let second = try await receive(mailbox)
+        #expect(second.met.isEmpty && second.reports.map(\.result) == [.committed])
+    }
+
+    @Test func anotherKeyIsRefused() async throws {
+        let (mailbox, mallory) = (FakeMailbox(), try Correspondent())
+        _ = try people.check(signer: alice.key.key, named: "alice", on: KeyFingerprint(of: FakeMailbox.key))
+        mailbox.deliver(try Parcel("a", [1], by: mallory.key, for: [bob.sealing]))
+        let message = try await expectWaiting(mailbox, .wrongSigner)
+        #expect(message.contains("\(KeyFingerprint(of: mallory.key.key))") && message.contains("--trust alice"))
+        #expect(mailbox.fetches.isEmpty)
+        mailbox.deliver(try sealed("b"))
+        #expect(try await receive(mailbox).results.count == 1)
+        #expect(content("b") == Self.text && mailbox.states == [.queued, .delivered])
+    }
+
+    /// Signed by somebody who is known, but by another name.
+    @Test func aKeyIsOnePersons() async throws {
+        let mailbox = FakeMailbox()
+        let carol = try Correspondent()
+        _ = try people.check(signer: carol.key.key, named: "carol", on: KeyFingerprint(of: FakeMailbox.key))
+        mailbox.deliver(try sealed("a"), from: "carol")
+        _ = try await expectWaiting(mailbox, .wrongSigner)
+    }
+
+    /// What was not opened says nothing of anybody.
+    @Test func whoseNoteIsNoGoodIsNotKnown() async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a")
+        mail.note[200] ^= 1
+        mailbox.deliver(mail)
+        _ = try await expectWaiting(mailbox, .unopened)
+        #expect(try people.entries().isEmpty)
+    }
+
+    @Test func aListOfPeopleThatIsNoneRefusesAll() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try sealed("a"))
+        try Files.write(people.path, "nonsense in here\n")
+        #expect(try await expectWaiting(mailbox, .unopened).contains("known people"))
+    }
+
+    // MARK: Names
+
+    @Test(arguments: ["../up", "/etc/x", "a/../../up", "", ".transfer-parts/x", ".transfer/x", "x\0y", "a//b"])
+    func namesLeadNowhere(_ name: String) async throws {
+        let mailbox = FakeMailbox()
+        var mail = try sealed("a")
+        try mail.rename(to: name, by: alice.key, for: [bob.sealing])
+        mailbox.deliver(mail)
+        let received = try await receive(mailbox) { $0.takesHiddenNames = true }
+        #expect(received.reports.map(\.result) == [.unopened] && mailbox.states == [.queued])
+        #expect(Files.tree(here.path) == [])
+    }
+
+    @Test func linksLeadNowhere() async throws {
+        try Files.makeDirectory(out)
+        try Files.makeDirectory(here.path("elsewhere"))
+        #expect(symlink(here.path("elsewhere"), "\(out)/d") == 0)
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try sealed("d/x"))
+        #expect(try await receive(mailbox).reports.first?.result.isSuccess == false)
+        #expect(names(in: here.path("elsewhere")) == [])
+    }
+
+    /// A name is bytes; whoever shows it escapes them.
+    @Test func oddNamesAreKept() async throws {
+        let name = "a\u{1B}[31m\n\u{202E}b"
+        let mailbox = FakeMailbox()
+        var mail = try sealed("x")
+        try mail.rename(to: name, by: alice.key, for: [bob.sealing])
+        mailbox.deliver(mail)
+        let received = try await receive(mailbox)
+        #expect(received.reports.map(\.path) == [name] && content(name) == Self.text)
+    }
+
+    @Test func hiddenNamesAreShown() async throws {
+        let mailbox = FakeMailbox()
+        mailbox.deliver(try sealed(".bashrc"))
+        mailbox.deliver(try sealed("a/.ssh/x"))
+        #expect(try await receive(mailbox).reports.map(\.path) == ["_bashrc", "a/_ssh/x"])
+    }
+}
