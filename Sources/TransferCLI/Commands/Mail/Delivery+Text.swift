@@ -12,11 +12,19 @@ extension Delivery {
     func json(isSent: Bool, signer: PublicKey? = nil) -> JSONLine {
         [
             "schema": .string(JSONSchema.delivery), "delivery": .string(id.description), "number": .integer(number),
-            "from": isSent ? .null : .string(person), "to": isSent ? .string(person) : .null, "name": .string(name),
-            "kind": .string(kind.name), "size": .integer(size), "digest": .string(digest.description),
+            "from": isSent ? .null : .string(person), "to": isSent ? .string(person) : .null,
+            "name": .string(shownName),
+            "kind": .string(shownKind.name), "size": .integer(shownSize), "digest": .string(digest.description),
             "state": .string(state.name), "queued": .string(Self.time(queued)), "changed": .string(Self.time(changed)),
-            "signer": signer.map { .string($0.fingerprint) } ?? .null, "sealed": .bool(note != nil),
+            "signer": signer.map { .string($0.fingerprint) } ?? .null, "sealed": .bool(isSealed),
         ]
+    }
+
+    /// The name for people, and what there is to say of a seal.
+    var nameOrSeal: String {
+        guard isSealed else { return name.escapedForDisplay }
+        guard let noteFault else { return "\(shownName.escapedForDisplay) (sealed)" }
+        return "\(shownName.escapedForDisplay) (sealed: \(noteFault.escapedForDisplay))"
     }
 
     /// As in RFC 3339.
@@ -42,11 +50,12 @@ extension ReceiveReport {
     /// One line for people.
     var line: String {
         var text = "\(state == .delivered || state == .declined ? state.name : result.name)  "
-        let name = delivery.name.escapedForDisplay
-        text += path.map { $0.hasSameBytes(as: delivery.name) ? name : "\(name) -> \($0.escapedForDisplay)" } ?? name
+        let name = delivery.shownName.escapedForDisplay
+        text +=
+            path.map { $0.hasSameBytes(as: delivery.shownName) ? name : "\(name) -> \($0.escapedForDisplay)" } ?? name
         text += "  from \(delivery.person.escapedForDisplay)"
         if result.isSuccess {
-            text += "  \(ByteFormat.size(delivery.size))"
+            text += "  \(ByteFormat.size(size))\(delivery.isSealed ? ", sealed" : "")"
         } else if !message.isEmpty {
             text += ": \(message.escapedForDisplay)"
         }
@@ -59,11 +68,11 @@ extension ReceiveReport {
     func json(_ place: String?) -> JSONLine {
         [
             "schema": .string(JSONSchema.received), "delivery": .string(delivery.id.description),
-            "from": .string(delivery.person), "name": .string(delivery.name), "result": .string(result.name),
-            "path": place.map { .string($0) } ?? .null, "kind": .string(delivery.kind.name),
-            "size": .integer(delivery.size), "digest": .string(delivery.digest.description),
+            "from": .string(delivery.person), "name": .string(delivery.shownName), "result": .string(result.name),
+            "path": place.map { .string($0) } ?? .null, "kind": .string(delivery.shownKind.name),
+            "size": .integer(size), "digest": .string(delivery.digest.description),
             "state": .string(state.name), "resumed": .integer(resumed), "seconds": .double(seconds),
-            "message": .string(message),
+            "message": .string(message), "sealed": .bool(delivery.isSealed),
         ]
     }
 }

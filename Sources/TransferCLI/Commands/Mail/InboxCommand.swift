@@ -33,8 +33,7 @@ struct InboxCommand {
 extension Delivery {
     fileprivate var row: [String] {
         [
-            person.escapedForDisplay, ByteFormat.size(size), Self.age(queued), kind.name,
-            name.escapedForDisplay + (note == nil ? "" : " (sealed)"),
+            person.escapedForDisplay, ByteFormat.size(shownSize), Self.age(queued), shownKind.name, nameOrSeal,
         ]
     }
 }
@@ -47,6 +46,8 @@ extension InboxCommand: ProgramCommand {
         description: [
             "Prints a line for every delivery that waits on the server: who has sent it, its size, how long ago, what kind of "
                 + "content it is, and its name. 'transfer receive' fetches them.",
+            "What is sealed, nobody but its recipients can read: size, kind and name are then what its sender has signed. Where "
+                + "that cannot be opened, or is signed by somebody else than its sender, the line says so.",
             PeopleFlags.aboutPeople,
         ],
         flags: PeopleFlags.all + [json.flag] + PeopleFlags.common,

@@ -24,6 +24,7 @@ struct ReceiveCommand {
         options.watches = arguments[ReceiveFlags.watches]
         options.keeps = arguments[ReceiveFlags.keeps]
         options.takesHiddenNames = arguments[ReceiveFlags.takesHidden]
+        options.opens = !arguments[ReceiveFlags.staysSealed]
         acceptance = arguments[ReceiveFlags.accepts]
         target = arguments[ReceiveFlags.output]
         directory = arguments.operands.first ?? "."
@@ -102,6 +103,9 @@ extension ReceiveCommand: ProgramCommand {
                 + "that this user's key has signed, and may throw it away.",
             "What has a name already stays, and the delivery is stored beside it. Names come from other people: none leads out "
                 + "of DIR or through a symbolic link, and names that begin with a dot are changed.",
+            "What is sealed is opened with this user's key, and signed by its sender; the first key that somebody signs with is "
+                + "shown, and taken for that one's from then on. What cannot be opened, or is signed with another key, is not "
+                + "stored and stays on the server.",
             "When the same command is run again after it was interrupted, a long delivery goes on where it was, and "
                 + "what was stored is not fetched or stored again; notes of that wait in the folder .transfer-parts.",
             PeopleFlags.aboutPeople,
@@ -110,6 +114,7 @@ extension ReceiveCommand: ProgramCommand {
             + [
                 ReceiveFlags.from.flag, ReceiveFlags.watches.flag, ReceiveFlags.accepts.flag, ReceiveFlags.output.flag,
                 ReceiveFlags.program.flag, ReceiveFlags.keeps.flag, ReceiveFlags.takesHidden.flag,
+                ReceiveFlags.staysSealed.flag,
             ] + ReceiveFlags.choices.map(\.flag) + [ReceiveFlags.json.flag, ClientFlags.retryFor.flag]
             + SecurityFlags.all
             + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],

@@ -54,6 +54,14 @@ enum ReceiveFlags {
             + "other people."
     ).isOn
 
+    static let staysSealed = Flag(
+        name: "no-open", help: "Store what is sealed as it comes, with .age behind its name.",
+        details:
+            "'age -d -i ~/.config/transfer/sealing.key' opens it then. Otherwise it is opened, and stored only when it is "
+            + "whole and signed by who has sent it; and a file that came without a seal of Transfer's, whose name ends with "
+            + ".age, is opened where this user's key opens it."
+    ).isOn
+
     static let choices = [
         ClientFlags.conflict,
         ClientFlags.lanes(

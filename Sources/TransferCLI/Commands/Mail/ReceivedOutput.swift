@@ -60,7 +60,10 @@ struct ReceivedOutput {
 
     /// It is delivered when all of it is written: nobody here can say what becomes of it then.
     private func write(_ delivery: Delivery) async throws(PushFailure) -> ExitCode {
-        let pieces = client.read(delivery)
+        if options.opens, let key = try client.meet(delivery) {
+            await reporter.show(.met(name: delivery.person, fingerprint: key), isLast: true)
+        }
+        let pieces = client.read(delivery, opens: options.opens)
         Interruption.watch { pieces.cancel() }
         for try await piece in pieces {
             switch piece.withUnsafeBytes({ StandardStream.output.write($0) }) {

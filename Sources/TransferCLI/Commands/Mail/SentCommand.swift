@@ -47,7 +47,7 @@ struct SentCommand {
         do throws(ReceiptFault) {
             return try delivery.verifiedReceipt()
         } catch {
-            let name = delivery.name.escapedForDisplay
+            let name = delivery.shownName.escapedForDisplay
             StandardStream.error.write(
                 "transfer: the receipt of \(name) is no good: \(error.phrase.escapedForDisplay)\n")
             return nil
@@ -72,7 +72,7 @@ struct SentCommand {
 extension Delivery {
     fileprivate func row(_ signer: PublicKey?) -> [String] {
         [
-            person.escapedForDisplay, state.name, Self.age(changed), ByteFormat.size(size), name.escapedForDisplay,
+            person.escapedForDisplay, state.name, Self.age(changed), ByteFormat.size(shownSize), nameOrSeal,
             signer.map { "signed by \($0.fingerprint)" } ?? "",
         ]
     }
