@@ -65,6 +65,9 @@ class DeliveryPlan:
             flags += ["--compress", source.choice(["zlib", "none"])]
         if source.random() < 0.1:
             flags += ["--digest", "sha256"]
+        # What is sealed is told of with the names, sizes and contents that it has when it is opened.
+        if source.random() < 0.4:
+            flags.append("--seal")
         return DeliveryPlan(
             recipients=recipients,
             declining=recipients[-1:] if source.random() < 0.1 else (),

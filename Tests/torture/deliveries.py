@@ -117,6 +117,9 @@ class Deliveries:
         (self.directory / "homes" / "server").mkdir()
         self._server.start()
         self._to = ["--to", self._server.address, "--server-key", fingerprint(self._server)]
+        # Who is sealed for has published a key before.
+        for person in (self._sender, *self._people.values()):
+            person.ask("whoami", *self._to)
 
     def _place(self, party: str) -> Path:
         return self._machine.directory if self._machine is not None and party in self._machine.plan.parties else self.directory
