@@ -75,7 +75,10 @@ enum SealingTarget {
     }
 
     private static func readCertificate(_ bytes: [UInt8]) throws(Finding) {
+        let list = SealingCertificate.list(bytes)
+        try require(SealingCertificate.list(list.flatMap(\.encoded)) == list, "A list of certificates does not stay.")
         guard let certificate = try? SealingCertificate(decoding: bytes, of: identity.key) else { return }
+        try require(list == [certificate], "A certificate is no list of one.")
         try require(certificate.encoded == bytes, "A certificate has two forms.")
     }
 

@@ -139,6 +139,30 @@ extension ServerTests {
             }
         }
 
+        /// What is sealed has a note for its sender, too. One that has no room beside a receipt is left out, and the box is
+        /// listed all the same.
+        @Test(arguments: [500, 10_000]) func sendersHaveTheNotes(_ size: Int) async throws {
+            try await serving { [self] (server, connect) throws in
+                let note = [UInt8](repeating: 7, count: size)
+                let path = (0..<15).map { _ in String(repeating: "n", count: 255) }.joined(separator: "/")
+                let begin = Begin(
+                    id: UploadID(high: 3, low: 1), path: path, size: UInt64(Self.content.count),
+                    recipients: Recipients(["bob"]), note: note)
+                let alice = try connect("alice")
+                let upload = Frames.encoded(.begin(begin)) + Frames.data(Self.content) + Frames.end(Self.content)
+                #expect(try alice.codes(to: upload) == [.committed])
+                let bob = try connect("bob")
+                let delivery = try #require(try bob.deliveries(.inbox).first)
+                #expect(delivery.note == note)
+                #expect(try alice.deliveries(.sent).map(\.note) == [note])
+                #expect(
+                    try bob.settle([delivery], as: "bob", by: keys["bob"], server: receiptKey(server)).code
+                        == .completed)
+                let sent = try #require(try alice.deliveries(.sent, withReceipts: true).first)
+                #expect(sent.receipt != nil && sent.note == (size < 1000 ? note : nil))
+            }
+        }
+
         /// What waits is there after the server was started again.
         @Test func itSurvivesTheServer() async throws {
             try await serving { (_, connect) throws in
