@@ -32,6 +32,23 @@ import TransferTestSupport
         #expect(names(in: folder.path) == ["list"])
     }
 
+    /// Also where somebody else makes it durable later.
+    @Test func whatIsNotSyncedIsWrittenAtOnce() throws {
+        #expect(try OwnFile.writeUnsynced([1], to: path, replaces: false))
+        #expect(try !OwnFile.writeUnsynced([2], to: path, replaces: false))
+        #expect(try OwnFile(reading: path, atMost: 9)?.content == [1])
+        #expect(try OwnFile.writeUnsynced([3], to: path, replaces: true))
+        let file = try #require(try OwnFile(reading: path, atMost: 9))
+        #expect(file.content == [3] && file.isPrivate)
+        try OwnFile.sync(path)
+        try OwnFile.sync(folder: folder.path)
+        #expect(names(in: folder.path) == ["list"])
+        #expect(throws: SystemError.self) { try OwnFile.sync(folder.path("none")) }
+        #expect(throws: SystemError.self) {
+            try OwnFile.writeUnsynced([1], to: folder.path("none/list"), replaces: false)
+        }
+    }
+
     @Test func readsNoMoreThanAsked() throws {
         _ = try OwnFile.write([1, 2, 3], to: path, replaces: true)
         let file = try #require(try OwnFile(reading: path, atMost: 2))

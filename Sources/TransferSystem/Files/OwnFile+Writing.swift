@@ -23,7 +23,7 @@ extension OwnFile {
         // A name of its own: two processes may make the same file at the same time.
         let draft = "\(path).\(UInt64.random(in: .min ... .max)).new"
         defer { unlink(draft) }
-        try fill(draft, content)
+        try fill(draft, content, syncs: true)
         if replaces {
             try system("rename") { rename(draft, path) }
         } else {
@@ -44,6 +44,32 @@ extension OwnFile {
             throw error
         }
         return true
+    }
+
+    /// Writes a file that only its owner can read, as `write` does, but leaves it to `sync` and `sync(folder:)` to make it
+    /// durable, together with others: until then a power cut may leave nothing of it, or some.
+    ///
+    /// - Returns: whether it was written; never false when it replaces.
+    package static func writeUnsynced(
+        _ content: [UInt8], to path: String, replaces: Bool
+    ) throws(SystemError) -> Bool {
+        let draft = "\(path).\(UInt64.random(in: .min ... .max)).new"
+        defer { unlink(draft) }
+        try fill(draft, content, syncs: false)
+        do throws(SystemError) {
+            try system("link") { replaces ? rename(draft, path) : link(draft, path) }
+        } catch {
+            guard !replaces, error.isExisting else { throw error }
+            return false
+        }
+        return true
+    }
+
+    /// Makes a file that is there durable, and not its name.
+    package static func sync(_ path: String) throws(SystemError) {
+        let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) })
+        let number = file.number
+        try system("fsync") { fsync(number) }
     }
 
     /// Makes a folder that only its owner can enter, and those above it that are missing, as mkdir(1) does with `-p`, and
@@ -75,15 +101,16 @@ extension OwnFile {
         return true
     }
 
-    private static func fill(_ path: String, _ content: [UInt8]) throws(SystemError) {
+    private static func fill(_ path: String, _ content: [UInt8], syncs: Bool) throws(SystemError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | clinux_o_nofollow
         let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0o600) })
         let number = file.number
         try writeAll(content, to: number)
-        try system("fsync") { fsync(number) }
+        if syncs { try system("fsync") { fsync(number) } }
     }
 
-    private static func sync(folder: String) throws(SystemError) {
+    /// Makes the names in a folder durable.
+    package static func sync(folder: String) throws(SystemError) {
         let directory = try open(folder: folder)
         let number = directory.number
         try system("fsync") { fsync(number) }

@@ -79,6 +79,8 @@ final class LaneProducer: @unchecked Sendable {
 
     /// Fills empty chunks, one after the other, as long as there is more to say without waiting.
     func fill(_ chunks: [OutgoingChunk], _ orders: Orders) -> Next {
+        // Behind all that goes into them, and before any of it is sent.
+        defer { sealing?.makeDurable() }
         var orders = orders
         if orders.onlyUnderWay { putBackNew() }
         for chunk in chunks {

@@ -29,6 +29,10 @@ final class SealedPush: Sendable {
     }
 
     private let arrivals = Locked(Arrivals())
+    /// Paths of secrets that may not be durable.
+    private let unsynced = Locked<[String]>([])
+    /// Held while they become so, for whoever waits for some of them.
+    private let syncing = Locked(())
     /// Held while records are written, so that who waits for it knows that all are.
     private let writing = Locked(())
 
@@ -101,6 +105,8 @@ final class SealedPush: Sendable {
             // What is there and is of no use was read: nobody else's secrets are replaced but those.
             state = try place?.keep(new, source.binding, recipients, replaces: place?.exists ?? false) ?? new
         }
+        // Also what was there: whoever made it may have been killed before it was durable.
+        if let place { unsynced.withLock { $0.append(place.path) } }
         let tag = try LocalFailure.whileSealing { () throws(SealingError) in try state.tag }
         let subject = SealedUpload.Subject.content(
             source.kind, size: source.file.size, modified: source.file.modified, permissions: source.permissions)
@@ -114,6 +120,20 @@ final class SealedPush: Sendable {
             return try RelativePath(upload.destination)
         } catch {
             throw LocalFailure(code: .invalidPath, message: error.message)
+        }
+    }
+}
+
+extension SealedPush {
+    /// Makes all secrets durable that were kept before. To be called before anything is sent that was sealed with them: a file
+    /// whose secrets a power cut has taken would be delivered a second time. Blocks.
+    func makeDurable() {
+        syncing.withLock { _ in
+            let paths = unsynced.withLock { unsynced in
+                defer { unsynced = [] }
+                return unsynced
+            }
+            SealingPlace.makeDurable(paths)
         }
     }
 }
@@ -150,6 +170,7 @@ extension SealedPush {
     /// results before. Blocks.
     func settle() {
         writing.withLock { _ in
+            var paths: [String] = []
             while let arrived = takeArrived() {
                 guard let place = arrived.file.place else { continue }
                 guard !arrived.isOver,
@@ -158,11 +179,13 @@ extension SealedPush {
                     place.remove()
                     continue
                 }
+                paths.append(place.path)
                 place.keep(
                     SealingRecord(
                         binding: binding, id: arrived.upload.id, size: arrived.file.source.file.size,
                         sealedSize: arrived.file.size, kind: arrived.upload.kind))
             }
+            SealingPlace.makeDurable(paths)
         }
     }
 

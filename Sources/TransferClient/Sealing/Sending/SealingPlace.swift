@@ -3,6 +3,7 @@ import TransferCodec
 import TransferKeys
 import TransferModel
 import TransferSealing
+import TransferStore
 import TransferSystem
 
 /// Where the secrets of one sealed file are while it is on its way, and afterwards that it has arrived: a file that only its
@@ -56,7 +57,8 @@ struct SealingPlace: Sendable {
         }
     }
 
-    /// Keeps secrets durably, in place of whatever was there.
+    /// Keeps secrets, in place of whatever was there. `makeDurable` has to follow before anything is sent that was sealed with
+    /// them.
     ///
     /// - Returns: what is there now: another program may have been faster.
     func keep(
@@ -66,8 +68,13 @@ struct SealingPlace: Sendable {
             [Self.stateMark] + (try state.encoded)
         }
         let isWritten = try attempt { () throws(SystemError) in
-            try OwnFile.makeFolder(OwnFile.folder(of: path))
-            return try OwnFile.write(bytes, to: path, replaces: replaces)
+            do throws(SystemError) {
+                return try OwnFile.writeUnsynced(bytes, to: path, replaces: replaces)
+            } catch {
+                guard error.errno == ENOENT else { throw error }
+                try OwnFile.makeFolder(OwnFile.folder(of: path))
+                return try OwnFile.writeUnsynced(bytes, to: path, replaces: replaces)
+            }
         }
         guard !isWritten else { return state }
         guard case .state(let other)? = try find(source, recipients) else {
@@ -79,8 +86,25 @@ struct SealingPlace: Sendable {
     /// The secrets are needed no more: what stays says that the file has arrived. Without that it would only be sent again,
     /// and the server would know it.
     func keep(_ record: SealingRecord) {
-        guard (try? OwnFile.write([Self.recordMark] + record.encoded, to: path, replaces: true)) == nil else { return }
-        remove()
+        let bytes = [Self.recordMark] + record.encoded
+        if (try? OwnFile.writeUnsynced(bytes, to: path, replaces: true)) == nil { remove() }
+    }
+
+    /// Threads that wait for the disk: one at a time would take as long for each small file as for all of them.
+    private static let syncThreads = 16
+
+    /// Makes places durable, together. One of which that fails is removed: it would be of no use, and nothing must be sealed
+    /// with what may have been lost.
+    ///
+    /// - Parameter paths: in one folder.
+    static func makeDurable(_ paths: [String]) {
+        guard let first = paths.first else { return }
+        inParallel(on: syncThreads, paths.count) { index in
+            if (try? OwnFile.sync(paths[index])) == nil { unlink(paths[index]) }
+        }
+        if (try? OwnFile.sync(folder: OwnFile.folder(of: first))) == nil {
+            for path in paths { unlink(path) }
+        }
     }
 
     /// Whether anything is there.
