@@ -2,6 +2,7 @@ import Testing
 import TransferKeys
 import TransferModel
 import TransferSealing
+import TransferTestSupport
 
 @testable import TransferClient
 
@@ -18,6 +19,20 @@ import TransferSealing
         let list = SealingCertificate.list(try #require(own.introduction(to: [])))
         #expect(list.map(\.owner) == [own.key.key] && list.map(\.recipient) == [own.sealing.recipient])
         #expect(own.introduction(to: list) == nil)
+    }
+
+    /// As a program does that has the library and not the command line.
+    @Test func keysAreMadeInAFolder() throws {
+        let home = sample.home
+        var configuration = ClientConfiguration()
+        #expect(throws: PushFailure.self) { try configuration.useSealing(in: home.path) }
+        try configuration.showKey(in: home.path("key.pem"))
+        try configuration.useSealing(in: home.path)
+        let made = try #require(configuration.sealing)
+        try configuration.useSealing(in: home.path)
+        #expect(configuration.sealing?.sealing.recipient == made.sealing.recipient)
+        #expect(made.key.key == configuration.key?.key && made.people.path == home.path("known_people"))
+        #expect(names(in: home.path).sorted() == ["key.pem", "sealing.key"])
     }
 
     @Test func othersOfTheSamePersonStay() throws {
