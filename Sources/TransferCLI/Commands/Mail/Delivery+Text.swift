@@ -17,8 +17,12 @@ extension Delivery {
             "kind": .string(shownKind.name), "size": .integer(shownSize), "digest": .string(digest.description),
             "state": .string(state.name), "queued": .string(Self.time(queued)), "changed": .string(Self.time(changed)),
             "signer": signer.map { .string($0.fingerprint) } ?? .null, "sealed": .bool(isSealed),
+            "proven": .bool(!isUnproven),
         ]
     }
+
+    /// Who it is from, or for. Whoever came without a key may be anybody, whatever name was said.
+    var personForDisplay: String { person.escapedForDisplay + (isUnproven ? " (without a key)" : "") }
 
     /// The name for people, and what there is to say of a seal.
     var nameOrSeal: String {
@@ -53,7 +57,7 @@ extension ReceiveReport {
         let name = delivery.shownName.escapedForDisplay
         text +=
             path.map { $0.hasSameBytes(as: delivery.shownName) ? name : "\(name) -> \($0.escapedForDisplay)" } ?? name
-        text += "  from \(delivery.person.escapedForDisplay)"
+        text += "  from \(delivery.personForDisplay)"
         if result.isSuccess {
             text += "  \(ByteFormat.size(size))\(delivery.isSealed ? ", sealed" : "")"
         } else if !message.isEmpty {
@@ -73,6 +77,7 @@ extension ReceiveReport {
             "size": .integer(size), "digest": .string(delivery.digest.description),
             "state": .string(state.name), "resumed": .integer(resumed), "seconds": .double(seconds),
             "message": .string(message), "sealed": .bool(delivery.isSealed),
+            "proven": .bool(!delivery.isUnproven),
         ]
     }
 }

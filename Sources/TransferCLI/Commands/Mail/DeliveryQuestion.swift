@@ -21,7 +21,7 @@ struct DeliveryQuestion: Sendable {
     func ask(_ delivery: Delivery, _ reporter: some Asker) async -> ReceiveOptions.Choice {
         await reporter.ask(
             "\(delivery.nameOrSeal), \(ByteFormat.size(delivery.shownSize)), \(delivery.shownKind.name), from "
-                + "\(delivery.person.escapedForDisplay). Take it? (y takes it, n declines it, Enter leaves it) ")
+                + "\(delivery.personForDisplay). Take it? (y takes it, n declines it, Enter leaves it) ")
         let answer = await Self.answer()
         await reporter.answered()
         return switch answer {

@@ -33,7 +33,7 @@ struct InboxCommand {
 extension Delivery {
     fileprivate var row: [String] {
         [
-            person.escapedForDisplay, ByteFormat.size(shownSize), Self.age(queued), shownKind.name, nameOrSeal,
+            personForDisplay, ByteFormat.size(shownSize), Self.age(queued), shownKind.name, nameOrSeal,
         ]
     }
 }
