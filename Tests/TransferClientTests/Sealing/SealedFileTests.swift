@@ -92,6 +92,29 @@ import TransferTestSupport
         #expect(whole[count...].starts(with: later) && later.count < 300_000)
     }
 
+    /// A write that goes on, and one to a mapping, change what is in a file long after its times.
+    @Test func aChangeThatNoTimeTellsIsSeen() throws {
+        let path = try sample.write("a", randomBytes(300_000, seed: 7))
+        let number = open(path, O_RDWR)
+        defer { close(number) }
+        let map = try #require(mmap(nil, 300_000, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0))
+        defer { munmap(map, 300_000) }
+        // From now on nobody is told of changes to these pages before they are written to the disk.
+        for offset in [0, 200_000] { map.storeBytes(of: 1, toByteOffset: offset, as: UInt8.self) }
+        let place = SealingPlace(in: sample.home.path("own/sealing"), ["a"])
+        let file = try sample.file(path, place)
+        let whole = try file.open(0..<file.size).all()
+        map.storeBytes(of: 2, toByteOffset: 200_000, as: UInt8.self)
+        let reader = try file.open(0..<file.size)
+        var sealed = [UInt8](repeating: 0, count: 400_000)
+        let failure = #expect(throws: LocalFailure.self) {
+            try sealed.withUnsafeMutableBytes { _ = try reader.read(into: $0) }
+        }
+        #expect(failure?.code == .sourceChanged && !place.exists)
+        #expect(whole.count > 300_000)
+        #expect(try sample.source(path).binding != file.source.binding)
+    }
+
     /// Two changes within one tick of the kernel's clock look like one.
     @Test func aFileIsLookedAtWhenItHasComeToRest() throws {
         for round in 0..<20 {

@@ -32,8 +32,12 @@ extension ReceivePlan {
     }
 
     /// Whether a file that was received can have the content of a delivery, as far as their sizes tell.
+    /// What was stored as it came is no answer to somebody who wants it opened: nobody has looked whether it can be.
     func mayBe(_ file: ReceivedFile, _ delivery: Delivery) -> Bool {
-        let isOpened = delivery.isSealed || ContentSeal.unsealedName(delivery.name) != nil
-        return isOpened || file.version.size == delivery.size
+        let isAsItCame = file.version.size == delivery.size
+        guard options.opens else { return isAsItCame }
+        // Sealed content is always longer.
+        guard !delivery.isSealed else { return !isAsItCame }
+        return isAsItCame || ContentSeal.unsealedName(delivery.name) != nil
     }
 }

@@ -1,13 +1,15 @@
 import TransferModel
 import TransferSealing
 
-/// Reads some of a sealed file. What it gives out was sealed from content that was still the same behind each read.
+/// Reads some of a sealed file. What it gives out was sealed from content that was the same as when the file was looked at.
 final class SealedReader {
     private let file: SealedFile
     private let content: SourceFile
     private let sealer: Sealer
     /// Bytes of content to be read.
     private var unread: UInt64
+    /// Where they begin.
+    private var offset: UInt64
     /// Sealed bytes to be given out.
     private var left: UInt64
     private var sealed: [UInt8] = []
@@ -15,8 +17,8 @@ final class SealedReader {
     private var hasEnded = false
     private let piece: UnsafeMutableRawBufferPointer
 
-    /// Bytes of content that are sealed at a time.
-    private static let pieceSize: UInt64 = 256 << 10
+    /// Bytes of content that are sealed at a time: whole pieces of which digests are known.
+    private static let pieceSize = UInt64(4 * PieceDigests.pieceSize)
 
     /// - Parameters:
     ///   - content: from where the sealer wants it, to the end.
@@ -24,6 +26,7 @@ final class SealedReader {
     init(_ file: SealedFile, _ content: SourceFile, _ sealer: Sealer, size: UInt64) {
         (self.file, self.content, self.sealer) = (file, content, sealer)
         (unread, left) = (content.size, size)
+        offset = file.source.file.size - min(content.size, file.source.file.size)
         piece = .allocate(byteCount: Int(min(Self.pieceSize, max(1, content.size))), alignment: 64)
     }
 
@@ -59,11 +62,13 @@ final class SealedReader {
         if count > 0 {
             let got = try content.read(into: UnsafeMutableRawBufferPointer(rebasing: piece[..<count]))
             // Before anything of it goes out: the secrets are for the content that was there first.
-            guard got == count, content.isUntouched else { throw .changed }
+            let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
+            guard got == count, content.isUntouched, file.source.content.match(bytes, at: offset) else { throw .changed }
             try LocalFailure.whileSealing { () throws(SealingError) in
-                try sealer.seal(UnsafeRawBufferPointer(rebasing: piece[..<count]).bytes, into: &sealed)
+                try sealer.seal(bytes.bytes, into: &sealed)
             }
             unread -= UInt64(count)
+            offset += UInt64(count)
         }
         guard unread == 0 else { return }
         hasEnded = true

@@ -12,6 +12,9 @@ struct SealedSource: Sendable {
     /// When anything about it last changed, which no program can set back.
     let changed: Timestamp
 
+    /// What was in it when it was looked at.
+    let content: PieceDigests
+
     let permissions: UInt16
     let kind: ContentKind
 
@@ -23,7 +26,7 @@ struct SealedSource: Sendable {
     /// Looks at a file that changes right now, before it is given up.
     private static let mostLooks = 10
 
-    /// Looks at a file. Blocks for a moment when it was changed just now.
+    /// Looks at a file, and reads all of it. Blocks for a moment when it was changed just now.
     ///
     /// - Parameter kind: nothing to find it out.
     /// - Throws: `sourceUnreadable`, `sourceSkipped`; `sourceChanged` when it does not come to rest.
@@ -36,6 +39,9 @@ struct SealedSource: Sendable {
                 usleep(useconds_t(truncatingIfNeeded: (Self.rest - age) / 1000 + 1))
                 continue
             }
+            let digests = try PieceDigests(of: source)
+            guard source.isUntouched else { continue }
+            content = digests
             (self.path, self.followsLinks, file, changed) = (path, followsLinks, source.identity, source.changed)
             permissions = source.permissions
             self.kind = kind ?? source.kind
@@ -58,7 +64,7 @@ struct SealedSource: Sendable {
             context.append(bigEndian: time.seconds)
             context.append(bigEndian: time.nanoseconds)
         }
-        return SealingSource(size: file.size, context: context)
+        return SealingSource(size: file.size, context: context + content.digest)
     }
 
     /// - Throws: `sourceChanged` when it is not what it was.

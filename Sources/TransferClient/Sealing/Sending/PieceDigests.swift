@@ -1,0 +1,63 @@
+import TransferCodec
+import TransferSealing
+
+/// What a file had in it when it was looked at, piece by piece: nothing else is ever sealed with the secrets that were made for it.
+/// Its times alone do not tell. A kernel sets them when a write begins, and the bytes come for as long as it takes.
+///
+/// The digests tell content that changes from content that does not, of files of this user's own. Nobody is kept by them from
+/// making two files that look the same (xxHash): whoever can write to the file knows what is in it anyway.
+struct PieceDigests: Sendable {
+    /// Bytes of all pieces but the last: those that are sealed together.
+    static let pieceSize = SealedLayout.chunkSize
+
+    private static let digestSize = 16
+
+    /// Pieces that are read at once.
+    private static let piecesAtOnce = 16
+
+    private var digests: [UInt8] = []
+
+    /// Reads all of a file that was just opened. Blocks.
+    ///
+    /// - Throws: `sourceUnreadable`; `sourceChanged` for one that has another size by now.
+    init(of file: SourceFile) throws(LocalFailure) {
+        let space = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Self.pieceSize * Self.piecesAtOnce, alignment: 64)
+        defer { space.deallocate() }
+        digests.reserveCapacity(Int(clamping: file.size / UInt64(Self.pieceSize) + 1) * Self.digestSize)
+        var left = file.size
+        while left > 0 {
+            let wanted = Int(min(left, UInt64(space.count)))
+            guard try file.read(into: UnsafeMutableRawBufferPointer(rebasing: space[..<wanted])) == wanted else {
+                throw .changed
+            }
+            Self.forEach(UnsafeRawBufferPointer(rebasing: space[..<wanted])) { digests += $0 }
+            left -= UInt64(wanted)
+        }
+    }
+
+    /// Whether the bytes are those that were there.
+    ///
+    /// - Parameter offset: where they begin in the file; the start of a piece, and their end that of another or of the file.
+    func match(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> Bool {
+        guard let first = Int(exactly: offset / UInt64(Self.pieceSize)) else { return false }
+        var (place, isSame) = (first.multipliedReportingOverflow(by: Self.digestSize).partialValue, true)
+        Self.forEach(bytes) { digest in
+            isSame = isSame && digests.dropFirst(place).starts(with: digest)
+            place += Self.digestSize
+        }
+        return isSame
+    }
+
+    /// Of all of it.
+    var digest: [UInt8] { digests.withUnsafeBytes { BlockHasher.digest(.sha256, $0) } }
+
+    private static func forEach(_ bytes: UnsafeRawBufferPointer, _ body: ([UInt8]) -> Void) {
+        var start = 0
+        while start < bytes.count {
+            let end = min(bytes.count, start + pieceSize)
+            body(BlockHasher.digest(.xxh128, UnsafeRawBufferPointer(rebasing: bytes[start..<end])))
+            start = end
+        }
+    }
+}
