@@ -1,4 +1,5 @@
 internal import TransferClient
+private import TransferKeys
 private import TransferModel
 private import TransferSealing
 
@@ -6,14 +7,16 @@ private import TransferSealing
 struct PeopleTrust {
     /// What is done with it.
     enum Change {
-        /// What the server says now is taken.
-        case trust(String)
+        /// What the server says now is taken; only one key, where somebody has said which.
+        case trust(String, KeyFingerprint?)
         case forget(String)
     }
 
     static let trusted = Flag(
         name: "trust", placeholder: "NAME", help: "Take the keys that the server shows of NAME for the right ones.",
-        details: "In place of those that were known. Compare them before with what 'transfer whoami' says there.",
+        details:
+            "In place of those that were known. Compare them before with what 'transfer whoami' says there, or say which key it "
+            + "has to be: NAME=SHA256:... takes no other.",
         value: .person
     ).text
 
@@ -28,10 +31,19 @@ struct PeopleTrust {
     init?(_ arguments: ParsedArguments) throws(UsageError) {
         switch (arguments[Self.trusted], arguments[Self.forgotten]) {
         case (nil, nil): return nil
-        case (let name?, nil): change = .trust(name)
+        case (let name?, nil): change = Self.trust(name)
         case (nil, let name?): change = .forget(name)
         default: throw arguments.error("--trust and --forget exclude each other")
         }
+    }
+
+    /// - Parameter text: a name, which may have the sign in it, and perhaps a fingerprint, which may end in it.
+    private static func trust(_ text: String) -> Change {
+        for sign in text.utf8.indices.reversed() where text.utf8[sign] == UInt8(ascii: "=") {
+            guard let key = KeyFingerprint(text[text.utf8.index(after: sign)...]) else { continue }
+            return .trust(String(text[..<sign]), key)
+        }
+        return .trust(text, nil)
     }
 
     func run(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
@@ -41,11 +53,20 @@ struct PeopleTrust {
         let people = try await client.ask(isAboutItself: false)
         // Asked before anything is changed: it may have none.
         let certificates: [SealingCertificate] =
-            if case .trust(let name) = change { try people.certificates(of: name) } else { [] }
+            if case .trust(let name, _) = change { try people.certificates(of: name) } else { [] }
         do throws(KnownPeople.Fault) {
             switch change {
-            case .trust(let name):
-                for sighting in try known.accept(certificates, of: name, on: people.server) {
+            case .trust(let name, let wanted):
+                let right = certificates.filter {
+                    wanted ?? KeyFingerprint(of: $0.owner) == KeyFingerprint(of: $0.owner)
+                }
+                guard !right.isEmpty else {
+                    let shown = certificates.map { "\(KeyFingerprint(of: $0.owner))" }.joined(separator: ", ")
+                    return AccessOutput.fail(
+                        "The server shows no such key of '\(name.escapedForDisplay)', but \(shown). Nothing was changed."
+                    )
+                }
+                for sighting in try known.accept(right, of: name, on: people.server) {
                     StandardStream.output.write("\(sighting.sentence)\n")
                 }
             case .forget(let name):

@@ -70,6 +70,9 @@ package struct KnownPeople: Sendable, Equatable {
     /// The file.
     package let path: String
 
+    /// The file as it is now; nothing where there is none. Another program may change it at any time.
+    var version: FileIdentity? { OwnFile.identity(of: path) }
+
     /// - Parameter path: of the file; it and the folder it is in are made when they are needed.
     package init(path: String) {
         self.path = path

@@ -27,6 +27,13 @@ final class NoteReader: Sendable {
         var server: KeyFingerprint?
         /// What was found to be right: deliveries come by the thousand, and what is known of people is in a file.
         var right: Set<Claim> = []
+        /// That file, as it was then: another program may have changed what is known.
+        var file: FileIdentity?
+
+        mutating func isRight(_ claim: Claim, now: FileIdentity?) -> Bool {
+            if file != now { (right, file) = ([], now) }
+            return right.contains(claim)
+        }
     }
 
     private let identity: SealingIdentity?
@@ -74,7 +81,8 @@ final class NoteReader: Sendable {
             throw .unopened(error, "Its note")
         }
         let claim = Claim(name: PathKey(person), key: note.sender)
-        let (isRight, server) = state.withLock { ($0.right.contains(claim), $0.server) }
+        let now = identity.people.version
+        let (isRight, server) = state.withLock { ($0.isRight(claim, now: now), $0.server) }
         if !isRight {
             try check(note.sender, person, identity, on: server)
             state.withLock { if $0.right.count < Self.mostClaims { $0.right.insert(claim) } }

@@ -63,7 +63,9 @@ final class SealedReader {
             let got = try content.read(into: UnsafeMutableRawBufferPointer(rebasing: piece[..<count]))
             // Before anything of it goes out: the secrets are for the content that was there first.
             let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
-            guard got == count, content.isUntouched, file.source.content.match(bytes, at: offset) else { throw .changed }
+            guard got == count, content.isUntouched, file.source.content.match(bytes, at: offset) else {
+                throw .changed
+            }
             try LocalFailure.whileSealing { () throws(SealingError) in
                 try sealer.seal(bytes.bytes, into: &sealed)
             }

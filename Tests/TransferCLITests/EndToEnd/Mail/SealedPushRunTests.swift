@@ -83,6 +83,11 @@ import TransferTestSupport
         #expect(second.end == .exited(0))
         #expect(second.errors.contains("bob has another key, \(other), "), "\(second.errors)")
         #expect(second.errors.contains("run 'transfer people --trust bob'"))
+        // Who has been told which one it is takes no other.
+        let wrong = try mail.run(["people", "--trust", "bob=SHA256:" + String(repeating: "A", count: 43)], as: "alice")
+        #expect(wrong.end != .exited(0) && wrong.errors.contains("no such key of 'bob', but "), "\(wrong.errors)")
+        let one = try mail.run(["people", "--trust", "bob=\(other)"], as: "alice")
+        #expect(one.end == .exited(0) && one.lines.count == 1 && one.output.contains(other), "\(one.errors)")
         let trusted = try mail.run(["people", "--trust", "bob"], as: "alice")
         #expect(trusted.end == .exited(0) && trusted.lines.count == 2 && trusted.output.contains(other))
         let third = try push(["--text", "x", "--name", "a"])
