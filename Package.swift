@@ -76,7 +76,7 @@ let package = Package(
         library("TransferStore", uses: ["TransferModel", "TransferCodec", "TransferSystem", "CLinux"]),
         library("TransferDatabase", uses: ["TransferSystem", "CSQLite"]),
         library("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
-        library("TransferMail", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
+        library("TransferMail", uses: ["TransferDatabase", "TransferKeys", "TransferModel", "TransferSystem"]),
         library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
         library(
             "TransferIntake",
@@ -89,7 +89,7 @@ let package = Package(
             "TransferServer",
             uses: [
                 "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec",
-                "TransferKeys",
+                "TransferKeys", "TransferSealing",
                 "TransferAccess",
                 "TransferReceipts",
                 "TransferSystem", "TransferIO", "TransferConnection", "TransferStore", "TransferDatabase",
@@ -179,7 +179,7 @@ let package = Package(
                 "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec",
                 "TransferKeys",
                 "TransferAccess",
-                "TransferReceipts", "TransferIO",
+                "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferStore", "TransferDatabase", "TransferCatalog", "TransferMail", "TransferStoreTestSupport",
                 "CLinux",
             ]),

@@ -1,3 +1,4 @@
+package import TransferKeys
 import TransferModel
 
 /// Somebody who has a mailbox.
@@ -10,8 +11,11 @@ package struct MailPerson: Equatable, Sendable {
     /// Whether the name came over a wire without keys.
     package var isUnproven: Bool
 
-    package init(_ name: String, takesFrom: [String]? = nil, isUnproven: Bool = false) {
-        (self.name, self.takesFrom, self.isUnproven) = (name, takesFrom, isUnproven)
+    /// The keys that its machines are known by; nothing where that is not known of all.
+    package var keys: [PublicKey]?
+
+    package init(_ name: String, takesFrom: [String]? = nil, isUnproven: Bool = false, keys: [PublicKey]? = nil) {
+        (self.name, self.takesFrom, self.isUnproven, self.keys) = (name, takesFrom, isUnproven, keys)
     }
 
     package func takes(from sender: String) -> Bool {

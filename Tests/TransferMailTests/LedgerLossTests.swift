@@ -59,7 +59,9 @@ import TransferTestSupport
         try other.open().close()
         remove()
         #expect(rename(other.path, fixture.path) == 0)
-        expectDamaged { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
+        // Nor is the other one written to, beside which the log of this one may lie.
+        for number in 2...3 { expectDamaged { try ledger.queue(LedgerFixture.mail(UInt64(number)), to: ["bob"]) } }
+        expectDamaged { try ledger.inbox(of: "bob", after: 0, limit: 1) }
     }
 
     /// Another program may read it while a server starts, such as one that makes a backup.

@@ -1,3 +1,4 @@
+package import TransferKeys
 package import TransferModel
 import TransferSystem
 
@@ -7,6 +8,9 @@ package struct AccessPerson: Equatable, Sendable {
 
     /// Names of those whose uploads this person takes; nothing for everybody's.
     package fileprivate(set) var takesFrom: [String]?
+
+    /// Those of its lines; nothing for one that is let in by a token, too: then any key may be that machine's.
+    package fileprivate(set) var keys: [PublicKey]?
 
     /// When the last access of this name ends; nothing for never.
     fileprivate var expires: UTCTime?
@@ -39,8 +43,8 @@ extension Authenticator {
             let (keys, tokens) = (state.keys.revision, state.tokens.revision)
             if let people = state.people, people.keys == keys, people.tokens == tokens { return people.index }
             var index: [PathKey: AccessPerson] = [:]
-            for entry in lists.keys.entries { index.add(entry.name, entry.options) }
-            for entry in lists.tokens.entries where entry.kind == .token { index.add(entry.name, entry.options) }
+            for entry in lists.keys.entries { index.add(entry.name, entry.options, entry.key) }
+            for entry in lists.tokens.entries where entry.kind == .token { index.add(entry.name, entry.options, nil) }
             state.people = (keys, tokens, index)
             return index
         }
@@ -52,16 +56,19 @@ extension AccessPerson {
 }
 
 extension [PathKey: AccessPerson] {
-    fileprivate mutating func add(_ name: String, _ options: AccessOptions) {
+    /// - Parameter owner: nothing for the line of a token.
+    fileprivate mutating func add(_ name: String, _ options: AccessOptions, _ owner: PublicKey?) {
         let key = PathKey(name)
         let person = AccessPerson(
-            name: name, takesFrom: options.mailFrom, expires: options.expires, hasMailbox: options.rights.mayRead)
+            name: name, takesFrom: options.mailFrom, keys: owner.map { [$0] }, expires: options.expires,
+            hasMailbox: options.rights.mayRead)
         guard var known = self[key], known.hasMailbox else {
             self[key] = person
             return
         }
         guard person.hasMailbox else { return }
         known.takesFrom = known.takesFrom.flatMap { names in options.mailFrom.map { names + $0 } }
+        known.keys = known.keys.flatMap { keys in owner.map { keys + [$0] } }
         known.expires = known.expires.flatMap { time in options.expires.map { Swift.max(time, $0) } }
         self[key] = known
     }

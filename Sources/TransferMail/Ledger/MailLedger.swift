@@ -9,6 +9,9 @@ package final class MailLedger: Sendable {
         var connection: MailConnection?
         /// Whether there is something in it, so that one that is missing was lost.
         var mustExist: Bool
+        /// Whether the file was removed or replaced. Nothing is opened in its place: what SQLite keeps beside it belongs to the one
+        /// that was there.
+        var isReplaced = false
         /// Of what is open.
         var totals = MailTotals()
     }
@@ -55,6 +58,7 @@ package final class MailLedger: Sendable {
     /// What is found may have been written by somebody who was killed, or who was told that it cannot be synced. So it is
     /// written and synced anew before anything is said of it.
     private func connect(_ state: inout State) throws(DatabaseError) -> MailConnection {
+        guard !state.isReplaced else { throw .replaced(file.path) }
         if let connection = state.connection { return connection }
         let database = try file.open(cacheSize: Self.cacheSize, mustExist: state.mustExist)
         if state.mustExist { try MailSchema.schema.requireSome(database) }
@@ -94,6 +98,7 @@ package final class MailLedger: Sendable {
     ) throws(DatabaseError) -> T {
         try state.withLock { (state) throws(DatabaseError) in
             try attempt(&state) { (connection, totals) throws(DatabaseError) in
+                guard file.number == connection.file else { throw .replaced(file.path) }
                 var changed = totals
                 let result = try connection.transaction(isSynced: isSynced || !file.isDurable) {
                     () throws(DatabaseError) in try body(connection, &changed)
@@ -115,6 +120,7 @@ package final class MailLedger: Sendable {
             return try body(connection, &state.totals)
         } catch {
             state.connection = nil
+            state.isReplaced = file.number != connection.file
             throw error
         }
     }

@@ -1,4 +1,4 @@
-internal import TransferKeys
+package import TransferKeys
 
 extension SealingCertificate {
     /// Machines of one person that can be sealed for: a server keeps 1,024 bytes for each person (docs/PROTOCOL.md,
@@ -28,6 +28,17 @@ extension SealingCertificate {
             }
         }
         return list
+    }
+
+    /// Those of a list that certain identities have signed, as they say. Nothing is verified: who seals does that.
+    package static func list(_ bytes: [UInt8], of owners: [PublicKey]) -> [UInt8] {
+        var kept: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            let part = Array(bytes[start...].prefix(size))
+            guard part.count == size, let owner = PublicKey(part[ownerRange]), owners.contains(owner) else { continue }
+            kept += part
+        }
+        return kept
     }
 
     /// The list that a person's machine publishes: its own in place of the one that it had before, and those of the others,

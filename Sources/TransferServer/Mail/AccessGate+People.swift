@@ -16,7 +16,7 @@ extension AccessGate: MailPeople {
 
 extension MailPerson {
     fileprivate init(_ person: AccessPerson) {
-        self.init(person.name, takesFrom: person.takesFrom)
+        self.init(person.name, takesFrom: person.takesFrom, keys: person.keys)
     }
 }
 

@@ -6,6 +6,7 @@ import TransferMail
 import TransferModel
 import TransferProtocol
 import TransferReceipts
+import TransferSealing
 import TransferTestSupport
 
 @testable import TransferServer
@@ -111,6 +112,25 @@ extension ServerTests {
                 #expect(try alice.codes(to: Self.upload(for: ["bob"])) == [.committed])
                 #expect(try bob.fetch(request).content == Self.content)
                 #expect(tree.count == 1)
+            }
+        }
+
+        /// What is sealed for a machine that was thrown out, it could read.
+        @Test func whoIsThrownOutIsNotSealedFor() async throws {
+            let laptop = KeyPair()
+            try folder.admit(AuthorizedKey(laptop.key, name: "bob"))
+            try await serving { [self] (_, connect) throws in
+                let (alice, bob) = (try connect("alice"), try connect("bob"))
+                let bobs = try #require(keys["bob"])
+                let list = try [bobs, laptop].map { owner in
+                    SealingCertificate(try SealingKey().recipient, by: owner, at: UTCTime(clamping: 1))
+                }
+                bob.ask(.introduce(IntroduceRequest(id: 1, sealingKey: list.flatMap(\.encoded))))
+                #expect(try bob.outcome().code == .completed)
+                #expect(try alice.sealers("bob") == list)
+                _ = try folder.expel { $0.key == laptop.key }
+                #expect(try alice.sealers("bob") == [list[0]])
+                #expect(try bob.sealers("bob") == [list[0]])
             }
         }
 
@@ -316,6 +336,13 @@ extension RawClient {
             case let other: throw Failure(description: "no answer to mail: \(other)")
             }
         }
+    }
+
+    /// Whom somebody's uploads can be sealed for.
+    fileprivate func sealers(_ name: String) throws -> [SealingCertificate] {
+        ask(.people(PeopleRequest(id: 5)))
+        let person = try persons().first { $0.name.hasSameBytes(as: name) }
+        return SealingCertificate.list(person?.sealingKey ?? [])
     }
 
     fileprivate func persons() throws -> [ListedPerson] {

@@ -7,6 +7,7 @@ import TransferMail
 import TransferModel
 import TransferProtocol
 import TransferReceipts
+import TransferSealing
 import TransferStore
 
 /// Questions about people and mailboxes. A client sees what is for it and what it has sent, and nothing else.
@@ -20,7 +21,7 @@ extension RequestLane {
                 [
                     ListedPerson(
                         person, isHere: isHere, takesFromClient: mailroom.person(person)?.takes(from: person) ?? false,
-                        isClient: true, sealingKey: mailroom.sealingKey(of: person))
+                        isClient: true, sealingKey: certificates(of: person, in: mailroom))
                 ])
         }
         return PeopleListing(
@@ -29,7 +30,7 @@ extension RequestLane {
                 ListedPerson(
                     other.name, isHere: mailroom.isHere(other.name), takesFromClient: other.takes(from: person),
                     isClient: other.name.hasSameBytes(as: person), isUnproven: other.isUnproven,
-                    sealingKey: mailroom.sealingKey(of: other.name))
+                    sealingKey: certificates(of: other.name, in: mailroom))
             })
     }
 
@@ -87,6 +88,15 @@ extension RequestLane {
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending
+    }
+
+    /// What a person's machines have published, without those whose keys are in its lines no more: what is sealed for these, a
+    /// machine could read that was thrown out.
+    private func certificates(of name: String, in mailroom: Mailroom) -> [UInt8]? {
+        guard let all = mailroom.sealingKey(of: name) else { return nil }
+        guard let keys = mailroom.person(name)?.keys else { return all }
+        let kept = SealingCertificate.list(all, of: keys)
+        return kept.isEmpty ? nil : kept
     }
 
     /// What somebody waits for is not what was acknowledged: whoever sends it again is not told that it is there.
