@@ -49,7 +49,7 @@ test: ## run all tests
 	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
-	TRANSFER_ATTACK=light TRANSFER_WIRE_AT_ONCE=3 TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
+	TRANSFER_SUITES_AT_ONCE=1 TRANSFER_ATTACK=light TRANSFER_WIRE_AT_ONCE=3 TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan
 
 # ROUNDS (200), SEED and FIRST choose what happens, CUTS (a tenth) and FIRST_CUT the same of rounds with power cuts, DELIVERIES (as
 # many) and FIRST_DELIVERY of those in which files are sent to people, DIR where

@@ -62,6 +62,23 @@ import TransferTestSupport
         }
     }
 
+    /// A note that was cut for the wire nobody could read: it is refused before anything is sent.
+    @Test func noNoteIsLongerThanTheWireTakes() throws {
+        let sample = try SealingSample()
+        let names = (10..<50).map { "\($0)" + String(repeating: "b", count: 200) }
+        let readers = try (0..<100).map { _ in try SealingKey().recipient }
+        func note(for count: Int) throws -> [UInt8]? {
+            let push = SealedPush(sample.identity, server: "s", names: names, Array(readers.prefix(count)))
+            let upload = PendingUpload(.bytes([1]), label: "a", destination: "a", kind: nil)
+            return try push.seal(upload).sealed?.note()
+        }
+        let named = try #require(Recipients(names)).encoded.count
+        let fits = try #require(try note(for: 10))
+        #expect(fits.count + named <= Recipients.mostBytes)
+        let failure = #expect(throws: LocalFailure.self) { try note(for: 100) }
+        #expect(failure?.code == .invalidPath)
+    }
+
     @Test func textsAndStreams() async throws {
         try await SealedMail.with { mail in
             try await mail.client("bob").introduce()

@@ -17,7 +17,8 @@ final class SealedPush: Sendable {
         return recipients.contains(own) ? recipients : recipients + [own]
     }
 
-    /// Bytes of a note at most: it has to fit into the room for frames of control, beside the names of the recipients.
+    /// Bytes of a note at most: beside the names of the recipients it has to fit into what the protocol has for both, and into the
+    /// room for frames of control.
     let mostNoteBytes: Int
 
     /// What tells a file on its way to these people on this server from one on its way elsewhere.
@@ -47,7 +48,7 @@ final class SealedPush: Sendable {
         let sorted = Set(names.map { PathKey($0) }).sorted().map(\.string)
         words = [server, "\(sorted.count)"] + sorted
         let named = Recipients(names)?.encoded.count ?? 0
-        mostNoteBytes = max(0, OutgoingChunk.controlRoom - Self.otherControl - named)
+        mostNoteBytes = max(0, min(Recipients.mostBytes, OutgoingChunk.controlRoom - Self.otherControl) - named)
     }
 
     /// Makes of an upload what the server gets. One that is sealed, or some of one, stays as it is.
