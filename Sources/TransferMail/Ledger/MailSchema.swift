@@ -24,10 +24,7 @@ enum MailSchema {
                     permissions INTEGER,
                     note BLOB,
                     path TEXT NOT NULL,
-                    queued INTEGER NOT NULL,
-                    unproven INTEGER NOT NULL DEFAULT 0,
-                    rotten INTEGER NOT NULL DEFAULT 0,
-                    since INTEGER NOT NULL
+                    queued INTEGER NOT NULL
                 )
                 """,
                 "CREATE INDEX mails_by_sender ON mails (sender, number)",
@@ -39,15 +36,11 @@ enum MailSchema {
                     state INTEGER NOT NULL,
                     changed INTEGER NOT NULL,
                     receipt BLOB,
-                    since INTEGER NOT NULL,
                     UNIQUE (mail, recipient)
                 )
                 """,
                 "CREATE INDEX deliveries_by_recipient ON deliveries (recipient, number)",
                 "CREATE INDEX open_deliveries ON deliveries (recipient, number) WHERE state < 3",
-                // The ledger's own clock, when it was last written down: `since` is a time of that one.
-                "CREATE TABLE clock (now INTEGER NOT NULL)",
-                "INSERT INTO clock VALUES (0)",
                 // What people say of their keys for sealed uploads, and names that are known from wires without keys.
                 """
                 CREATE TABLE people (
@@ -57,6 +50,15 @@ enum MailSchema {
                     seen INTEGER NOT NULL
                 )
                 """,
-            ]
+            ],
+            [
+                // The ledger's own clock, when it was last written down: `since` is a time of that one.
+                "CREATE TABLE clock (now INTEGER NOT NULL)",
+                "INSERT INTO clock VALUES (0)",
+                "ALTER TABLE mails ADD COLUMN since INTEGER NOT NULL DEFAULT 0",
+                "ALTER TABLE deliveries ADD COLUMN since INTEGER NOT NULL DEFAULT 0",
+                "ALTER TABLE mails ADD COLUMN unproven INTEGER NOT NULL DEFAULT 0",
+                "ALTER TABLE mails ADD COLUMN rotten INTEGER NOT NULL DEFAULT 0",
+            ],
         ], called: name)
 }
