@@ -55,8 +55,7 @@ final class ReceivePlan: RequestPlan {
     let reader: NoteReader
     let state = Locked(State())
     private let senders: Set<PathKey>
-    // Text: names that this program makes, in digits.
-    private let notes: [String: [ReceivedFile]]
+    private let notes: [ReceivedNote]
     private let noted: [UploadID: ReceivedFile]
 
     /// Reads what earlier ones have noted.
@@ -67,7 +66,7 @@ final class ReceivePlan: RequestPlan {
         (self.context, self.destination, self.options, self.events) = (context, destination, options, events)
         senders = Set(options.senders.map { PathKey($0) })
         notes = destination.notes()
-        noted = Dictionary(notes.values.joined().map { ($0.id, $0) }) { first, _ in first }
+        noted = Dictionary(notes.flatMap(\.files).map { ($0.id, $0) }) { first, _ in first }
         reader = NoteReader(
             context.configuration.sealing, by: .person { events.send(.met(name: $0, fingerprint: $1)) })
         let audience = ReceiveAudience(events)
@@ -96,8 +95,8 @@ final class ReceivePlan: RequestPlan {
             _ = destination.note(some.filter { !$0.isNoted }.compactMap(\.file))
         }
         if let open {
-            for (name, files) in notes where !files.contains(where: { open.contains($0.id) }) {
-                destination.forget(name)
+            for note in notes where !note.files.contains(where: { open.contains($0.id) }) {
+                destination.forget(note.name)
             }
         }
         destination.tidy()

@@ -20,12 +20,9 @@ extension KnownServers {
         /// - Returns: nothing when it cannot be understood.
         init?(_ bytes: ArraySlice<UInt8>) {
             self.bytes = bytes
-            // A file from another system may have two characters at the end of a line.
-            let text = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
-            let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            guard let first = words.first, first.first != UInt8(ascii: "#") else { return }
+            guard let words = TrustFile.words(of: bytes) else { return }
             let isOwn = words.count == 3 && words[2].elementsEqual(Self.ownMark.utf8)
-            guard words.count == 2 || isOwn, let address = String(validating: first, as: UTF8.self),
+            guard words.count == 2 || isOwn, let address = String(validating: words[0], as: UTF8.self),
                 KnownServers.isOneWord(address),
                 let fingerprint = KeyFingerprint(String(decoding: words[1], as: UTF8.self))
             else { return nil }

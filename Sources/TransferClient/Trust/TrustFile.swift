@@ -18,6 +18,14 @@ struct TrustFile: Sendable {
     /// More than a hundred times what the largest known lists of ssh have.
     private static let longest = 16 << 20
 
+    /// - Returns: nothing for a comment, and for an empty line.
+    static func words(of line: ArraySlice<UInt8>) -> [ArraySlice<UInt8>]? {
+        // A file from another system may have two characters at the end of a line.
+        let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        return words.first.map { $0.first != UInt8(ascii: "#") } ?? false ? words : nil
+    }
+
     /// Without their ends; none when there is no such file.
     func lines() throws(Fault) -> [ArraySlice<UInt8>] {
         let found = try reading { () throws(SystemError) in

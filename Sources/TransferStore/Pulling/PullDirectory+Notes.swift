@@ -32,17 +32,14 @@ extension PullDirectory {
         }
     }
 
-    /// All files that are written down, by the names of their notes.
-    // Text: names that this program makes, in digits.
-    package func notes() -> [String: [ReceivedFile]] {
-        guard let folder = try? notesFolder(isMade: false), let names = try? folder.names() else { return [:] }
-        // Text: names that this program makes, in digits.
-        var notes: [String: [ReceivedFile]] = [:]
-        for name in names where name.utf8.starts(with: Self.prefix.utf8) {
+    /// All files that are written down.
+    package func notes() -> [ReceivedNote] {
+        guard let folder = try? notesFolder(isMade: false), let names = try? folder.names() else { return [] }
+        return names.filter { $0.utf8.starts(with: Self.prefix.utf8) }.map { name in
             let text = (try? Self.read(name, in: folder)) ?? []
-            notes[name] = text.split(separator: UInt8(ascii: "\n")).compactMap { ReceivedFile(line: Array($0)) }
+            let lines = text.split(separator: UInt8(ascii: "\n"))
+            return ReceivedNote(name: name, files: lines.compactMap { ReceivedFile(line: Array($0)) })
         }
-        return notes
     }
 
     /// Removes a note.

@@ -18,6 +18,14 @@ package struct ReceivedFile: Equatable, Sendable {
     }
 }
 
+/// Files that were written down together.
+package struct ReceivedNote: Sendable {
+    /// What the note is called.
+    package let name: String
+
+    package let files: [ReceivedFile]
+}
+
 extension ReceivedFile {
     /// One line of a note, without its end.
     var line: String {

@@ -20,8 +20,6 @@ import TransferTestSupport
         (here, alice, bob) = (try TemporaryDirectory(), try Correspondent(), try Correspondent())
     }
 
-    private static let long = SplitMix64.bytes(seed: 2, 9 << 20)
-
     // MARK: Opened
 
     @Test func itIsOpenedUnderItsName() async throws {

@@ -14,7 +14,12 @@ protocol SealedReceiving {
     var bob: Correspondent { get }
 }
 
+private let longContent = SplitMix64.bytes(seed: 2, 9 << 20)
+
 extension SealedReceiving {
+    /// More than two blocks.
+    static var long: [UInt8] { longContent }
+
     var out: String { here.path("out") }
     var people: KnownPeople { KnownPeople(path: here.path("known_people")) }
     static var text: [UInt8] { Array("a secret".utf8) }

@@ -17,8 +17,6 @@ import TransferTestSupport
         (here, alice, bob) = (try TemporaryDirectory(), try Correspondent(), try Correspondent())
     }
 
-    private static let long = SplitMix64.bytes(seed: 2, 9 << 20)
-
     // MARK: Not opened
 
     @Test func withoutAKeyItWaits() async throws {

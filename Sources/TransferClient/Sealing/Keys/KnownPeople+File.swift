@@ -31,16 +31,13 @@ extension KnownPeople {
         /// - Returns: nothing when it cannot be understood.
         init?(_ bytes: ArraySlice<UInt8>) {
             self.bytes = bytes
-            // A file from another system may have two characters at the end of a line.
-            let text = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
-            let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            guard let first = words.first, first.first != UInt8(ascii: "#") else { return }
+            guard let words = TrustFile.words(of: bytes) else { return }
             guard words.count == 4 || words.count == 5, let name = Self.name(words[1]),
                 let identity = Self.fingerprint(words[2])
             else { return nil }
             var (server, sealing) = (nil as KeyFingerprint?, nil as Entry.Sealing?)
-            if !first.elementsEqual(Self.nothing.utf8) {
-                guard let found = Self.fingerprint(first) else { return nil }
+            if !words[0].elementsEqual(Self.nothing.utf8) {
+                guard let found = Self.fingerprint(words[0]) else { return nil }
                 server = found
             }
             if words.count == 5 {

@@ -47,13 +47,14 @@ final class SimulatedLedger: @unchecked Sendable {
         path = directory + "/" + MailLedger.fileName
     }
 
-    func open() throws -> MailLedger {
+    /// - Parameter clock: what waits grows old by it.
+    func open(clock: @escaping @Sendable () -> Int64) throws -> MailLedger {
         (hasFailed, isLate, reader, version) = (false, false, nil, version + 1)
         kept = nil
         var calls = DatabaseCalls(
             failure: { [self] in failure(of: $0) }, committed: { [self] _ in version += 1 })
         calls.lateFailure = { [self] in lateFailure }
-        return try MailLedger(path: path, isDurable: true, calls: calls)
+        return try MailLedger(path: path, isDurable: true, calls: calls, clock: clock)
     }
 
     /// - Parameters:

@@ -24,7 +24,8 @@ extension World {
         ledger.die = { [unowned disk] in disk.die() }
         let clock = clock
         mailroom = Mailroom(
-            .success(try ledger.open()), SimulatedPeople(), Self.mailLimits, utc: { clock.stamp() })
+            .success(try ledger.open(clock: { clock.stamp() })), SimulatedPeople(), Self.mailLimits,
+            utc: { clock.stamp() })
     }
 
     // MARK: Sending
