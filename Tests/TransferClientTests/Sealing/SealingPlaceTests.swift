@@ -124,8 +124,16 @@ import TransferTestSupport
         #expect(place.path != other.path)
         let old = timespec(tv_sec: time(nil) - 31 * 86_400, tv_nsec: 0)
         #expect(utimensat(AT_FDCWD, place.path, [old, old], 0) == 0)
+        // Drafts of somebody who was killed, and of somebody who is writing.
+        for (name, age) in [("left", 2), ("written", 0)] {
+            let draft = "\(other.path).\(name).new"
+            try Files.write(draft, [1])
+            let then = timespec(tv_sec: time(nil) - age * 3600, tv_nsec: 0)
+            #expect(utimensat(AT_FDCWD, draft, [then, then], 0) == 0)
+        }
         SealingPlace.sweep(folder)
         #expect(!place.exists && other.exists)
+        #expect(Files.read("\(other.path).left.new") == nil && Files.read("\(other.path).written.new") == [1])
         SealingPlace.sweep(sample.home.path("nowhere"))
     }
 }

@@ -26,6 +26,9 @@ struct SealingPlace: Sendable {
     /// `--expire-undelivered`, it needs no reminder longer than that.
     private static let age: Int64 = 30 * 86_400
 
+    /// The same of a draft, which is there for a moment: whoever wrote one that is older was killed.
+    private static let draftAge: Int64 = 3600
+
     /// - Parameters:
     ///   - folder: of all of them.
     ///   - words: what tells one from another.
@@ -125,8 +128,9 @@ struct SealingPlace: Sendable {
             }
             var status = stat()
             let path = "\(folder)/\(name)"
+            let isDraft = name.utf8.contains(UInt8(ascii: "."))
             guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-                now.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue > age
+                now.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue > (isDraft ? draftAge : age)
             else { continue }
             unlink(path)
         }
