@@ -191,20 +191,20 @@ extension Mailroom {
 
 extension Mailroom {
     /// All of some deliveries has been sent to their recipient.
-    package func fetched(_ ids: [UploadID], by recipient: String) throws(DatabaseError) {
-        watchers.notify(Self.senders(of: try ledger.fetched(ids, by: recipient, at: utc())))
+    package func fetched(_ deliveries: [Delivery]) throws(DatabaseError) {
+        watchers.notify(Self.senders(of: try ledger.fetched(deliveries, at: utc())))
     }
 
     /// A recipient has received uploads, or doesn't want them.
     ///
-    /// - Parameter receipts: for each upload, what the recipient has signed; nothing for none.
-    /// - Returns: nothing when one of them was never for this person.
+    /// - Parameter receipts: makes of the deliveries what the recipient has signed of each; see `MailLedger.settle`.
     package func settle(
-        _ ids: [UploadID], by recipient: String, as state: DeliveryState, receipts: [[UInt8]]?
-    ) throws(DatabaseError) -> EndedDeliveries? {
-        let ended = try ledger.settle(ids, by: recipient, as: state, receipts: receipts, at: utc())
-        if let ended { watchers.notify(Self.senders(of: ended.deliveries)) }
-        return ended
+        _ ids: [UploadID], by recipient: String, as state: DeliveryState,
+        receipts: (([Delivery]) -> [[UInt8]]?)? = nil
+    ) throws(DatabaseError) -> SettledMail {
+        let settled = try ledger.settle(ids, by: recipient, as: state, at: utc(), receipts: receipts)
+        if let ended = settled.ended { watchers.notify(Self.senders(of: ended.deliveries)) }
+        return settled
     }
 
     /// Ends what has waited for too long, and forgets what ended long ago.

@@ -4,8 +4,14 @@ import TransferSystem
 /// Content that is for somebody has a folder in the server's own, where no client's path leads.
 extension FileStore {
     package func removeMail(_ paths: [RelativePath]) {
-        let remover = remover()
-        for path in paths where path.leadsToMail { _ = try? remover.begin(path, isRecursive: false) }
+        guard let folder = try? tree.open(.mailFolder) else { return }
+        for path in paths where RelativePath(mail: path.string) != nil {
+            let name = String(path.name)
+            guard let status = try? folder.status(name), status.isFile, (try? folder.unlink(name)) != nil else {
+                continue
+            }
+            space?.quota?.removed(ContentVersion(status).size)
+        }
     }
 
     package func mailFiles() -> [RelativePath] {

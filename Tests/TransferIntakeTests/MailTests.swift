@@ -99,7 +99,7 @@ import Testing
         _ = try session.bring(intent(), content)
         _ = session.outcomes()
         let id = intent().id
-        let ended = try #require(try fixture.intake.mailroom?.settle([id], by: "bob", as: .delivered, receipts: nil))
+        let ended = try #require(try fixture.intake.mailroom?.settle([id], by: "bob", as: .delivered).ended)
         fixture.intake.free(ended.freed)
         #expect(mailFiles == [])
         #expect(try acknowledged([#require(session.begin(intent(), mayEnd: true).outcome)]).code == .alreadyStored)
@@ -221,7 +221,7 @@ import Testing
         _ = try acknowledged(session.outcomes())
         #expect(throws: StoreError.self) { _ = try session.bring(intent(2), content) }
         let ended = try #require(
-            try fixture.intake.mailroom?.settle([intent().id], by: "bob", as: .declined, receipts: nil))
+            try fixture.intake.mailroom?.settle([intent().id], by: "bob", as: .declined).ended)
         fixture.intake.free(ended.freed)
         #expect(try session.bring(intent(3), content) == nil)
         _ = try acknowledged(session.outcomes())

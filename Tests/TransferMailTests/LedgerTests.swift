@@ -55,7 +55,7 @@ import Testing
         #expect(first.path != again.path)
         #expect(try ledger.queue(again, to: ["bob"]) == .queued(fresh: [], isKept: false, freed: nil))
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).map(\.mail.path) == [first.path])
-        _ = try ledger.settle([first.id], by: "bob", as: .delivered, receipts: nil, at: 200)
+        _ = try ledger.settle([first.id], by: "bob", as: .delivered, at: 200)
         #expect(try ledger.queue(again, to: ["bob"]) == .queued(fresh: [], isKept: false, freed: nil))
         #expect(try ledger.states(1) == ["bob delivered"])
         #expect(ledger.waiting() == (0, 0))
@@ -72,8 +72,8 @@ import Testing
         for name in ["bob", "carol"] {
             #expect(try ledger.inbox(of: name, after: 0, limit: 10).map(\.mail.path) == [first.path])
         }
-        _ = try ledger.settle([first.id], by: "bob", as: .delivered, receipts: nil, at: 1)
-        let ended = try #require(try ledger.settle([first.id], by: "carol", as: .declined, receipts: nil, at: 2))
+        _ = try ledger.settle([first.id], by: "bob", as: .delivered, at: 1)
+        let ended = try #require(try ledger.settle([first.id], by: "carol", as: .declined, at: 2).ended)
         #expect(ended.freed == [first])
         let late = LedgerFixture.mail(1)
         #expect(try ledger.queue(late, to: ["dave"]) == .queued(fresh: ["dave"], isKept: true, freed: first))
@@ -98,7 +98,7 @@ import Testing
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
         let number = try #require(try ledger.inbox(of: "bob", after: 0, limit: 1).first?.number)
         if state == .declined {
-            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, receipts: nil, at: 2)
+            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, at: 2)
         } else {
             #expect(try ledger.expire(after: -1, at: 200).freed.count == 1)
         }
@@ -116,18 +116,22 @@ import Testing
     @Test func bothEndsOfAFetchAreWrittenDownOnce() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
-        #expect(try ledger.fetched([LedgerFixture.id(1), LedgerFixture.id(2)], by: "bob", at: 3).count == 1)
-        #expect(try ledger.fetched([LedgerFixture.id(1)], by: "bob", at: 4) == [])
+        let waiting = try ledger.inbox(of: "bob", after: 0, limit: 10)
+        var forgotten = try #require(waiting.first)
+        forgotten.number += 1
+        #expect(try ledger.fetched(waiting + [forgotten], at: 3) == waiting)
+        // It is news once, also to those who have not heard of it.
+        #expect(try ledger.fetched(waiting, at: 4) == [])
         #expect(try ledger.states(1) == ["bob fetched"])
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).count == 1)
         let receipt: [UInt8] = [1, 2, 3]
-        let ended = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: [receipt], at: 5)
+        let ended = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 5) { _ in [receipt] }.ended
         #expect(ended?.deliveries.map(\.receipt) == [receipt])
         #expect(ended?.freed.count == 1)
         #expect(
-            try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 6)?.deliveries == [])
+            try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 6).ended?.deliveries == [])
         #expect(
-            try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, receipts: nil, at: 6)?.deliveries == [])
+            try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, at: 6).ended?.deliveries == [])
         #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.receipt) == [receipt])
         #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.changed) == [5])
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 10) == [])
@@ -138,8 +142,8 @@ import Testing
     @Test func aLateReceiptIsKept() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 5)
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: [[9]], at: 6)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 5)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 6) { _ in [[9]] }
         #expect(try ledger.sent(by: "alice", after: 0, limit: 1).map(\.receipt) == [[9]])
     }
 
@@ -150,9 +154,21 @@ import Testing
         try ledger.queue(LedgerFixture.mail(2), to: ["carol"])
         #expect(
             try ledger.settle(
-                [LedgerFixture.id(1), LedgerFixture.id(2)], by: "bob", as: .delivered, receipts: nil, at: 1)
-                == nil)
+                [LedgerFixture.id(1), LedgerFixture.id(2)], by: "bob", as: .delivered, at: 1)
+                == .notForYou)
         #expect(try ledger.states(1) == ["bob queued"] && ledger.states(2) == ["carol queued"])
+    }
+
+    @Test(arguments: [nil, [], [[1], [2]]] as [[[UInt8]]?])
+    func whatIsSignedOtherwiseEndsNothing(_ receipts: [[UInt8]]?) throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        let settled = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1) { found in
+            #expect(found.map(\.mail.id) == [LedgerFixture.id(1)])
+            return receipts
+        }
+        #expect(settled == .badSignature)
+        #expect(try ledger.states(1) == ["bob queued"])
     }
 
     @Test func pagesGoOnWhereTheyEnded() throws {
@@ -172,11 +188,11 @@ import Testing
     @Test func forgottenOnlyWhenAllHasEndedForLong() throws {
         let ledger = try fixture.open()
         try ledger.queue(LedgerFixture.mail(1), to: ["bob", "carol"])
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 0)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 0)
         fixture.clock.withLock { $0 += 1000 }
         try ledger.forget(endedBefore: 10)
         #expect(try ledger.states(1).count == 2)
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "carol", as: .delivered, receipts: nil, at: 0)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "carol", as: .delivered, at: 0)
         fixture.clock.withLock { $0 += 100 }
         try ledger.forget(endedBefore: 100)
         #expect(try ledger.states(1).count == 2)
@@ -208,14 +224,14 @@ extension LedgerTests {
         let first = LedgerFixture.mail(1)
         try ledger.queue(first, to: ["bob"])
         if isSettled {
-            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
+            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
         }
         var other = LedgerFixture.mail(1)
         other.digest = Digest(.xxh128, Array(1..<17))
         #expect(try ledger.queue(other, to: ["bob", "carol"]) == .refused(.otherContent))
         #expect(try ledger.queue(LedgerFixture.mail(1, size: 6), to: ["carol"]) == .refused(.otherContent))
         #expect(try ledger.sent(by: "alice", after: 0, limit: 9).map(\.mail.digest) == [LedgerFixture.digest])
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, receipts: nil, at: 1)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, at: 1)
         guard !isSettled else { return }
         #expect(
             try ledger.queue(other, to: ["bob"]) == .queued(fresh: ["bob"], isKept: true, freed: first))
@@ -242,7 +258,7 @@ extension LedgerTests {
         #expect(again.refusal(50, from: MailSender("x"), to: "bob", limits) == nil)
         _ = try queue(4, "alice", isUnproven: false, size: 50)
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 9).map(\.mail.isUnproven) == [true, true, false])
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
         guard case .queued = try queue(5, "z", isUnproven: true, size: 30) else {
             Issue.record("what was freed is not free")
             return
@@ -266,7 +282,7 @@ extension LedgerTests {
                 == .refused(.fullOfYours("bob", limits)))
         #expect(try ledger.states(4) == [])
         #expect(ledger.waiting(for: "dave") == (0, 0))
-        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
         #expect(
             try ledger.queue(LedgerFixture.mail(2, size: 1), to: ["bob"], limits)
                 == .queued(fresh: ["bob"], isKept: true, freed: nil))
@@ -307,7 +323,7 @@ extension LedgerTests {
         fault.set(true, call)
         #expect(throws: DatabaseError.self) { try ledger.queue(LedgerFixture.mail(2), to: ["bob"]) }
         #expect(throws: DatabaseError.self) {
-            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, receipts: nil, at: 1)
+            _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 1)
         }
         fault.set(false)
         #expect(try ledger.inbox(of: "bob", after: 0, limit: 10).map(\.mail.id) == [LedgerFixture.id(1)])

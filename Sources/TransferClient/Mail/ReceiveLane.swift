@@ -4,7 +4,7 @@ import TransferReceipts
 import TransferStore
 import TransferSystem
 
-/// What one connection of a receiving client asks for. The first one also asks what waits, and tells what is here.
+/// What one connection of a receiving client asks for, and what it tells. The first one also asks what waits.
 final class ReceiveLane: RequestSource {
     private let plan: ReceivePlan
     private let isFirst: Bool
@@ -29,7 +29,7 @@ final class ReceiveLane: RequestSource {
     func next(_ count: Int, _ bytes: Int) -> [PendingRequest] {
         var next: [PendingRequest] = []
         var room = bytes
-        while isFirst, next.count < count, let asked = plan.question(room) {
+        while next.count < count, let asked = plan.question(room, isFirst: isFirst) {
             room -= asked.request.cost
             next.append(asked)
         }
@@ -41,7 +41,7 @@ final class ReceiveLane: RequestSource {
         plan.keep()
     }
 
-    var isOver: Bool { isFirst ? plan.isOver : plan.pull.isOver }
+    var isOver: Bool { isFirst ? plan.isOver : plan.pull.isOver && !plan.hasBatch }
 
     func mayRead(_ next: Request?) -> Bool { files.mayRead(next) }
 }
@@ -53,7 +53,7 @@ extension ReceivePlan {
         return state.withLock { state in
             let isQuiet =
                 !state.isChoosing && state.questions.isEmpty && state.waiting.isEmpty && state.declined.isEmpty
-                && state.batches.isEmpty && !state.isSettling && state.naming != .asked
+                && state.batches.isEmpty && state.settling == 0 && state.naming != .asked
             return isQuiet && isFetched && (state.failure != nil || state.listing == .done && !options.watches)
         }
     }
@@ -61,22 +61,21 @@ extension ReceivePlan {
     /// What is to be asked now beside content.
     ///
     /// - Parameter room: bytes that it may count for.
-    fileprivate func question(_ room: Int) -> PendingRequest? {
+    fileprivate func question(_ room: Int, isFirst: Bool) -> PendingRequest? {
         let mostSettled = Request.fixedCost + 16 * SettleRequest.mostDeliveries
         guard room >= mostSettled else { return nil }
         enum Next { case name, list(UInt64), settle }
         let next = state.withLock { state -> Next? in
-            if state.naming == .wanted, !options.keeps, context.configuration.key != nil {
+            if isFirst, state.naming == .wanted, !options.keeps, context.configuration.key != nil {
                 state.naming = .asked
                 return .name
             }
-            if state.listing == .wanted, state.failure == nil {
+            if isFirst, state.listing == .wanted, state.failure == nil {
                 state.listing = .asked
                 return .list(state.last)
             }
-            let hasNews = !(state.batches.isEmpty && state.declined.isEmpty && (state.waiting.isEmpty || options.keeps))
-            guard hasNews, !state.isSettling, state.naming != .asked else { return nil }
-            state.isSettling = true
+            guard hasBatch(state) else { return nil }
+            state.settling += 1
             return .settle
         }
         switch next {
@@ -88,6 +87,21 @@ extension ReceivePlan {
         case .settle: return settlement()
         }
     }
+
+    /// Whether the server is to be told of some now: what is here at once, and while it has not answered, only as much as one
+    /// batch can have. So a batch is under way while the next one is made, and none is smaller than it has to be.
+    private func hasBatch(_ state: State) -> Bool {
+        guard state.naming != .asked else { return false }
+        guard state.settling > 0 else {
+            return !(state.batches.isEmpty && state.declined.isEmpty && (state.waiting.isEmpty || options.keeps))
+        }
+        return state.settling < Self.mostSettling && !options.keeps
+            && state.waiting.count >= SettleRequest.mostDeliveries
+    }
+
+    fileprivate var hasBatch: Bool { state.withLock { hasBatch($0) } }
+
+    private static let mostSettling = 4
 
     private var name: PeopleTaker {
         PeopleTaker(
@@ -109,7 +123,7 @@ extension ReceivePlan {
     /// Nothing when there is nothing to be told after all.
     private func settlement() -> PendingRequest? {
         guard let batch = takeBatch() else {
-            state.withLock { $0.isSettling = false }
+            state.withLock { $0.settling -= 1 }
             return nil
         }
         return SettleTaker(batch.settlement) { self.settled(batch, $0) }.asked
@@ -168,7 +182,7 @@ extension ReceivePlan {
     private func again(_ batches: [SettleBatch]) {
         state.withLock { state in
             state.batches = batches + state.batches
-            state.isSettling = false
+            state.settling -= 1
         }
         resume()
     }
@@ -189,7 +203,7 @@ extension ReceivePlan {
         if failure == nil, let note = batch.note { destination.forget(note) }
         self.state.withLock { state in
             for delivery in batch.settlement.deliveries where failure == nil { state.open.remove(delivery.id) }
-            state.isSettling = false
+            state.settling -= 1
         }
         resume()
     }

@@ -41,7 +41,8 @@ final class ReceivePlan: RequestPlan {
         var declined: [Delivery] = []
         /// The server is to be told again.
         var batches: [SettleBatch] = []
-        var isSettling = false
+        /// How many batches the server was told of and has not answered.
+        var settling = 0
 
         var failure: PushFailure?
         var news: (@Sendable () -> Void)?
@@ -136,6 +137,7 @@ final class ReceivePlan: RequestPlan {
 
 extension ReceivePlan {
     func take(_ deliveries: [Delivery]) {
+        var items: [PullPlan.Item] = []
         for delivery in deliveries {
             let isNew = state.withLock { state in
                 guard delivery.number > state.last else { return false }
@@ -146,8 +148,9 @@ extension ReceivePlan {
             guard isNew, senders.isEmpty || senders.contains(PathKey(delivery.person)) else { continue }
             let delivery = reader.read(delivery)
             events.send(.found(delivery))
-            if options.choose == nil { begin(delivery, as: nil) } else { ask(about: delivery) }
+            if options.choose == nil { items += begin(delivery, as: nil) } else { ask(about: delivery) }
         }
+        pull.add(items)
     }
 
     func listed(_ outcome: Outcome?) {
@@ -186,8 +189,8 @@ extension ReceivePlan {
 
     private func chosen(_ choice: ReceiveOptions.Choice, _ delivery: Delivery) {
         switch choice {
-        case .take: begin(delivery, as: nil)
-        case .takeAs(let name): begin(delivery, as: name)
+        case .take: pull.add(begin(delivery, as: nil))
+        case .takeAs(let name): pull.add(begin(delivery, as: name))
         case .leave: break
         case .decline: state.withLock { $0.declined.append(delivery) }
         }
@@ -196,25 +199,29 @@ extension ReceivePlan {
     }
 
     /// - Parameter name: the one to have here; nothing for its sender's.
-    private func begin(_ delivery: Delivery, as name: String?) {
+    /// - Returns: what is to be fetched for it.
+    private func begin(_ delivery: Delivery, as name: String?) -> [PullPlan.Item] {
         if options.opens, delivery.isSealed, delivery.opened == nil {
             let failure = delivery.closed ?? .noSealingKey
-            return events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
+            events.send(.finished(ReceiveReport(delivery, failure.code, failure.message)))
+            return []
         }
         let target: RelativePath
         do throws(RelativePath.Fault) {
             target = try RelativePath(name ?? visible(self.name(of: delivery)))
         } catch {
             let advice = name == nil ? " It can be received under another name." : ""
-            return events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
+            events.send(.finished(ReceiveReport(delivery, .invalidPath, error.message + advice)))
+            return []
         }
         if let file = noted[delivery.id], file.digest == delivery.digest, mayBe(file, delivery),
             name == nil || file.path == target, destination.isUnchanged(file)
         {
-            return arrived(Arrival(delivery: delivery, report: PullReport(file, delivery), isNoted: true))
+            arrived(Arrival(delivery: delivery, report: PullReport(file, delivery), isNoted: true))
+            return []
         }
         state.withLock { $0.underWay[delivery.id] = delivery }
-        pull.add([.file(file(delivery, target, isChosen: name != nil))])
+        return [.file(file(delivery, target, isChosen: name != nil))]
     }
 
     func visible(_ name: String) -> String {
@@ -247,7 +254,9 @@ extension ReceivePlan {
     private func arrived(_ arrival: Arrival) {
         let news = state.withLock { state in
             state.waiting.append(arrival)
-            return state.news
+            // Those between the first and a whole batch are taken along with it.
+            let isNews = options.keeps || state.waiting.count == 1
+            return isNews || state.waiting.count % SettleRequest.mostDeliveries == 0 ? state.news : nil
         }
         news?()
     }

@@ -90,22 +90,23 @@ extension Statement {
 
     /// Runs with texts and blobs bound, which stay where they are meanwhile.
     func with<R>(
-        texts: [(Int32, String)], blobs: [(Int32, [UInt8]?)] = [], _ body: (Statement) throws(DatabaseError) -> R
+        texts: ArraySlice<(Int32, String)> = [], blobs: ArraySlice<(Int32, [UInt8]?)> = [],
+        _ body: (Statement) throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
         if let (index, text) = texts.first {
             return try text.utf8.span.withUnsafeBufferPointer { (bytes) throws(DatabaseError) in
                 bind(index, text: bytes)
-                return try with(texts: Array(texts.dropFirst()), blobs: blobs, body)
+                return try with(texts: texts.dropFirst(), blobs: blobs, body)
             }
         }
         guard let (index, blob) = blobs.first else { return try body(self) }
         guard let blob else {
             bind(index, nil as Int64?)
-            return try with(texts: [], blobs: Array(blobs.dropFirst()), body)
+            return try with(blobs: blobs.dropFirst(), body)
         }
         return try blob.span.bytes.withUnsafeBytes { (bytes) throws(DatabaseError) in
             bind(index, blob: bytes)
-            return try with(texts: [], blobs: Array(blobs.dropFirst()), body)
+            return try with(blobs: blobs.dropFirst(), body)
         }
     }
 }

@@ -13,6 +13,8 @@ final class MailConnection: @unchecked Sendable {
     private let base: Int64
     private let opened: Int64
     private let begin: Statement
+    private let beginReading: Statement
+    private let endReading: Statement
     private let commit: Statement
     private let insertMail: Statement
     private let updateMail: Statement
@@ -21,6 +23,7 @@ final class MailConnection: @unchecked Sendable {
     private let insertDelivery: Statement
     private let deleteDelivery: Statement
     private let setState: Statement
+    private let setFetched: Statement
     private let findDelivery: Statement
     private let inbox: Statement
     private let allOfInbox: Statement
@@ -35,6 +38,8 @@ final class MailConnection: @unchecked Sendable {
         (self.database, self.clock, opened) = (database, clock, clock())
         base = min(max(0, try database.execute("SELECT now FROM clock") ?? 0), .max / 2)
         begin = try Statement("BEGIN IMMEDIATE", in: database)
+        beginReading = try Statement("BEGIN", in: database)
+        endReading = try Statement("COMMIT", in: database)
         commit = try Statement("COMMIT", in: database, kind: .commit)
         insertMail = try Statement(MailColumns.insert, in: database)
         updateMail = try Statement(MailColumns.update, in: database)
@@ -46,6 +51,9 @@ final class MailConnection: @unchecked Sendable {
         setState = try Statement(
             "UPDATE deliveries SET state = ?2, changed = ?3, receipt = coalesce(?4, receipt), since = ?5 WHERE number = ?1",
             in: database)
+        setFetched = try Statement(
+            "UPDATE deliveries SET state = 2, changed = ?2, since = ?3 WHERE number = ?1 AND state = 1 RETURNING 1",
+            in: database)
         findDelivery = try Statement(
             MailColumns.select(where: "m.id = ?1 AND d.recipient = ?2"), in: database)
         inbox = try Statement(
@@ -56,7 +64,9 @@ final class MailConnection: @unchecked Sendable {
         sent = try Statement(
             MailColumns.select(where: "m.sender = ?1 AND d.number > ?2 ORDER BY d.number LIMIT ?3"), in: database)
         openOfMail = try Statement(
-            "SELECT 1 FROM deliveries d JOIN mails m ON m.number = d.mail WHERE m.id = ?1 AND d.state < 3 LIMIT 1",
+            """
+            SELECT 1 FROM deliveries WHERE mail = (SELECT mail FROM deliveries WHERE number = ?1) AND state < 3 LIMIT 1
+            """,
             in: database)
         newest = try Statement("SELECT max(seq) FROM sqlite_sequence WHERE name = 'deliveries'", in: database)
     }
@@ -77,6 +87,21 @@ final class MailConnection: @unchecked Sendable {
             return result
         } catch {
             // Some failures have rolled back already. When this one fails too, the connection has to go.
+            if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
+            throw error
+        }
+    }
+}
+
+extension MailConnection {
+    /// Reads several things from one state of the ledger, whose locks are taken once.
+    func together<T>(_ body: () throws(DatabaseError) -> T) throws(DatabaseError) -> T {
+        try beginReading.run()
+        do throws(DatabaseError) {
+            let result = try body()
+            try endReading.run()
+            return result
+        } catch {
             if database.isInTransaction { _ = try? database.execute("ROLLBACK") }
             throw error
         }
@@ -129,12 +154,11 @@ extension MailConnection {
         try update.with(texts: [], blobs: [(1, id.bytes)]) { (statement) throws(DatabaseError) in try statement.run() }
     }
 
-    /// Whether anybody can still have it.
-    func isOpen(_ id: UploadID) throws(DatabaseError) -> Bool {
-        try openOfMail.with(texts: [], blobs: [(1, id.bytes)]) { (row) throws(DatabaseError) in
-            defer { row.reset() }
-            return try row.next()
-        }
+    /// Whether anybody can still have the mail of a delivery.
+    func isMailOpen(of delivery: UInt64) throws(DatabaseError) -> Bool {
+        openOfMail.bind(1, Int64(clamping: delivery))
+        defer { openOfMail.reset() }
+        return try openOfMail.next()
     }
 }
 
@@ -173,6 +197,17 @@ extension MailConnection {
         setState.bind(3, moment)
         setState.bind(5, now)
         try setState.with(texts: [], blobs: [(4, receipt)]) { (row) throws(DatabaseError) in try row.run() }
+    }
+
+    /// A delivery that waited to be fetched was.
+    ///
+    /// - Returns: whether it is one of which that was not known.
+    func fetched(_ number: UInt64, at moment: Int64) throws(DatabaseError) -> Bool {
+        setFetched.bind(1, Int64(clamping: number))
+        setFetched.bind(2, moment)
+        setFetched.bind(3, now)
+        defer { setFetched.reset() }
+        return try setFetched.next()
     }
 
     /// What is for somebody, in order; nothing only at the end.

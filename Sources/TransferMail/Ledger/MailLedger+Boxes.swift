@@ -26,6 +26,19 @@ extension MailLedger {
         try read { (connection) throws(DatabaseError) in try connection.delivery(of: id, to: recipient) }
     }
 
+    /// The same of several: those that there are.
+    package func deliveries(of ids: [UploadID], to recipient: String) throws(DatabaseError) -> [Delivery] {
+        try read { (connection) throws(DatabaseError) in
+            try connection.together { () throws(DatabaseError) in
+                var found: [Delivery] = []
+                for id in ids {
+                    if let delivery = try connection.delivery(of: id, to: recipient) { found.append(delivery) }
+                }
+                return found
+            }
+        }
+    }
+
     /// The largest number that any delivery has had.
     package func newestNumber() throws(DatabaseError) -> UInt64 {
         try read { (connection) throws(DatabaseError) in try connection.newestNumber() }

@@ -12,21 +12,28 @@ package struct EndedDeliveries: Equatable, Sendable {
     package init() {}
 }
 
+/// What came of deliveries that their recipient has spoken of.
+package enum SettledMail: Equatable, Sendable {
+    case ended(EndedDeliveries)
+    /// One of them was never for this person.
+    case notForYou
+    /// What the recipient has signed is something else.
+    case badSignature
+
+    package var ended: EndedDeliveries? { if case .ended(let ended) = self { ended } else { nil } }
+}
+
 extension MailLedger {
     /// All of some deliveries has been sent to their recipient, who has not said that it is safe. Nothing depends on it, so it
     /// is not synced.
     ///
+    /// - Parameter deliveries: as the ledger has told of them.
     /// - Returns: those of which that is news.
-    package func fetched(_ ids: [UploadID], by recipient: String, at moment: Int64) throws(DatabaseError) -> [Delivery]
-    {
+    package func fetched(_ deliveries: [Delivery], at moment: Int64) throws(DatabaseError) -> [Delivery] {
         try write(isSynced: false) { (connection, _) throws(DatabaseError) in
             var news: [Delivery] = []
-            for id in ids {
-                guard let found = try connection.delivery(of: id, to: recipient), found.state == .queued else {
-                    continue
-                }
-                try connection.set(.fetched, of: found.number, at: moment)
-                news.append(found)
+            for delivery in deliveries where delivery.state == .queued {
+                if try connection.fetched(delivery.number, at: moment) { news.append(delivery) }
             }
             return news
         }
@@ -42,26 +49,31 @@ extension MailLedger {
     ///
     /// - Parameters:
     ///   - state: `delivered` or `declined`.
-    ///   - receipts: for each upload, what the recipient has signed; nothing for none.
-    /// - Returns: nothing when one of them was never for this person.
+    ///   - receipts: makes of the deliveries, in the order of `ids`, what the recipient has signed of each; nothing where the
+    ///     signature is of something else. Asked with the ledger held, so that it is of what is written down.
     package func settle(
-        _ ids: [UploadID], by recipient: String, as state: DeliveryState, receipts: [[UInt8]]?, at moment: Int64
-    ) throws(DatabaseError) -> EndedDeliveries? {
+        _ ids: [UploadID], by recipient: String, as state: DeliveryState, at moment: Int64,
+        receipts: (([Delivery]) -> [[UInt8]]?)? = nil
+    ) throws(DatabaseError) -> SettledMail {
         try write { (connection, totals) throws(DatabaseError) in
             var found: [Delivery] = []
             for id in ids {
-                guard let delivery = try connection.delivery(of: id, to: recipient) else { return nil }
+                guard let delivery = try connection.delivery(of: id, to: recipient) else { return .notForYou }
                 found.append(delivery)
+            }
+            var signed: [[UInt8]]?
+            if let receipts {
+                signed = receipts(found)
+                guard signed?.count == found.count else { return .badSignature }
             }
             var ended = EndedDeliveries()
             for (index, delivery) in found.enumerated() {
-                // Trap: `receipts` has one for each of `ids`, by the caller.
-                let receipt = receipts?[index]
+                let receipt = signed?[index]
                 let isNews = state == .delivered ? delivery.state != .delivered : delivery.state.isOpen
                 guard isNews || (state == .delivered && delivery.receipt == nil && receipt != nil) else { continue }
                 try Self.end(delivery, as: state, receipt, at: moment, connection, &totals, &ended)
             }
-            return ended
+            return .ended(ended)
         }
     }
 
@@ -110,7 +122,7 @@ extension MailLedger {
         ended.deliveries.append(changed)
         guard delivery.state.isOpen else { return }
         totals.remove(delivery.mail.size, from: delivery.mail.from, to: delivery.recipient)
-        if try !connection.isOpen(delivery.mail.id) { ended.freed.append(delivery.mail) }
+        if try !connection.isMailOpen(of: delivery.number) { ended.freed.append(delivery.mail) }
     }
 }
 

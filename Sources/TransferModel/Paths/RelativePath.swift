@@ -155,10 +155,20 @@ extension RelativePath {
     ///
     /// - Returns: nothing for any other text.
     package init?(mail text: String) {
-        let digits = text.utf8.dropFirst(Self.mailPrefix.utf8.count)
-        guard text.utf8.starts(with: Self.mailPrefix.utf8), digits.count == 32 + 1 + 16,
-            digits.allSatisfy({ $0 == UInt8(ascii: "-") || Hexadecimal.value(of: $0) != nil })
-        else { return nil }
+        var text = text
+        let isMail = text.withUTF8 { bytes in
+            let digits = bytes.dropFirst(Self.mailPrefix.utf8.count)
+            return digits.count == 32 + 1 + 16 && bytes.starts(with: Self.mailPrefix.utf8)
+                && digits.allSatisfy { digit in
+                    switch digit {
+                    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                        UInt8(ascii: "-"):
+                        true
+                    default: false
+                    }
+                }
+        }
+        guard isMail else { return nil }
         self.init(unchecked: text)
     }
 

@@ -93,11 +93,7 @@ package struct ByteWriter {
 
     /// As a JSON string, with its quotes; what is escaped, and how, is part of the format of receipts.
     package mutating func append(jsonString text: String) {
-        var text = text
-        let isPlain = text.withUTF8 { bytes in
-            bytes.allSatisfy { 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
-        }
-        guard isPlain else { return append(JSONValue.string(text).text) }
+        guard JSONValue.isPlain(text) else { return append(JSONValue.string(text).text) }
         append("\"")
         append(text)
         append("\"")

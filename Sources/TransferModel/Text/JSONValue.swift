@@ -25,7 +25,16 @@ package struct JSONValue: Equatable, Sendable {
     /// for that.
     package static func plain(_ digits: String) -> JSONValue { JSONValue(text: "\"" + digits + "\"") }
 
+    /// Whether all of a text stands for itself: ASCII without quotes, backslashes and controls.
+    static func isPlain(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.allSatisfy { 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        }
+    }
+
     package static func string(_ value: String) -> JSONValue {
+        guard !isPlain(value) else { return .plain(value) }
         var text = "\""
         for scalar in value.unicodeScalars {
             if let escape = escape(for: scalar) {

@@ -34,7 +34,8 @@ package enum DeliveryBatch {
     package static func signed(_ receipts: [DeliveryReceipt], signature: [UInt8]) -> [SignedDeliveryReceipt]? {
         guard let recipient = receipts.first?.recipient, isBatch(receipts, of: recipient) else { return nil }
         let hasher = TreeHasher()
-        let tree = MerkleTree(receipts.map { hasher.leaf($0.text) }, hasher)
+        let texts = receipts.map(\.text)
+        let tree = MerkleTree(texts.map { hasher.leaf($0) }, hasher)
         guard signature.count == PublicKey.signatureSize, recipient.verifies(signature, of: message(tree)) else {
             return nil
         }
@@ -42,7 +43,7 @@ package enum DeliveryBatch {
             let proof = ReceiptProof(
                 index: UInt32(index), treeSize: UInt32(receipts.count), inclusion: tree.inclusionPath(of: index),
                 signature: signature)
-            return SignedDeliveryReceipt(receipts[index], proof)
+            return SignedDeliveryReceipt(receipts[index], proof, text: texts[index])
         }
     }
 

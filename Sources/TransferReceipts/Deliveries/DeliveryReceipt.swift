@@ -69,8 +69,9 @@ extension DeliveryReceipt {
     package static let longestPath = 4 << 10
 
     private static func fits(_ text: String, _ most: Int) -> Bool {
-        // Without the quotes; nothing becomes shorter by being written.
-        !text.isEmpty && text.utf8.count <= most && JSONValue.string(text).text.utf8.count - 2 <= most
+        guard !text.isEmpty, text.utf8.count <= most else { return false }
+        // Without the quotes. Most are so short that they need not be written to see it.
+        return ByteWriter.longestJSON(of: text) - 2 <= most || JSONValue.string(text).text.utf8.count - 2 <= most
     }
 
     /// The canonical text: one JSON object, its members in this order, without spaces. It is the leaf that the recipient

@@ -14,9 +14,10 @@ public struct SignedDeliveryReceipt: Sendable {
 
     let proof: ReceiptProof
 
-    init(_ receipt: DeliveryReceipt, _ proof: ReceiptProof) {
+    /// - Parameter text: of the receipt, where it is known already.
+    init(_ receipt: DeliveryReceipt, _ proof: ReceiptProof, text: [UInt8]? = nil) {
         (self.receipt, self.proof) = (receipt, proof)
-        text = receipt.text
+        self.text = text ?? receipt.text
     }
 
     /// Which of those that were signed together it is, from 0.

@@ -17,7 +17,14 @@ package struct LogEvent: Sendable {
 
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 
-        package var name: String { String(describing: self) }
+        package var name: String {
+            switch self {
+            case .debug: "debug"
+            case .info: "info"
+            case .warning: "warning"
+            case .error: "error"
+            }
+        }
 
         /// The level of that name, or nothing.
         package init?(name: String) {

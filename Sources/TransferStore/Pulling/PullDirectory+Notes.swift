@@ -12,7 +12,7 @@ extension PullDirectory {
     /// Files in one note at most: as many as a server is told of at once. And bytes of them: paths of which every byte is
     /// escaped, and the rest.
     package static let mostNoted = 256
-    private static let mostBytes = mostNoted * (6 * Limits.path + 512)
+    private static let mostBytes = mostNoted * (6 * Limits.path + ReceivedFile.fixedSize)
 
     /// Writes down files that are durable.
     ///
@@ -21,7 +21,8 @@ extension PullDirectory {
     package func note(_ files: [ReceivedFile]) -> String? {
         guard (1...Self.mostNoted).contains(files.count), let folder = try? notesFolder() else { return nil }
         let name = Self.prefix + UploadID.random().description
-        let text = Array(files.map { $0.line + "\n" }.joined().utf8)
+        var text: [UInt8] = []
+        for file in files { text += file.line + [UInt8(ascii: "\n")] }
         do throws(SystemError) {
             let file = try folder.openFile(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             try Self.write(text, to: file.number, folder.disk)

@@ -28,15 +28,30 @@ package struct ReceivedNote: Sendable {
 
 extension ReceivedFile {
     /// One line of a note, without its end.
-    var line: String {
-        let line: JSONLine = [
-            "id": .string(id.description), "path": .string(path.string),
-            "digest": .string("\(digest.algorithm.rawValue):\(digest.hexadecimal)"), "size": .integer(version.size),
-            "object": .string("\(version.object)"), "revision": .string("\(version.revision)"),
-            "touch": .string("\(version.touch)"),
-        ]
-        return line.text
+    var line: [UInt8] {
+        ByteWriter.bytes(capacity: Self.fixedSize + ByteWriter.longestJSON(of: path.string)) { line in
+            line.append("{\"id\":\"")
+            line.append(id.description)
+            line.append("\",\"path\":")
+            line.append(jsonString: path.string)
+            line.append(",\"digest\":\"")
+            line.append(decimal: UInt64(digest.algorithm.rawValue))
+            line.append(":")
+            line.append(hexadecimal: digest.bytes)
+            line.append("\",\"size\":")
+            line.append(decimal: version.size)
+            line.append(",\"object\":\"")
+            line.append(decimal: version.object)
+            line.append("\",\"revision\":\"")
+            line.append(String(version.revision))
+            line.append("\",\"touch\":\"")
+            line.append(String(version.touch))
+            line.append("\"}")
+        }
     }
+
+    /// Bytes of a line without its path are fewer than this.
+    static let fixedSize = 512
 
     /// - Returns: nothing for what `line` doesn't write.
     init?(line: [UInt8]) {

@@ -136,12 +136,12 @@ extension World {
             let all = try mailroom.ledger.inbox(of: name, after: 0, limit: 100, withEnded: step.b % 8 == 1)
             let some = all.dropFirst(Int(step.c % 3)).prefix(1 + Int(step.c >> 4 % 4))
             guard !some.isEmpty, !disk.isDead else { return }
-            if step.b >> 8 % 2 == 0 { try mailroom.fetched(some.map(\.mail.id), by: name) }
+            if step.b >> 8 % 2 == 0 { try mailroom.fetched(Array(some)) }
             let state: DeliveryState = step.b >> 4 % 4 == 0 ? .declined : .delivered
             for delivery in some {
                 said[MailKey(id: delivery.mail.id, recipient: name), default: Said()].states.insert(state)
             }
-            let ended = try mailroom.settle(some.map(\.mail.id), by: name, as: state, receipts: nil)
+            let ended = try mailroom.settle(some.map(\.mail.id), by: name, as: state).ended
             // As the request lane does it.
             if let ended { intake.free(ended.freed) }
             guard ended != nil, !disk.isDead else { return }
@@ -159,7 +159,7 @@ extension World {
         guard let mailroom, let other = mails.filter({ !$0.recipients.contains(name) }).randomElement(step.c) else {
             return
         }
-        let ended = try? mailroom.settle([other.id], by: name, as: .delivered, receipts: nil)
+        let ended = try? mailroom.settle([other.id], by: name, as: .delivered).ended
         guard let ended = ended ?? nil, !disk.isDead else { return }
         throw Promises.Broken("\(name) has settled \(ended.deliveries.count) deliveries for somebody else")
     }

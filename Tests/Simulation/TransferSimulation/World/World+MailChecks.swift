@@ -142,7 +142,7 @@ extension World {
             let ids = try mailroom.ledger.inbox(of: name, after: 0, limit: 100).map(\.mail.id)
             guard !ids.isEmpty else { continue }
             for id in ids { said[MailKey(id: id, recipient: name), default: Said()].states.insert(.delivered) }
-            guard let ended = try mailroom.settle(ids, by: name, as: .delivered, receipts: nil) else {
+            guard let ended = try mailroom.settle(ids, by: name, as: .delivered).ended else {
                 throw Promises.Broken("\(name) cannot settle what waits for him")
             }
             intake?.free(ended.freed)

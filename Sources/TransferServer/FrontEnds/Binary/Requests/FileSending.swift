@@ -1,6 +1,7 @@
 import TransferCatalog
 import TransferCodec
 import TransferIntake
+import TransferMail
 import TransferModel
 import TransferProtocol
 import TransferStore
@@ -20,7 +21,7 @@ final class FileSending {
     var size: UInt64 { content.attributes.size }
 
     /// The delivery whose content this is; nothing for a stored file.
-    let delivery: UploadID?
+    let delivery: Delivery?
 
     /// The file, should it turn out to be rotten.
     var suspect: RottenFile? {
@@ -51,13 +52,13 @@ final class FileSending {
     /// - Parameters:
     ///   - known: the digest that is known of the content as it is.
     ///   - digester: reset.
+    ///   - delivery: the one whose content this is; nothing for a stored file.
     init(
         _ request: FetchRequest, _ path: RelativePath, _ content: StoredContent, known: Digest?,
-        digester: ContentDigester
+        digester: ContentDigester, delivery: Delivery? = nil
     ) {
         (self.request, self.path, self.content, self.known) = (request, path, content, known)
-        self.digester = digester
-        delivery = request.delivery
+        (self.digester, self.delivery) = (digester, delivery)
         let attributes = content.attributes
         let goesOn = attributes.fileVersion == request.version && request.offset <= attributes.size
         let start = goesOn ? request.offset : 0

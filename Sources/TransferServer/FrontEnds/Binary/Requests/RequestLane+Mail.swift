@@ -51,14 +51,18 @@ extension RequestLane {
     func begin(_ request: SettleRequest) throws(StoreError) -> DoneAnswer {
         let (mailroom, person) = try mailbox(toRead: true)
         let state: DeliveryState = request.verdict == .delivered ? .delivered : .declined
-        var receipts: [[UInt8]]?
-        if state == .delivered, let signature = request.signature {
-            receipts = try self.receipts(for: request, signature, of: person, mailroom)
-        }
-        let ended = try attemptMail { () throws(DatabaseError) in
+        // What was looked up before has ended now, perhaps.
+        found.removeAll(keepingCapacity: true)
+        let receipts = state == .delivered ? try self.receipts(for: request) : nil
+        let settled = try attemptMail { () throws(DatabaseError) in
             try mailroom.settle(request.deliveries, by: person, as: state, receipts: receipts)
         }
-        guard let ended else { throw .notForYou }
+        let ended: EndedDeliveries
+        switch settled {
+        case .ended(let some): ended = some
+        case .notForYou: throw .notForYou
+        case .badSignature: throw .badSignature
+        }
         resources.intake.free(ended.freed)
         return DoneAnswer(
             outcome: Outcome(
@@ -69,10 +73,7 @@ extension RequestLane {
 
     /// The content of a delivery.
     func begin(_ fetch: FetchRequest, of id: UploadID) throws(StoreError) -> FileSending {
-        let (mailroom, person) = try mailbox(toRead: true)
-        let ledger = try ledger(of: mailroom)
-        let found = try attemptMail { () throws(DatabaseError) in try ledger.delivery(of: id, to: person) }
-        guard let found, found.state.isOpen else { throw .notForYou }
+        guard let found = try delivery(id), found.state.isOpen else { throw .notForYou }
         // The name was checked when it came; a ledger that says anything else names nothing.
         let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
         let content: StoredContent
@@ -84,11 +85,25 @@ extension RequestLane {
         let digest = found.mail.digest
         let isKnown = fetch.length == nil && digest.algorithm.function == fetch.digest
         let sending = FileSending(
-            fetch, name, content, known: isKnown ? digest : nil, digester: digester(fetch.digest))
+            fetch, name, content, known: isKnown ? digest : nil, digester: digester(fetch.digest), delivery: found)
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending
     }
+
+    /// What the ledger knows of a delivery. It is asked once about this and some that are fetched next.
+    private func delivery(_ id: UploadID) throws(StoreError) -> Delivery? {
+        let (mailroom, person) = try mailbox(toRead: true)
+        if let delivery = found.removeValue(forKey: id) { return delivery }
+        let ids = [id] + nextFetched(Self.lookedUpAtOnce - 1)
+        let ledger = try ledger(of: mailroom)
+        let some = try attemptMail { () throws(DatabaseError) in try ledger.deliveries(of: ids, to: person) }
+        for delivery in some { found[delivery.mail.id] = delivery }
+        return found.removeValue(forKey: id)
+    }
+
+    /// Deliveries that are looked up together: as many as fit into a chunk or two, so that few are looked up in vain.
+    private static let lookedUpAtOnce = 64
 
     /// What a person's machines have published, without those whose keys are in its lines no more: what is sealed for these, a
     /// machine could read that was thrown out.
@@ -104,9 +119,9 @@ extension RequestLane {
 
     /// Says of what was sent that it was, all of a step together. Nothing depends on it.
     func noteFetched() {
-        guard !fetched.isEmpty, let mailroom = resources.intake.mailroom, let person = client.person else { return }
+        guard !fetched.isEmpty, let mailroom = resources.intake.mailroom else { return }
         defer { fetched.removeAll(keepingCapacity: true) }
-        try? mailroom.fetched(fetched, by: person)
+        try? mailroom.fetched(fetched)
     }
 
     /// - Parameter toRead: whether only those who may see something have it.
@@ -131,29 +146,21 @@ extension RequestLane {
         }
     }
 
-    /// What the recipient has signed, as its senders get it.
+    /// What makes of deliveries what the recipient has signed of them, as their senders get it.
     ///
-    /// - Throws: `forbidden` for a signature that is not the client's over exactly that.
-    private func receipts(
-        for request: SettleRequest, _ signature: [UInt8], of person: String, _ mailroom: Mailroom
-    ) throws(StoreError) -> [[UInt8]] {
-        let badSignature = StoreError(
-            .forbidden, "The receipt is not signed with the key that this client has shown, or says something else.")
-        guard case .key(let key) = client.grant.source else { throw badSignature }
-        let ledger = try ledger(of: mailroom)
-        var receipts: [DeliveryReceipt] = []
-        for id in request.deliveries {
-            let found = try attemptMail { () throws(DatabaseError) in try ledger.delivery(of: id, to: person) }
-            guard let found else { throw .notForYou }
-            do throws(ReceiptFault) {
-                receipts.append(
-                    try DeliveryReceipt(found, signed: request.time, by: key, server: resources.intake.receiptKey))
-            } catch {
-                throw badSignature
+    /// - Returns: nothing for a request without a signature.
+    /// - Throws: `forbidden` when it cannot be the client's.
+    private func receipts(for request: SettleRequest) throws(StoreError) -> (([Delivery]) -> [[UInt8]]?)? {
+        guard let signature = request.signature else { return nil }
+        guard case .key(let key) = client.grant.source else { throw .badSignature }
+        let server = resources.intake.receiptKey
+        return { deliveries in
+            let receipts = deliveries.compactMap {
+                try? DeliveryReceipt($0, signed: request.time, by: key, server: server)
             }
+            guard receipts.count == deliveries.count else { return nil }
+            return DeliveryBatch.lines(receipts, signature: signature)
         }
-        guard let lines = DeliveryBatch.lines(receipts, signature: signature) else { throw badSignature }
-        return lines
     }
 }
 
@@ -161,6 +168,9 @@ extension StoreError {
     /// Of a delivery that was never for the client, or that it cannot have any more: it learns no more than that.
     fileprivate static let notForYou = StoreError(
         .notFound, "There is no such delivery for this client, or not any more.")
+
+    fileprivate static let badSignature = StoreError(
+        .forbidden, "The receipt is not signed with the key that this client has shown, or says something else.")
 }
 
 extension DeliveryReceipt {

@@ -2,6 +2,7 @@ import TransferAccess
 import TransferCatalog
 import TransferCodec
 package import TransferIntake
+import TransferMail
 import TransferModel
 package import TransferProtocol
 import TransferStore
@@ -54,8 +55,10 @@ package final class RequestLane: @unchecked Sendable {
     private var digesters: [DigestFunction: ContentDigester] = [:]
     var outcome = RequestOutcome(chunk: RequestLane.noChunk)
     private(set) var reader: StoreReader?
+    /// Deliveries that were looked up for requests of this step that are not begun.
+    var found: [UploadID: Delivery] = [:]
     /// Deliveries that were sent to the client in this step.
-    var fetched: [UploadID] = []
+    var fetched: [Delivery] = []
     private var remover: StoreRemover?
     private var removed: [Removed] = []
     var events: [LogEvent] = []
@@ -109,6 +112,7 @@ package final class RequestLane: @unchecked Sendable {
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         noteFetched()
+        found.removeAll(keepingCapacity: true)
         reader = nil
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
@@ -142,6 +146,13 @@ package final class RequestLane: @unchecked Sendable {
         var mayGoOn = true
         attempt(work) { () throws(StoreError) in mayGoOn = try goOn(work) }
         return mayGoOn
+    }
+
+    /// Whose content is asked for next, some of them.
+    func nextFetched(_ count: Int) -> [UploadID] {
+        requests[begun...].prefix(count).compactMap { request in
+            if case .fetch(let fetch) = request { fetch.delivery } else { nil }
+        }
     }
 
     private func takeNext() -> Request? {
@@ -355,7 +366,7 @@ extension RequestLane {
 
     private func noteRotten(_ sending: FileSending) {
         if let rotten = sending.suspect { resources.intake.known.add(rotten: rotten) }
-        if let delivery = sending.delivery { noteRotten(delivery) }
+        if let delivery = sending.delivery { noteRotten(delivery.mail.id) }
     }
 
     /// Removals before this one are answered first.

@@ -58,6 +58,8 @@ final class ChatLane: @unchecked Sendable {
     /// Of the last delivery that was looked up on this connection.
     private var last: UInt64 = 0
     private var current: ChatContent?
+    /// Deliveries that have gone out whole in this step.
+    private var sent: [Delivery] = []
     private var digesters: [DigestFunction: ContentDigester] = [:]
     private var reader: StoreReader?
     private var outcome = Outcome()
@@ -135,8 +137,9 @@ extension ChatLane {
 
     /// Writes down which messages have gone out whole, though nobody knows whether they arrive. Nothing depends on it.
     private func noteSent() {
-        guard !outcome.ends.isEmpty else { return }
-        try? guests.mailroom.fetched(outcome.ends.map(\.delivery), by: name)
+        guard !sent.isEmpty else { return }
+        try? guests.mailroom.fetched(sent)
+        sent.removeAll(keepingCapacity: true)
     }
 
     private func lookUp() throws(StoreError) {
@@ -204,6 +207,7 @@ extension ChatLane {
         }
         current = nil
         outcome.ends.append((content.delivery.mail.id, chunk.count))
+        sent.append(content.delivery)
         events.append(.handedOn(content.delivery, peer: guests.peer))
     }
 
@@ -227,8 +231,7 @@ extension ChatLane {
     private func settle(_ received: [UploadID]) {
         guard !received.isEmpty else { return }
         do throws(DatabaseError) {
-            let ended = try guests.mailroom.settle(received, by: name, as: .delivered, receipts: nil)
-            guard let ended else { return }
+            guard let ended = try guests.mailroom.settle(received, by: name, as: .delivered).ended else { return }
             resources.intake.free(ended.freed)
             events += ended.deliveries.map { .settled($0, peer: guests.peer) }
         } catch {
