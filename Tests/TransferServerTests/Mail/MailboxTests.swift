@@ -159,6 +159,33 @@ extension ServerTests {
             }
         }
 
+        /// Deliveries are looked up many at once; what becomes of one in between counts.
+        @Test func whatIsAskedTogetherIsAnsweredInOrder() async throws {
+            try await serving { [self] (_, connect) throws in
+                let alice = try connect("alice")
+                #expect(try alice.codes(to: Self.upload(for: ["bob", "carol"])) == [.committed])
+                let bob = try connect("bob")
+                let id = try #require(try bob.deliveries(.inbox).first).id
+                func fetch(_ number: UInt32, _ id: UploadID) -> Request {
+                    .fetch(FetchRequest(id: number, path: "", delivery: id))
+                }
+                let unknown = UploadID(high: 9, low: 9)
+                let requests = [
+                    fetch(1, id), fetch(2, unknown), fetch(3, id),
+                    .settle(SettleRequest(id: 4, .declined, time: 0, [id])), fetch(5, id), fetch(6, unknown),
+                ]
+                bob.send(requests.flatMap { Frames.encoded($0.message) })
+                #expect(try bob.fetched().content == Self.content)
+                #expect(try bob.fetched().outcome?.code == .notFound)
+                #expect(try bob.fetched().content == Self.content)
+                #expect(try bob.outcome().code == .completed)
+                #expect(try bob.fetched().outcome?.code == .notFound)
+                #expect(try bob.fetched().outcome?.code == .notFound)
+                // It waits for somebody else.
+                #expect(tree.count == 1)
+            }
+        }
+
         /// What is sealed has a note for its sender, too. One that has no room beside a receipt is left out, and the box is
         /// listed all the same.
         @Test(arguments: [500, 10_000]) func sendersHaveTheNotes(_ size: Int) async throws {

@@ -52,7 +52,7 @@ extension RequestLane {
         let (mailroom, person) = try mailbox(toRead: true)
         let state: DeliveryState = request.verdict == .delivered ? .delivered : .declined
         // What was looked up before has ended now, perhaps.
-        found.removeAll(keepingCapacity: true)
+        lookedUp.removeAll(keepingCapacity: true)
         let receipts = state == .delivered ? try self.receipts(for: request) : nil
         let settled = try attemptMail { () throws(DatabaseError) in
             try mailroom.settle(request.deliveries, by: person, as: state, receipts: receipts)
@@ -94,12 +94,15 @@ extension RequestLane {
     /// What the ledger knows of a delivery. It is asked once about this and some that are fetched next.
     private func delivery(_ id: UploadID) throws(StoreError) -> Delivery? {
         let (mailroom, person) = try mailbox(toRead: true)
-        if let delivery = found.removeValue(forKey: id) { return delivery }
-        let ids = [id] + nextFetched(Self.lookedUpAtOnce - 1)
+        if let known = lookedUp[id] { return known }
+        let ids = Set([id] + nextFetched(Self.lookedUpAtOnce - 1)).filter { lookedUp[$0] == nil }
         let ledger = try ledger(of: mailroom)
-        let some = try attemptMail { () throws(DatabaseError) in try ledger.deliveries(of: ids, to: person) }
-        for delivery in some { found[delivery.mail.id] = delivery }
-        return found.removeValue(forKey: id)
+        let found = try attemptMail { () throws(DatabaseError) in
+            try ledger.deliveries(of: Array(ids), to: person)
+        }
+        for id in ids { lookedUp[id] = .some(nil) }
+        for delivery in found { lookedUp[delivery.mail.id] = delivery }
+        return lookedUp[id] ?? nil
     }
 
     /// Deliveries that are looked up together: as many as fit into a chunk or two, so that few are looked up in vain.

@@ -55,8 +55,8 @@ package final class RequestLane: @unchecked Sendable {
     private var digesters: [DigestFunction: ContentDigester] = [:]
     var outcome = RequestOutcome(chunk: RequestLane.noChunk)
     private(set) var reader: StoreReader?
-    /// Deliveries that were looked up for requests of this step that are not begun.
-    var found: [UploadID: Delivery] = [:]
+    /// Deliveries that were looked up in this step; nothing for those that are not for the client.
+    var lookedUp: [UploadID: Delivery?] = [:]
     /// Deliveries that were sent to the client in this step.
     var fetched: [Delivery] = []
     private var remover: StoreRemover?
@@ -112,7 +112,7 @@ package final class RequestLane: @unchecked Sendable {
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         noteFetched()
-        found.removeAll(keepingCapacity: true)
+        lookedUp.removeAll(keepingCapacity: true)
         reader = nil
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
