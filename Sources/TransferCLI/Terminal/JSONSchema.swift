@@ -1,12 +1,14 @@
+internal import TransferModel
+
 /// What the objects that the program prints are called, each with its version: a reader knows what it has, and whether it
 /// understands it. Members may be added without another version; docs/JSON.md says what they mean.
 enum JSONSchema {
-    static let upload = "transfer.upload/1"
+    static let upload = UploadDocument.schema
     static let plan = "transfer.plan/1"
     static let progress = "transfer.progress/1"
     static let finding = "transfer.finding/1"
     static let scrub = "transfer.scrub/1"
-    static let entry = "transfer.entry/1"
+    static let entry = EntryDocument.schema
     static let download = "transfer.download/1"
     static let removal = "transfer.removal/1"
     static let remote = "transfer.remote/1"

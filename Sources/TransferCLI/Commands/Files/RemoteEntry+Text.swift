@@ -19,16 +19,12 @@ extension RemoteEntry {
         return isRight ? padding + text : text + padding
     }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`.
     var json: JSONLine {
-        [
-            "schema": .string(JSONSchema.entry), "path": .string(path),
-            "type": .string(isDirectory ? "directory" : "file"), "size": .integer(size),
-            "modified": .string(modified.exact), "permissions": .string(String(permissions, radix: 8)),
-            "kind": kind.map { .string($0.name) } ?? .null,
-            "digest": digest.map { .string($0.description) } ?? .null,
-            "stored": stored.map { .string($0.exact) } ?? .null,
-        ]
+        EntryDocument(
+            path: path, isDirectory: isDirectory, size: size, modified: modified.timestamp, permissions: permissions,
+            kind: kind, digest: digest, stored: stored?.timestamp
+        ).json
     }
 }
 
@@ -37,7 +33,7 @@ extension RemoteEntry.Time {
     var shown: String { UTCTime(clamping: seconds).description }
 
     /// As in RFC 3339, with as many digits behind the point as it takes.
-    var exact: String {
-        Timestamp(seconds: UTCTime(clamping: seconds).seconds, nanoseconds: nanoseconds).text(.exact)
-    }
+    var exact: String { timestamp.exact }
+
+    fileprivate var timestamp: Timestamp { Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
 }

@@ -44,23 +44,19 @@ extension UploadReport {
 
     private var colour: Colour { result.isSuccess ? (result == .skipped ? .yellow : .green) : .red }
 
-    /// The object of `--json`; every key is always there.
+    /// The object of `--json`.
     ///
     /// - Parameter removal: what became of the source; nothing when it was to be left.
     func json(_ removal: SourceRemoval? = nil) -> JSONLine {
-        [
-            "schema": .string(JSONSchema.upload), "source": .string(source),
-            "uploadID": .string(uploadID.description), "result": .string(result.name),
-            "storedPath": storedPath.map { .string($0) } ?? .null, "kind": .string(kind.name),
-            "size": .integer(size), "digest": digest.map { .string($0.description) } ?? .null,
-            "verified": .bool(isVerified), "durable": .bool(isDurable), "seconds": .double(seconds),
-            "attempts": .integer(attempts), "recipients": .array(recipients.map { .string($0) }),
-            "format": picture.map { .string($0.format.rawValue) } ?? .null,
-            "width": picture.map { .integer($0.width) } ?? .null,
-            "height": picture.map { .integer($0.height) } ?? .null,
-            "sealed": .bool(isSealed),
-            "sourceDeleted": .bool(removal == .removed), "message": .string(message),
-        ]
+        UploadDocument(
+            source: source, id: uploadID, result: result, storedPath: storedPath, kind: kind, size: size,
+            digest: digest, isVerified: isVerified, isDurable: isDurable, seconds: seconds, attempts: attempts,
+            recipients: recipients,
+            picture: picture.map {
+                UploadDocument.Picture(format: $0.format.rawValue, width: $0.width, height: $0.height)
+            },
+            isSealed: isSealed, isSourceDeleted: removal == .removed, message: message
+        ).json
     }
 }
 
