@@ -30,7 +30,7 @@ actor ClassicSession {
     nonisolated let progress: ConnectionProgress
     let driver: ConnectionDriver
     let settings: ServerSettings
-    var outbound = Outbound<ChatChunk>()
+    var outbound = Outbound<ContentChunk>()
     var counted = 0
     var pipe: BatchPipe<ClassicBatch>
     var conversation: any ClassicConversation

@@ -78,14 +78,15 @@ extension RequestLane {
         let name = (try? RelativePath(found.mail.name)) ?? found.mail.path
         let content: StoredContent
         do throws(StoreError) {
-            content = try open(found.mail.path)
+            content = try files.open(found.mail.path)
         } catch {
             throw error.code == .notFound ? .contentLost(name) : error
         }
         let digest = found.mail.digest
         let isKnown = fetch.length == nil && digest.algorithm.function == fetch.digest
         let sending = FileSending(
-            fetch, name, content, known: isKnown ? digest : nil, digester: digester(fetch.digest), delivery: found)
+            fetch, name, content, known: isKnown ? digest : nil, digester: files.digester(fetch.digest), delivery: found
+        )
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(name) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending

@@ -52,19 +52,15 @@ package final class RequestLane: @unchecked Sendable {
     /// Why nothing is begun any more.
     private var refusal: StoreError?
     private var work: Work?
-    private var digesters: [DigestFunction: ContentDigester] = [:]
+    let files: ConnectionFiles
     var outcome = RequestOutcome(chunk: RequestLane.noChunk)
-    private(set) var reader: StoreReader?
     /// Deliveries that were looked up in this step; nothing for those that are not for the client.
     var lookedUp: [UploadID: Delivery?] = [:]
     /// Deliveries that were sent to the client in this step.
     var fetched: [Delivery] = []
-    private var remover: StoreRemover?
     private var removed: [Removed] = []
     var events: [LogEvent] = []
     private var failures = FailureTally()
-    /// Whether any file is known to be rotten; asked with every step that begins something.
-    private var hasRotten = false
     private var accessAsked: Int64 = 0
 
     /// Nanoseconds after which it is asked again whether the client may go on with what is under way. New requests are always
@@ -74,8 +70,7 @@ package final class RequestLane: @unchecked Sendable {
     /// Content that has to fit in a chunk before another request is begun.
     private static let leastRoom = 4 << 10
 
-    /// Names that are removed in one step, and removals that are answered together.
-    private static let namesAtOnce = 512
+    /// Removals that are answered together.
     private static let removalsAtOnce = 128
 
     /// Between two steps.
@@ -84,6 +79,7 @@ package final class RequestLane: @unchecked Sendable {
     package init(_ resources: LaneResources, peer: String) {
         self.resources = resources
         self.peer = peer
+        files = ConnectionFiles(resources)
         client = Caller(peer: peer)
     }
 
@@ -107,13 +103,12 @@ package final class RequestLane: @unchecked Sendable {
         {
             attempt(work) { () throws(StoreError) in throw error }
         }
-        if begun < self.requests.count { hasRotten = resources.intake.known.hasRotten }
         let turn = Turn(on: resources.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
         noteFetched()
         lookedUp.removeAll(keepingCapacity: true)
-        reader = nil
+        files.endTurn()
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         outcome.isBusy = work != nil || begun < self.requests.count
@@ -173,10 +168,8 @@ package final class RequestLane: @unchecked Sendable {
         case .fetch(let fetch): return .sending(try begin(fetch))
         case .remove(let remove):
             let path = try client.removable(remove.path)
-            let remover = remover ?? resources.store.remover()
-            self.remover = remover
-            return .removing(
-                remove, path, try remover.begin(path, isRecursive: remove.isRecursive), files: 0)
+            let removal = try files.beginRemoval(of: path, isRecursive: remove.isRecursive)
+            return .removing(remove, path, removal, files: 0)
         case .people(let people): return .answering(try begin(people))
         case .mail(let mail): return .answering(try begin(mail))
         case .settle(let settle): return .answering(try begin(settle))
@@ -247,23 +240,14 @@ extension RequestLane {
         guard let path = try client.seen(fetch.path) else {
             throw StoreError(.wrongForm, "The server's directory is a folder, and no file.")
         }
-        let content = try open(path)
-        guard !hasRotten || !resources.intake.known.isRotten(path, content.attributes.version) else {
-            throw .contentLost(path)
-        }
+        let content = try files.openSound(path)
         let sending = FileSending(
             fetch, path, content,
             known: fetch.length == nil ? digest(of: content.attributes, at: path, fetch.digest) : nil,
-            digester: digester(fetch.digest))
+            digester: files.digester(fetch.digest))
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(path) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
         return sending
-    }
-
-    func open(_ path: RelativePath) throws(StoreError) -> StoredContent {
-        let reader = reader ?? resources.store.reader()
-        self.reader = reader
-        return try reader.open(path)
     }
 
     /// What the catalog says; only worth a look for content of more than a block.
@@ -271,16 +255,8 @@ extension RequestLane {
         of attributes: StoredAttributes, at path: RelativePath, _ function: DigestFunction
     ) -> Digest? {
         guard attributes.size > UInt64(Limits.blockSize) else { return nil }
-        resources.intake.known.settleIfNeeded()
-        let known = resources.intake.known.details(of: [(path, attributes)])[0]?.digest
+        let known = files.digest(of: attributes, at: path)
         return known?.algorithm == function.tree ? known : nil
-    }
-
-    func digester(_ function: DigestFunction) -> ContentDigester {
-        let digester = digesters[function] ?? ContentDigester(function)
-        digesters[function] = digester
-        digester.reset()
-        return digester
     }
 }
 
@@ -290,42 +266,25 @@ extension RequestLane {
     private func goOn(
         _ request: RemoveRequest, _ path: RelativePath, _ removal: Removal, _ files: UInt64
     ) throws(StoreError) -> Bool {
-        let isDone: Bool
-        do throws(StoreError) {
-            isDone = try removal.step(Self.namesAtOnce)
-        } catch {
-            forget(removal.takeRemoved())
-            throw error
-        }
-        let gone = removal.takeRemoved()
-        forget(gone)
-        let files = files + UInt64(gone.count)
+        var files = files
+        let isDone = try self.files.goOn(removal, gone: &files)
         guard isDone else {
             work = .removing(request, path, removal, files: files)
             return false
         }
         work = nil
         removed.append(Removed(request: request, path: path.string, removal: removal, files: files))
-        if remover?.isFull == true || removed.count >= Self.removalsAtOnce { endRemovals() }
+        if self.files.mustCommitRemovals || removed.count >= Self.removalsAtOnce { endRemovals() }
         return true
-    }
-
-    /// What has its path again by now, somebody else has stored since.
-    private func forget(_ files: [Removal.File]) {
-        guard !files.isEmpty else { return }
-        resources.intake.known.settleIfNeeded()
-        resources.intake.quotas.removed(files)
-        let gone = files.map(\.path).filter { path in resources.store.version(at: path) == nil }
-        resources.intake.known.forget(gone.map(\.string))
     }
 
     /// Answers removals, when they are durable.
     private func endRemovals() {
-        guard let remover, !removed.isEmpty else { return }
+        guard !removed.isEmpty else { return }
         let ended = removed
         removed.removeAll(keepingCapacity: true)
         do throws(StoreError) {
-            try remover.commit(ended.map(\.removal))
+            try files.commit(ended.map(\.removal))
         } catch {
             for removal in ended { fail(removal.request.id, removal.path, error) }
             return

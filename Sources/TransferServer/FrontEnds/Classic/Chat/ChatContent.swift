@@ -26,7 +26,7 @@ final class ChatContent {
     ///
     /// - Returns: whether that was all.
     /// - Throws: `contentLost`; `storageFailed`. What the chunk has of the message must not be sent then.
-    func fill(_ chunk: ChatChunk) throws(StoreError) -> Bool {
+    func fill(_ chunk: ContentChunk) throws(StoreError) -> Bool {
         let length = Int(min(UInt64(chunk.room), delivery.mail.size - offset))
         let path = delivery.mail.path
         let bytes = try chunk.append(length) { (place) throws(StoreError) in

@@ -1,11 +1,11 @@
 import TransferConnection
 import TransferIO
 
-/// Messages on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
+/// Answers on their way to a client, in memory of their own: content is read into its place and not copied on the way to the
 /// socket.
 ///
 /// `@unchecked Sendable`: the pool fills it, then hands it over and never touches it again.
-final class ChatChunk: OutboundChunk, @unchecked Sendable {
+final class ContentChunk: OutboundChunk, @unchecked Sendable {
     private let bytes: UnsafeMutableRawBufferPointer
     /// Whose memory it is; nothing for memory of its own.
     private let buffer: BlockBuffer?

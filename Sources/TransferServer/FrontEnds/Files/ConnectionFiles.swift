@@ -1,0 +1,97 @@
+import TransferCatalog
+import TransferCodec
+import TransferIntake
+import TransferModel
+import TransferStore
+
+/// What is stored, as the client of one connection reads and removes it, whatever is spoken on it. Whether the client may is
+/// asked before. Used by one thread at a time.
+final class ConnectionFiles {
+    private let resources: LaneResources
+    private var reader: StoreReader?
+    private var remover: StoreRemover?
+    /// Whether any file is known to be rotten; asked once in a turn.
+    private var hasRotten: Bool?
+    private var digesters: [DigestFunction: ContentDigester] = [:]
+
+    /// Names that are looked at before others have their turn.
+    private static let namesAtOnce = 512
+
+    init(_ resources: LaneResources) {
+        self.resources = resources
+    }
+
+    /// To be called at the end of a turn: what was looked up may be something else by the next one.
+    func endTurn() { (reader, hasRotten) = (nil, nil) }
+}
+
+// MARK: Reading
+
+extension ConnectionFiles {
+    func open(_ path: RelativePath) throws(StoreError) -> StoredContent {
+        let reader = reader ?? resources.store.reader()
+        self.reader = reader
+        return try reader.open(path)
+    }
+
+    /// - Throws: also `contentLost`, for what is known not to be what was acknowledged.
+    func openSound(_ path: RelativePath) throws(StoreError) -> StoredContent {
+        let content = try open(path)
+        let known = resources.intake.known
+        let hasRotten = hasRotten ?? known.hasRotten
+        self.hasRotten = hasRotten
+        guard !hasRotten || !known.isRotten(path, content.attributes.version) else { throw .contentLost(path) }
+        return content
+    }
+
+    /// The digest that was acknowledged of a file, if it is still that file.
+    func digest(of attributes: StoredAttributes, at path: RelativePath) -> Digest? {
+        resources.intake.known.settleIfNeeded()
+        return resources.intake.known.details(of: [(path, attributes)])[0]?.digest
+    }
+
+    /// - Returns: reset; there is one for each function.
+    func digester(_ function: DigestFunction) -> ContentDigester {
+        let digester = digesters[function] ?? ContentDigester(function)
+        digesters[function] = digester
+        digester.reset()
+        return digester
+    }
+}
+
+// MARK: Removing
+
+extension ConnectionFiles {
+    func beginRemoval(of path: RelativePath, isRecursive: Bool) throws(StoreError) -> Removal {
+        let remover = remover ?? resources.store.remover()
+        self.remover = remover
+        return try remover.begin(path, isRecursive: isRecursive)
+    }
+
+    /// Removes some of it.
+    ///
+    /// - Parameter files: is told how many files are gone, also when it fails.
+    /// - Returns: whether all is gone; then `commit` has to follow.
+    func goOn(_ removal: Removal, gone files: inout UInt64) throws(StoreError) -> Bool {
+        defer { files += forget(removal.takeRemoved()) }
+        return try removal.step(Self.namesAtOnce)
+    }
+
+    /// Whether what was removed has to be made durable before anything else is.
+    var mustCommitRemovals: Bool { remover?.isFull ?? false }
+
+    /// Makes removals durable.
+    func commit(_ removals: [Removal]) throws(StoreError) { try remover?.commit(removals) }
+
+    /// What has its path again by now, somebody else has stored since.
+    ///
+    /// - Returns: how many there are.
+    private func forget(_ files: [Removal.File]) -> UInt64 {
+        guard !files.isEmpty else { return 0 }
+        resources.intake.known.settleIfNeeded()
+        resources.intake.quotas.removed(files)
+        let gone = files.map(\.path).filter { path in resources.store.version(at: path) == nil }
+        resources.intake.known.forget(gone.map(\.string))
+        return UInt64(files.count)
+    }
+}
