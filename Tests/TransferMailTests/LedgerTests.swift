@@ -72,12 +72,23 @@ import Testing
         for name in ["bob", "carol"] {
             #expect(try ledger.inbox(of: name, after: 0, limit: 10).map(\.mail.path) == [first.path])
         }
-        _ = try ledger.settle([first.id], by: "bob", as: .delivered, at: 1)
+        #expect(try ledger.settle([first.id], by: "bob", as: .delivered, at: 1).ended?.freed == [])
         let ended = try #require(try ledger.settle([first.id], by: "carol", as: .declined, at: 2).ended)
         #expect(ended.freed == [first])
         let late = LedgerFixture.mail(1)
         #expect(try ledger.queue(late, to: ["dave"]) == .queued(fresh: ["dave"], isKept: true, freed: first))
         #expect(try ledger.inbox(of: "dave", after: 0, limit: 10).map(\.mail.path) == [late.path])
+    }
+
+    /// Somebody may have fetched it on one machine before he declined it on another, or before it expired.
+    @Test func whatSomebodyHasIsDelivered() throws {
+        let ledger = try fixture.open()
+        try ledger.queue(LedgerFixture.mail(1), to: ["bob"])
+        _ = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .declined, at: 1)
+        let ended = try ledger.settle([LedgerFixture.id(1)], by: "bob", as: .delivered, at: 2).ended
+        #expect(ended?.deliveries.map(\.state) == [.delivered] && ended?.freed == [])
+        #expect(try ledger.states(1) == ["bob delivered"])
+        #expect(ledger.waiting() == (0, 0))
     }
 
     @Test func whatTheDiskHasLostComesAgain() throws {

@@ -246,6 +246,25 @@ extension ServerTests {
             }
         }
 
+        /// A line that is for sending alone has no mailbox that could be looked into.
+        @Test func whoMayOnlySendSeesNothing() async throws {
+            let camera = KeyPair()
+            var options = AccessOptions()
+            options.rights = .writeOnly
+            try folder.admit(AuthorizedKey(camera.key, name: "carol-camera", options: options))
+            try await serving { (server, connect) throws in
+                let client = try server.securedClient(camera)
+                client.send(Frames.hello)
+                #expect(try client.codes(to: Self.upload(for: ["bob"])) == [.committed])
+                client.ask(.mail(MailRequest(id: 1, .inbox)))
+                #expect(try client.outcome().code == .forbidden)
+                client.ask(.people(PeopleRequest(id: 1)))
+                #expect(try client.outcome().code == .forbidden)
+                // What became of its own it may know.
+                #expect(try client.deliveries(.sent).map(\.person) == ["bob"])
+            }
+        }
+
         @Test func aReceiptHasToBeTheRecipientsOwn() async throws {
             try await serving { [self] (server, connect) throws in
                 #expect(try connect("alice").codes(to: Self.upload(for: ["bob"])) == [.committed])
