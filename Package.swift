@@ -63,6 +63,7 @@ let package = Package(
         library("TransferKeys", uses: ["TransferModel", "TransferSystem", "COpenSSL"]),
         library("TransferSealing", uses: ["TransferModel", "TransferKeys", "TransferSystem", "COpenSSL"]),
         library("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),
+        library("TransferHTTP", uses: ["TransferModel"]),
         library(
             "TransferReceipts",
             uses: ["TransferModel", "TransferProtocol", "TransferKeys", "TransferSystem", "COpenSSL"]),
@@ -88,7 +89,8 @@ let package = Package(
         library(
             "TransferServer",
             uses: [
-                "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec",
+                "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferHTTP",
+                "TransferCodec",
                 "TransferKeys", "TransferSealing",
                 "TransferAccess",
                 "TransferReceipts",
@@ -158,6 +160,7 @@ let package = Package(
         tests("TransferKeys", uses: ["TransferModel"]),
         tests("TransferSealing", uses: ["TransferModel", "TransferKeys"]),
         tests("TransferClassic", uses: ["TransferModel", "TransferCodec", "TransferKeys"]),
+        tests("TransferHTTP", uses: ["TransferModel"]),
         tests("TransferReceipts", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys"]),
         tests("TransferAccess", uses: ["TransferModel", "TransferKeys", "CLinux", "CQREncode"]),
         tests("TransferIO", uses: ["CLinux", "CIPSecMB", "COpenSSL"]),
@@ -176,7 +179,8 @@ let package = Package(
         tests(
             "TransferServer",
             uses: [
-                "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec",
+                "TransferIntake", "TransferModel", "TransferProtocol", "TransferClassic", "TransferHTTP",
+                "TransferCodec",
                 "TransferKeys",
                 "TransferAccess",
                 "TransferReceipts", "TransferSealing", "TransferIO",

@@ -1,0 +1,70 @@
+/// Fields in their order. Names are asked for in any case.
+package struct HTTPFields: Equatable, Sendable {
+    /// One for each line.
+    package private(set) var lines: [HTTPField]
+
+    package init(_ fields: [HTTPField] = []) {
+        lines = fields
+    }
+
+    package mutating func append(_ field: HTTPField) {
+        lines.append(field)
+    }
+
+    /// Adds a line behind the others. It is checked when it is written.
+    package mutating func append(_ name: String, _ value: String) {
+        lines.append(HTTPField(name: name, value: Array(value.utf8)))
+    }
+
+    package func has(_ name: String) -> Bool { lines.contains { $0.isNamed(name) } }
+
+    /// The values, one for each line.
+    package func values(_ name: String) -> [[UInt8]] { lines.filter { $0.isNamed(name) }.map(\.value) }
+
+    /// The value of a field that may come once.
+    ///
+    /// - Returns: nothing when it is missing.
+    /// - Throws: 400 when it comes twice or is not ASCII.
+    package func only(_ name: String) throws(HTTPFault) -> String? {
+        let values = values(name)
+        guard let value = values.first else { return nil }
+        guard values.count == 1 else { throw HTTPFault(400, "A field that may come once comes twice.") }
+        guard value.allSatisfy({ $0 < 0x80 }) else { throw HTTPFault(400, "A field has bytes that are not ASCII.") }
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    /// The members of a comma separated list over all lines (RFC 9110, section 5.6.1), without blanks around them.
+    /// Quoted strings are kept whole, with their quotes; one that does not end goes to the end of its line. Empty
+    /// members are left out. What is no UTF-8 has U+FFFD in its place, so that a list that was sent is never an empty
+    /// one.
+    package func list(_ name: String) -> [String] {
+        values(name).flatMap { value in
+            Self.members(value).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private static func members(_ value: [UInt8]) -> [ArraySlice<UInt8>] {
+        var members: [ArraySlice<UInt8>] = []
+        var (start, index, isQuoted) = (0, 0, false)
+        while index < value.count {
+            switch value[index] {
+            case HTTPCharacter.quote: isQuoted.toggle()
+            case HTTPCharacter.backslash where isQuoted: index += 1
+            case UInt8(ascii: ",") where !isQuoted:
+                members.append(value[start..<index])
+                start = index + 1
+            default: break
+            }
+            index += 1
+        }
+        members.append(value[start...])
+        return members.map(trimmed).filter { !$0.isEmpty }
+    }
+
+    private static func trimmed(_ member: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard let first = member.firstIndex(where: { !HTTPCharacter.isBlank($0) }),
+            let last = member.lastIndex(where: { !HTTPCharacter.isBlank($0) })
+        else { return [] }
+        return member[first...last]
+    }
+}

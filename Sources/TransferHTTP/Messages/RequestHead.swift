@@ -1,0 +1,39 @@
+/// What a request says in front of its content.
+package struct RequestHead: Equatable, Sendable {
+    package let method: HTTPMethod
+
+    /// The request target as it was sent, 1 byte or more of visible ASCII: a path with its query, an absolute URI, or
+    /// `*` (RFC 9112, section 3.2).
+    package let target: String
+
+    package let version: HTTPVersion
+    package let fields: HTTPFields
+
+    package init(
+        _ method: HTTPMethod, _ target: String, version: HTTPVersion = .http11, fields: HTTPFields = HTTPFields()
+    ) {
+        (self.method, self.target, self.version, self.fields) = (method, target, version, fields)
+    }
+
+    /// Whether the connection stays open behind the answer (RFC 9112, section 9.3). Where it does not, what comes
+    /// behind the request is not to be looked at.
+    package var isPersistent: Bool { fields.isPersistent(version) }
+
+    /// Whether the client may wait for a 100 before it sends content. In HTTP/1.0 that is ignored (RFC 9110, section
+    /// 10.1.1).
+    package var expectsContinue: Bool {
+        version == .http11 && fields.list("expect").contains { HTTPCharacter.areSame($0.utf8, "100-continue") }
+    }
+
+    /// Path and query: the target without the scheme and authority that an absolute URI has. Without a path it is `/`,
+    /// or `*` for OPTIONS (RFC 9112, section 3.2.4).
+    package var resource: String {
+        guard let authority = RequestTarget.authority(of: target.utf8) else { return target }
+        let rest = target.utf8[authority.endIndex...]
+        switch rest.first {
+        case UInt8(ascii: "/"): return String(Substring(rest))
+        case nil: return method == .options ? "*" : "/"
+        default: return "/" + Substring(rest)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// What an answer says in front of its content.
+package struct ResponseHead: Equatable, Sendable {
+    /// 100 to 599 (RFC 9110, section 15).
+    package let status: Int
+
+    /// A phrase for people. Where it is nothing, that of the status is written.
+    package let reason: String?
+
+    package let version: HTTPVersion
+    package let fields: HTTPFields
+
+    package init(
+        _ status: Int, reason: String? = nil, version: HTTPVersion = .http11, fields: HTTPFields = HTTPFields()
+    ) {
+        (self.status, self.reason, self.version, self.fields) = (status, reason, version, fields)
+    }
+
+    /// Whether the connection stays open behind the answer (RFC 9112, section 9.3).
+    package var isPersistent: Bool { fields.isPersistent(version) }
+}

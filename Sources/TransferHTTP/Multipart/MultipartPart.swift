@@ -1,0 +1,75 @@
+internal import TransferModel
+
+/// The head of one part of a form (RFC 7578, section 4).
+package struct MultipartPart: Equatable, Sendable {
+    /// Of the form's field; UTF-8 without controls, and perhaps with `%22`, `%0D` and `%0A` as browsers write quotes
+    /// and line ends (WHATWG HTML, multipart/form-data encoding algorithm). May be empty.
+    package let name: String
+
+    /// As it came, without quotes and their escapes: any bytes but controls. Nothing for a field that is no file.
+    package let filename: [UInt8]?
+
+    /// Nothing when the part does not say it, or says no media type.
+    package let contentType: MediaType?
+
+    package static func == (a: Self, b: Self) -> Bool {
+        a.name.hasSameBytes(as: b.name) && a.filename == b.filename && a.contentType == b.contentType
+    }
+
+    /// - Parameter head: lines with CR LF behind each of them, none for an empty head.
+    /// - Throws: 400 when it is malformed, lacks a name, says two things, or says that the content is encoded.
+    init(head: [UInt8]) throws(HTTPFault) {
+        var fields: [String: ArraySlice<UInt8>] = [:]
+        var rest = head[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != 0x0D }
+            guard rest.dropFirst(line.count).starts(with: [0x0D, 0x0A]) else {
+                throw HTTPFault(400, "A line of a part's head ends in something else than CR LF.")
+            }
+            rest = rest.dropFirst(line.count + 2)
+            let (name, value) = try Self.field(line)
+            guard fields.updateValue(value, forKey: name) == nil || !Self.known.contains(name) else {
+                throw HTTPFault(400, "A part has \(name) twice.")
+            }
+        }
+        try Self.checkEncoding(fields["content-transfer-encoding"])
+        (name, filename) = try Self.names(fields["content-disposition"])
+        contentType = fields["content-type"].flatMap { MediaType($0) }
+    }
+
+    private static let known = ["content-disposition", "content-transfer-encoding", "content-type"]
+
+    private static func field(_ line: ArraySlice<UInt8>) throws(HTTPFault) -> (String, ArraySlice<UInt8>) {
+        var reader = FieldReader(line)
+        guard let name = reader.token(), reader.take(":") else {
+            throw HTTPFault(400, "A line of a part's head is no field.")
+        }
+        let value = FieldSyntax.trimmed(reader.rest)
+        guard value.allSatisfy({ $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }) else {
+            throw HTTPFault(400, "A field of a part has a control character.")
+        }
+        return (FieldSyntax.lowercased(name), value)
+    }
+
+    /// Encoded content would be stored as it travelled: RFC 7578 (section 4.7) has none.
+    private static func checkEncoding(_ value: ArraySlice<UInt8>?) throws(HTTPFault) {
+        guard let value else { return }
+        guard ["7bit", "8bit", "binary"].contains(FieldSyntax.lowercased(value)) else {
+            throw HTTPFault(400, "A part has a Content-Transfer-Encoding other than 7bit, 8bit and binary.")
+        }
+    }
+
+    private static func names(_ value: ArraySlice<UInt8>?) throws(HTTPFault) -> (String, [UInt8]?) {
+        guard let value, let disposition = ContentDisposition(value), disposition.type == "form-data" else {
+            throw HTTPFault(400, "A part has no Content-Disposition that is form-data and can be read one way only.")
+        }
+        guard let bytes = disposition.name, let name = String(validating: bytes, as: UTF8.self) else {
+            throw HTTPFault(400, "A part has no name in UTF-8.")
+        }
+        // RFC 7578 (section 4.2) has no `filename*`; some clients send it alone, and some both.
+        if let plain = disposition.plainFilename, let extended = disposition.extendedFilename, plain != extended {
+            throw HTTPFault(400, "A part has two file names.")
+        }
+        return (name, disposition.filename)
+    }
+}

@@ -1,0 +1,62 @@
+internal import TransferModel
+
+/// The line in front of a chunk: `chunk-size [ chunk-ext ]` (RFC 9112, section 7.1).
+enum ChunkHead {
+    /// Bytes of the longest line.
+    static let limit = HTTPLimits.chunkDigits + HTTPLimits.chunkExtensions
+
+    /// - Returns: bytes of the chunk; 0 for the last one.
+    /// - Throws: 400.
+    static func size(_ line: UnsafeRawBufferPointer) throws(HTTPFault) -> UInt64 {
+        let digits = line.prefix { $0 != UInt8(ascii: ";") }
+        guard digits.count <= HTTPLimits.chunkDigits, let size = Hexadecimal.number(digits),
+            size <= HTTPLimits.length
+        else { throw HTTPFault(400, "The size of a chunk is no hexadecimal number or too large.") }
+        let extensions = line[digits.endIndex...]
+        guard extensions.count <= HTTPLimits.chunkExtensions else { throw tooLong }
+        guard areExtensions(extensions) else { throw HTTPFault(400, "A chunk has extensions that cannot be read.") }
+        return size
+    }
+
+    static let tooLong = HTTPFault(
+        400, "The extensions of a chunk have more than \(HTTPLimits.chunkExtensions) bytes.")
+
+    /// `*( ";" token [ "=" ( token / quoted-string ) ] )`. They mean nothing here. Without the blanks that RFC 9112,
+    /// section 7.1.1, lets stand there for older clients: readers disagree about them.
+    private static func areExtensions(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+        var rest = text
+        while rest.first == UInt8(ascii: ";") {
+            rest = rest.dropFirst()
+            guard dropToken(&rest) else { return false }
+            guard rest.first == UInt8(ascii: "=") else { continue }
+            rest = rest.dropFirst()
+            guard rest.first == HTTPCharacter.quote ? dropQuoted(&rest) : dropToken(&rest) else { return false }
+        }
+        return rest.isEmpty
+    }
+
+    private static func dropToken(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+        let token = rest.prefix { HTTPCharacter.isToken($0) }
+        rest = rest[token.endIndex...]
+        return !token.isEmpty
+    }
+
+    /// `quoted-string` (RFC 9110, section 5.6.4), which begins at the front.
+    private static func dropQuoted(_ rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+        var index = rest.startIndex + 1
+        while index < rest.endIndex {
+            let byte = rest[index]
+            guard HTTPCharacter.isValue(byte) else { return false }
+            if byte == HTTPCharacter.quote {
+                rest = rest[(index + 1)...]
+                return true
+            }
+            if byte == HTTPCharacter.backslash {
+                index += 1
+                guard index < rest.endIndex, HTTPCharacter.isValue(rest[index]) else { return false }
+            }
+            index += 1
+        }
+        return false
+    }
+}

@@ -1,0 +1,39 @@
+extension RequestHead {
+    /// What can be said of a head only when all of it is there.
+    ///
+    /// - Returns: where the content ends.
+    /// - Throws: 400, 413, 417 or 501.
+    func checked() throws(HTTPFault) -> BodyFraming {
+        try checkHost()
+        try checkExpectation()
+        return switch try MessageLength(fields, version) {
+        case .undeclared: .none
+        case .length(let length): .length(length)
+        case .chunked: .chunked
+        }
+    }
+
+    /// One Host in HTTP/1.1 (RFC 9112, section 3.2), at most one in HTTP/1.0, and the same as in the target. RFC 9112,
+    /// section 3.2.2, takes the target's where they differ; not every server does.
+    private func checkHost() throws(HTTPFault) {
+        let hosts = fields.values("host")
+        guard hosts.count <= 1 else { throw HTTPFault(400, "There are two Hosts.") }
+        guard hosts.count == 1 || version == .http10 else { throw HTTPFault(400, "There is no Host.") }
+        if let host = hosts.first, !HostField.isValid(host) {
+            throw HTTPFault(400, "A Host is empty or has characters that it cannot have.")
+        }
+        guard let authority = RequestTarget.authority(of: target.utf8) else { return }
+        guard HostField.isValid(authority) else { throw HTTPFault(400, "The target has no valid authority.") }
+        if let host = hosts.first, !HTTPCharacter.areSame(authority, host) {
+            throw HTTPFault(400, "The target and the Host differ.")
+        }
+    }
+
+    private func checkExpectation() throws(HTTPFault) {
+        let expectations = fields.values("expect")
+        guard let first = expectations.first else { return }
+        guard expectations.count == 1, HTTPCharacter.areSame(first, "100-continue") else {
+            throw HTTPFault(417, "Something else than 100-continue is expected.")
+        }
+    }
+}

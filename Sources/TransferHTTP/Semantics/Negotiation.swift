@@ -1,0 +1,100 @@
+/// Which form of an answer a client wants (RFC 9110, section 12). What is malformed in it is left out: the worst that
+/// comes of it is another form.
+package enum Negotiation {
+    /// Members of a field that are looked at. Browsers send up to ten.
+    package static let mostMembers = 64
+
+    /// - Parameters:
+    ///   - lines: values of the lines of `Accept`.
+    ///   - offers: media types without parameters, in small letters, the best first.
+    /// - Returns: the one that is wanted most, of equals the first; nothing when none is wanted at all.
+    package static func mediaType(_ lines: [[UInt8]], of offers: [String]) -> String? {
+        let ranges = members(lines).compactMap { MediaRange($0) }
+        guard !ranges.isEmpty else { return offers.first }
+        return best(of: offers) { offer in
+            // The narrowest that fits decides (section 12.5.1).
+            ranges.filter { $0.fits(offer) }.max { $0.narrowness < $1.narrowness }?.quality
+        }
+    }
+
+    /// Languages that there are.
+    package enum Language: String, Sendable {
+        case english = "en"
+        case chinese = "zh"
+    }
+
+    /// - Parameter lines: values of the lines of `Accept-Language`.
+    /// - Returns: English where neither is wanted, and where both are wanted as much and neither is named first.
+    package static func language(_ lines: [[UInt8]]) -> Language {
+        let ranges = members(lines).compactMap { LanguageRange($0) }
+        let offers: [Language] = [.english, .chinese]
+        let named = ranges.compactMap { range in offers.first { range.names($0.rawValue) } }
+        let chosen = best(of: named + offers) { offer in
+            // `zh-CN` and `zh-TW` are both Chinese: the one that is wanted more counts.
+            ranges.filter { $0.names(offer.rawValue) }.map(\.quality).max() ?? ranges.first { $0.isAny }?.quality
+        }
+        return chosen ?? .english
+    }
+
+    private static func best<Offer>(of offers: [Offer], _ quality: (Offer) -> Quality?) -> Offer? {
+        var best: (offer: Offer, quality: Quality)?
+        for offer in offers {
+            guard let quality = quality(offer), quality.thousandths > (best?.quality.thousandths ?? 0) else { continue }
+            best = (offer, quality)
+        }
+        return best?.offer
+    }
+
+    private static func members(_ lines: [[UInt8]]) -> [ArraySlice<UInt8>] {
+        Array(lines.compactMap { FieldReader.members($0) }.joined().prefix(mostMembers))
+    }
+}
+
+/// `text/html;q=0.9`, `text/*`, `*/*` (RFC 9110, section 12.5.1).
+private struct MediaRange {
+    let type: MediaType
+    let quality: Quality
+
+    init?(_ member: ArraySlice<UInt8>) {
+        guard let type = MediaType(member) else { return nil }
+        guard let text = type["q"] else {
+            (self.type, quality) = (type, .most)
+            return
+        }
+        guard let quality = Quality(text.utf8) else { return nil }
+        (self.type, self.quality) = (type, quality)
+    }
+
+    /// Parameters other than `q` are not compared: no offer has them. A range with some is as narrow as one without.
+    var narrowness: Int { type.type == "*" ? 0 : type.subtype == "*" ? 1 : 2 }
+
+    func fits(_ offer: String) -> Bool {
+        switch narrowness {
+        case 0: type.subtype == "*"
+        case 1: offer.hasPrefix(type.type + "/")
+        default: type.essence == offer
+        }
+    }
+}
+
+/// `zh-CN;q=0.5`, `*` (RFC 9110, section 12.5.4; RFC 4647, section 2.1).
+private struct LanguageRange {
+    let tag: String
+    let quality: Quality
+
+    init?(_ member: ArraySlice<UInt8>) {
+        var reader = FieldReader(member)
+        let tag = reader.take { FieldSyntax.isLetter($0) || HTTPCharacter.isDigit($0) || "-*".utf8.contains($0) }
+        guard !tag.isEmpty, let parameters = reader.parameters(most: 1) else { return nil }
+        guard let text = parameters.first else {
+            (self.tag, quality) = (FieldSyntax.lowercased(tag), .most)
+            return
+        }
+        guard text.name == "q", let quality = Quality(text.value) else { return nil }
+        (self.tag, self.quality) = (FieldSyntax.lowercased(tag), quality)
+    }
+
+    var isAny: Bool { tag == "*" }
+
+    func names(_ language: String) -> Bool { tag == language || tag.hasPrefix(language + "-") }
+}

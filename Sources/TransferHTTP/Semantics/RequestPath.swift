@@ -1,0 +1,72 @@
+internal import TransferModel
+
+/// What a request is about: path and query of a target in origin-form (RFC 9112, section 3.2.1; RFC 3986). It is
+/// decoded once, and what servers could take for different paths is refused.
+package struct RequestPath: Equatable, Sendable {
+    /// Names from the top down, decoded; UTF-8 without NUL, `/` and `\`, none of them empty, `.` or `..`. None for `/`
+    /// itself.
+    package let segments: [String]
+
+    /// Whether it ends in `/`: it is about a folder.
+    package let endsInSlash: Bool
+
+    package let query: RequestQuery
+
+    /// Names with `/` between them; empty for the top.
+    package var path: String { segments.joined(separator: "/") }
+
+    /// - Parameter target: as it stands in the request.
+    /// - Throws: 400 that says what is wrong; 414 when the path has more than `Limits.path` bytes, decoded.
+    package init(_ target: some Collection<UInt8>) throws(HTTPFault) {
+        var reader = FieldReader(target)
+        let path = reader.take { $0 != UInt8(ascii: "?") }
+        guard path.first == UInt8(ascii: "/") else { throw HTTPFault(400, "The path does not begin with '/'.") }
+        guard path.allSatisfy(Self.isPath) else {
+            throw HTTPFault(400, "The path has a character that has to be percent-encoded.")
+        }
+        var parts = path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let endsInSlash = parts.last?.isEmpty ?? true
+        if endsInSlash { parts = parts.dropLast() }
+        var (segments, length): ([String], Int) = ([], 0)
+        for part in parts {
+            let segment = try Self.segment(part)
+            length += segment.utf8.count + 1
+            guard length - 1 <= Limits.path else {
+                throw HTTPFault(414, "The path has more than \(Limits.path) bytes.")
+            }
+            segments.append(segment)
+        }
+        self.segments = segments
+        self.endsInSlash = endsInSlash
+        query = try reader.take("?") ? RequestQuery(reader.rest) : RequestQuery()
+    }
+
+    private static func segment(_ part: ArraySlice<UInt8>) throws(HTTPFault) -> String {
+        guard !part.isEmpty else { throw HTTPFault(400, "The path has an empty segment.") }
+        guard let bytes = PercentEncoding.decoded(part) else {
+            throw HTTPFault(400, "The path has a percent sign without two hexadecimal digits behind it.")
+        }
+        guard !bytes.contains(0) else { throw HTTPFault(400, "The path has a NUL byte.") }
+        guard !bytes.contains(UInt8(ascii: "/")), !bytes.contains(UInt8(ascii: "\\")) else {
+            throw HTTPFault(400, "A segment of the path has a slash or a backslash in it.")
+        }
+        guard !bytes.elementsEqual(".".utf8), !bytes.elementsEqual("..".utf8) else {
+            throw HTTPFault(400, "The path has a segment '.' or '..'.")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw HTTPFault(400, "The path is not UTF-8.")
+        }
+        return text
+    }
+
+    /// Beyond pchar (RFC 3986, section 3.3), characters that browsers leave as they are and that mean nothing else:
+    /// `[]^{|}` and a backtick (WHATWG URL, path percent-encode set).
+    private static func isPath(_ byte: UInt8) -> Bool {
+        0x21..<0x7F ~= byte && !"\"#<>\\".utf8.contains(byte)
+    }
+
+    package static func == (a: Self, b: Self) -> Bool {
+        a.endsInSlash == b.endsInSlash && a.query == b.query
+            && a.segments.elementsEqual(b.segments) { $0.hasSameBytes(as: $1) }
+    }
+}

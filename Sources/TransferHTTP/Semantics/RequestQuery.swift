@@ -1,0 +1,60 @@
+internal import TransferModel
+
+/// The pairs of a query (WHATWG URL, application/x-www-form-urlencoded): `key=value` with `&` between them, `+` for a
+/// space.
+package struct RequestQuery: Equatable, Sendable {
+    /// Pairs of one query. Those of this server's pages have one to three.
+    package static let mostPairs = 64
+
+    package struct Pair: Equatable, Sendable {
+        package let key: String
+        /// Empty where there is no `=`.
+        package let value: String
+
+        package static func == (a: Self, b: Self) -> Bool {
+            a.key.hasSameBytes(as: b.key) && a.value.hasSameBytes(as: b.value)
+        }
+    }
+
+    /// Decoded, in their order; UTF-8 without NUL.
+    package let pairs: [Pair]
+
+    init() { pairs = [] }
+
+    /// - Parameter text: behind the question mark.
+    /// - Throws: 400 that says what is wrong.
+    package init(_ text: some Collection<UInt8>) throws(HTTPFault) {
+        guard text.allSatisfy({ 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "#") }) else {
+            throw HTTPFault(400, "The query has a character that has to be percent-encoded.")
+        }
+        var pairs: [Pair] = []
+        for part in Array(text).split(separator: UInt8(ascii: "&")) {
+            guard pairs.count < Self.mostPairs else {
+                throw HTTPFault(400, "The query has more than \(Self.mostPairs) pairs.")
+            }
+            let key = part.prefix { $0 != UInt8(ascii: "=") }
+            pairs.append(Pair(key: try Self.text(key), value: try Self.text(part.dropFirst(key.count + 1))))
+        }
+        self.pairs = pairs
+    }
+
+    private static func text(_ encoded: ArraySlice<UInt8>) throws(HTTPFault) -> String {
+        guard let bytes = PercentEncoding.decoded(encoded, plusIsSpace: true) else {
+            throw HTTPFault(400, "The query has a percent sign without two hexadecimal digits behind it.")
+        }
+        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+            throw HTTPFault(400, "The query has a NUL byte or is not UTF-8.")
+        }
+        return text
+    }
+
+    package func contains(_ key: String) -> Bool { pairs.contains { $0.key.hasSameBytes(as: key) } }
+
+    /// - Returns: nothing when the key is missing.
+    /// - Throws: 400 when it is there twice.
+    package func only(_ key: String) throws(HTTPFault) -> String? {
+        let found = pairs.filter { $0.key.hasSameBytes(as: key) }
+        guard found.count <= 1 else { throw HTTPFault(400, "The query has '\(key)' twice.") }
+        return found.first?.value
+    }
+}

@@ -1,0 +1,31 @@
+internal import TransferModel
+
+/// Problems of resumable uploads (draft-ietf-httpbis-resumable-upload, Problem Types; RFC 9457).
+package enum ResumableProblem: Equatable, Sendable {
+    /// 409: a client goes on from somewhere else than where the upload is.
+    case mismatchingOffset(expected: UInt64, provided: UInt64)
+    /// 400: a client tells another length than it told before, or than there is.
+    case inconsistentLength
+    /// 400: a client goes on with what is complete.
+    case completedUpload
+
+    private static let registry = "https://iana.org/assignments/http-problem-types#"
+
+    package var details: ProblemDetails {
+        switch self {
+        case .mismatchingOffset(let expected, let provided):
+            ProblemDetails(
+                type: Self.registry + "mismatching-upload-offset",
+                title: "offset from request does not match offset of resource", status: 409,
+                extensions: [
+                    ("expected-offset", .integer(expected)), ("provided-offset", .integer(provided)),
+                ])
+        case .inconsistentLength:
+            ProblemDetails(
+                type: Self.registry + "inconsistent-upload-length", title: "inconsistent length values for upload",
+                status: 400)
+        case .completedUpload:
+            ProblemDetails(type: Self.registry + "completed-upload", title: "upload is already completed", status: 400)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// Whether the content of a request is the last of its upload, or an upload is complete
+/// (draft-ietf-httpbis-resumable-upload).
+package enum UploadComplete {
+    /// - Parameter interop: that of the request; nothing counts as the newest.
+    /// - Returns: nothing when the field is missing.
+    /// - Throws: 400 when it is no structured boolean.
+    package static func value(_ fields: HTTPFields, _ interop: ResumableInterop?) throws(HTTPFault) -> Bool? {
+        let isInverted = interop?.saysIncomplete ?? false
+        let lines = fields.values(isInverted ? "upload-incomplete" : "upload-complete")
+        guard !lines.isEmpty else { return nil }
+        guard let item = StructuredField.item(lines), case .boolean(let value) = item.value else {
+            throw HTTPFault(400, "\(name(interop)) is no boolean.")
+        }
+        return value != isInverted
+    }
+
+    /// The field's name.
+    package static func name(_ interop: ResumableInterop?) -> String {
+        interop?.saysIncomplete ?? false ? "Upload-Incomplete" : "Upload-Complete"
+    }
+
+    /// The field's value.
+    package static func text(_ isComplete: Bool, _ interop: ResumableInterop?) -> String {
+        isComplete != (interop?.saysIncomplete ?? false) ? "?1" : "?0"
+    }
+}

@@ -1,0 +1,55 @@
+/// Heads as bytes. What a reader here would refuse is not written: names that are no tokens and values with line ends
+/// or other control characters, which would make two messages of one.
+package enum HeadWriter {
+    /// - Returns: nothing when the target, a name or a value cannot be sent, or Host, Expect or the length of the
+    ///   content are not as they have to be.
+    package static func bytes(_ head: RequestHead) -> [UInt8]? {
+        guard head.method != .connect, RequestTarget.isValid(head.target, head.method), (try? head.checked()) != nil
+        else { return nil }
+        return bytes("\(head.method.name) \(head.target) \(head.version.text)", head.fields)
+    }
+
+    /// - Returns: nothing when the status is none of 100 to 599, when the phrase, a name or a value cannot be sent, or
+    ///   the length of the content is not as it has to be.
+    package static func bytes(_ head: ResponseHead) -> [UInt8]? {
+        let reason = head.reason ?? HTTPStatus.reason(head.status) ?? ""
+        guard (100...599).contains(head.status), reason.utf8.allSatisfy(HTTPCharacter.isValue),
+            (try? head.length()) != nil
+        else { return nil }
+        return bytes("\(head.version.text) \(head.status) \(reason)", head.fields)
+    }
+
+    private static func bytes(_ line: String, _ fields: HTTPFields) -> [UInt8]? {
+        var bytes = Array(line.utf8) + lineEnd
+        return append(fields, to: &bytes) ? bytes : nil
+    }
+
+    static let lineEnd: [UInt8] = [HTTPCharacter.carriageReturn, HTTPCharacter.lineFeed]
+
+    /// The lines and the empty one behind them.
+    ///
+    /// - Returns: whether all could be written.
+    static func append(_ fields: HTTPFields, to bytes: inout [UInt8]) -> Bool {
+        for field in fields.lines {
+            guard HTTPCharacter.isToken(field.name.utf8), field.value.allSatisfy(HTTPCharacter.isValue) else {
+                return false
+            }
+            append(name: field.name, to: &bytes)
+            bytes += [UInt8(ascii: ":"), HTTPCharacter.space]
+            bytes += field.value
+            bytes += lineEnd
+        }
+        bytes += lineEnd
+        return true
+    }
+
+    /// Each word with a large letter, as people and simple programs look for it.
+    private static func append(name: String, to bytes: inout [UInt8]) {
+        var isFirst = true
+        for byte in name.utf8 {
+            let isSmall = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            bytes.append(isFirst && isSmall ? byte - 0x20 : byte)
+            isFirst = byte == UInt8(ascii: "-")
+        }
+    }
+}
