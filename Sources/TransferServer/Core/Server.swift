@@ -44,7 +44,7 @@ package actor Server {
         } catch {
             throw ServerError(error.message)
         }
-        let identity = try Identity(configuration, foundations.frontEnds.protocols)
+        let identity = try Identity(configuration, foundations.frontEnds(configuration.http).protocols)
         self.identity = identity.events
         core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)

@@ -19,6 +19,9 @@ package struct ServerConfiguration: Sendable {
     /// Whether these may listen where others can reach them.
     package var isClassicBeyondThisMachine = false
 
+    /// Whether HTTP is spoken at `endpoints`.
+    package var http = HTTPUse.off
+
     /// Sockets that somebody else has bound, to accept on in place of those.
     package var sockets: [ServerSocket] = []
 
@@ -180,6 +183,13 @@ package struct ServerConfiguration: Sendable {
         self.endpoints = endpoints
         timeouts.minimumRate = 1024
     }
+}
+
+/// Whether HTTP is spoken where a server listens, beside its own protocol.
+package enum HTTPUse: String, CaseIterable, Sendable {
+    case on, off
+    /// And nothing else.
+    case only
 }
 
 /// Why a server could not start.

@@ -29,7 +29,7 @@ final class ServerCore: Sendable {
         on foundations: ServerFoundations = ServerFoundations()
     ) {
         (self.configuration, self.store) = (configuration, store)
-        frontEnds = foundations.frontEnds
+        frontEnds = foundations.frontEnds(configuration.http)
         let gate = configuration.authenticator.map { AccessGate($0, log: log) }
         let intake = Intake(
             Intake.Configuration(configuration), store: store,

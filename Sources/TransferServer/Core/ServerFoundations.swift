@@ -7,6 +7,15 @@ import TransferStore
 struct ServerFoundations: Sendable {
     var frontEnds = FrontEnds(BinaryFrontEnd())
 
+    /// What may be spoken where a server listens.
+    func frontEnds(_ http: HTTPUse) -> FrontEnds {
+        switch http {
+        case .off: frontEnds
+        case .on: FrontEnds(frontEnds.usual, frontEnds.others + [HTTPFrontEnd()])
+        case .only: FrontEnds(HTTPFrontEnd())
+        }
+    }
+
     var openStore: @Sendable (ServerConfiguration) throws(StoreError) -> FileStore = {
         (configuration) throws(StoreError) in
         try FileStore(path: configuration.directory, durability: configuration.durability, limits: configuration.space)

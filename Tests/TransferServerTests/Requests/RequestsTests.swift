@@ -255,21 +255,7 @@ extension ServerTests {
         @Test func contentThatIsNoLongerWhatWasStoredIsNotSentAsSuch() async throws {
             try await serving { server in
                 let client = try client(server, [("long", Self.long)])
-                let path = server.directory.path("store/long")
-                var before = stat()
-                #expect(stat(path, &before) == 0)
-                // The same times, as if nobody had written. The time of change tells all the same, so the catalog is made
-                // to say what it would of a disk that decays.
-                let known = server.server.core.intake.known
-                known.settleIfNeeded()
-                let file = open(path, O_WRONLY)
-                #expect(pwrite(file, [Self.long[0] ^ 1], 1, 0) == 1)
-                #expect(futimens(file, [before.st_atim, before.st_mtim]) == 0)
-                close(file)
-                let relative = try RelativePath("long")
-                var entry = try #require(known.entries(at: ["long"]).first?.first)
-                entry.version = server.server.core.store.version(at: relative)
-                known.record([entry])
+                try server.decay("long", at: 0)
                 let fetched = try client.fetch(FetchRequest(id: 1, path: "long"))
                 #expect(fetched.end == nil && fetched.outcome?.code == .contentLost)
             }

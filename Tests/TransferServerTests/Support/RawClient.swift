@@ -181,6 +181,13 @@ final class RawClient: @unchecked Sendable {
         return bytes
     }
 
+    /// The next bytes, as many as have come; nothing at the end.
+    func some() throws -> [UInt8]? {
+        guard try !received.isEmpty || receive() else { return nil }
+        defer { received = [] }
+        return received
+    }
+
     /// Reads to the end of the connection.
     func waitForClose() throws {
         while try next() != .closed {}

@@ -11,7 +11,7 @@ enum ServeFlags {
     static let all =
         [
             directory.flag, .config, listen.flag, durability.flag, isAlone.flag, logFormat.flag, logLevel.flag,
-            certificate.flag, key.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
+            certificate.flag, key.flag, http.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
         ] + DiscoveryFlags.all + MailFlags.all + limits.map(\.flag) + [.help]
 
@@ -66,6 +66,13 @@ enum ServeFlags {
     static let key = Flag(
         name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase.", value: .file
     ).text
+
+    static let http = Flag(
+        name: "http", placeholder: "MODE", help: "Whether to speak HTTP, too: on, off, or only.",
+        details:
+            "On the same addresses: curl, browsers and other programs put and get files there. It is on with TLS and off with "
+            + "--plaintext, where nobody is told from others. Clients show a token, as a bearer's or as a password, or a key."
+    ).choice(of: HTTPUse.self)
 
     static let isPlaintext = Flag(
         name: "plaintext", help: "Talk without encryption.",

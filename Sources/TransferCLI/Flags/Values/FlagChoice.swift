@@ -1,5 +1,6 @@
 internal import TransferClient
 internal import TransferModel
+internal import TransferServer
 internal import TransferStore
 
 /// A type whose cases are the choices of a flag.
@@ -37,6 +38,10 @@ extension Durability: FlagChoice {
         case .none: "none"
         }
     }
+}
+
+extension HTTPUse: FlagChoice {
+    var flagValue: String { rawValue }
 }
 
 extension ConflictPolicy: FlagChoice {

@@ -1,0 +1,47 @@
+import TransferCatalog
+import TransferHTTP
+import TransferIO
+import TransferIntake
+import TransferModel
+import TransferStore
+
+/// An answer that is made piece by piece, because it is long. Belongs to one task at a time.
+protocol HTTPAnswer {
+    /// As the log calls what it is about.
+    var path: String { get }
+
+    /// The file, should it turn out to be rotten.
+    var suspect: RottenFile? { get }
+
+    /// Whether only the end of the connection says where it ends.
+    var endsConnection: Bool { get }
+
+    /// - Parameter isLast: whether the connection is closed behind it.
+    func head(isLast: Bool) -> [UInt8]
+
+    /// Adds as much as there is room for.
+    ///
+    /// - Returns: whether that was the end.
+    /// - Throws: why it cannot be completed.
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool
+
+    /// What there is to say of it in the log, when all is made.
+    func events(peer: String) -> [LogEvent]
+}
+
+extension HTTPAnswer {
+    var endsConnection: Bool { false }
+}
+
+/// A short answer.
+struct HTTPReply {
+    var status: Int
+    var fields: [(String, String)]
+    var body: [UInt8]
+    /// Nothing for one without a body.
+    var type: String?
+
+    init(_ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = [], type: String? = nil) {
+        (self.status, self.fields, self.body, self.type) = (status, fields, body, type)
+    }
+}

@@ -1,0 +1,166 @@
+import TransferHTTP
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// A request that brings files in a form (RFC 7578), each of them an upload of its own. Belongs to one task at a time.
+final class HTTPForm {
+    /// A file of it.
+    private struct File {
+        let name: String
+        let id: UploadID
+        let began = monotonicNanoseconds()
+        var seconds = 0.0
+        var outcome: UploadOutcome?
+    }
+
+    let request: HTTPRequest
+
+    /// Why it is no form.
+    var fault: HTTPFault?
+
+    private let target: HTTPTarget
+    private let client: Caller
+    private let conflict: ConflictPolicy
+    private var reader: MultipartReader
+    /// What came last and is not complete: at most what the reader wants to see at once.
+    private var carry: [UInt8] = []
+    private var files: [File] = []
+    /// Of the files, by the server's ids.
+    private var places: [UploadID: Int] = [:]
+    /// Whether what comes is the content of a file.
+    private var isInFile = false
+
+    /// - Throws: what speaks against it before its content comes.
+    init(_ request: HTTPRequest, _ target: HTTPTarget, for client: Caller) throws(HTTPRefusal) {
+        guard target.isFolder || target.path.isEmpty else {
+            throw HTTPRefusal(
+                405, .wrongForm, "A form is posted to a folder, with a slash behind it.",
+                [("Allow", "GET, HEAD, PUT, DELETE, OPTIONS")])
+        }
+        do throws(HTTPFault) {
+            guard let line = try request.head.fields.only("content-type"), let type = MediaType(line.utf8) else {
+                throw HTTPFault(415, "The content is no multipart/form-data.")
+            }
+            reader = MultipartReader(boundary: try MultipartBoundary(type))
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        conflict = try HTTPUpload.policy(target) ?? .keepBoth
+        (self.request, self.target, self.client) = (request, target, client)
+    }
+
+    func settle(_ id: UploadID, _ outcome: UploadOutcome) {
+        guard let place = places[id] else { return }
+        files[place].outcome = outcome
+        files[place].seconds = Double(monotonicNanoseconds() - files[place].began) / 1e9
+    }
+
+    /// Takes the next bytes of the form.
+    ///
+    /// - Throws: why it is none.
+    func take(_ bytes: UnsafeRawBufferPointer, isLast: Bool, into uploads: ConnectionUploads) throws(HTTPFault) {
+        guard !carry.isEmpty else {
+            let taken = try work(through: bytes, isLast: isLast, into: uploads)
+            return carry = Array(bytes[taken...])
+        }
+        let all = carry + bytes
+        let taken = try all.span.bytes.withUnsafeBytes { (all) throws(HTTPFault) in
+            try work(through: all, isLast: isLast, into: uploads)
+        }
+        carry = Array(all[taken...])
+    }
+
+    /// - Returns: how many bytes were taken.
+    private func work(
+        through bytes: UnsafeRawBufferPointer, isLast: Bool, into uploads: ConnectionUploads
+    ) throws(HTTPFault) -> Int {
+        var taken = 0
+        while true {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[taken...])
+            let progress = try reader.next(rest.bytes, isLast: isLast)
+            taken += progress.consumed
+            switch progress.step {
+            case .needsMore, .end: return taken
+            case .part(let part): begin(part, uploads)
+            case .content(let range):
+                guard isInFile else { continue }
+                let content = UnsafeRawBufferPointer(rebasing: rest[range])
+                uploads.take { (open) throws(StoreError) in try open.append(content) }
+            case .endOfPart:
+                if isInFile { uploads.end(DeclaredEnd()) }
+                isInFile = false
+            }
+        }
+    }
+
+    /// What has no file name is a field of the form, of which this server knows none. A browser sends an empty one where no
+    /// file was chosen.
+    private func begin(_ part: MultipartPart, _ uploads: ConnectionUploads) {
+        guard let name = part.filename, !name.isEmpty else { return }
+        isInFile = true
+        let id = client.inner(.random())
+        // A name that is no UTF-8 is no path, and neither is one that leads elsewhere: the intake says so.
+        let text = String(validating: name, as: UTF8.self) ?? "\u{0}"
+        let path = target.path.isEmpty ? text : "\(target.path)/\(text)"
+        places[id] = files.count
+        files.append(File(name: String(decoding: name, as: UTF8.self), id: id))
+        _ = uploads.begin(
+            UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict), mayEnd: false)
+        uploads.noteBeginning()
+    }
+}
+
+// MARK: The answer
+
+extension HTTPForm {
+    /// One object for each file, in their order.
+    func answer(_ client: Caller, isLast: Bool) -> [UInt8] {
+        let codes = files.map { $0.outcome?.code ?? .aborted }
+        let isStored = codes.allSatisfy(\.isSuccess)
+        if let fault { return problem(fault, client, isLast: isLast) }
+        guard !files.isEmpty else {
+            return problem(HTTPFault(400, "There is no file in the form."), client, isLast: isLast)
+        }
+        let accepted = Negotiation.mediaType(
+            request.head.fields.values("accept"), of: ["application/json", "text/html"])
+        if isStored, accepted == "text/html" {
+            // A browser shows the folder, and asks for nothing again when it is reloaded (RFC 9110, section 15.4.4).
+            return HTTPAnswers.head(
+                303, [("Location", location), ("Cache-Control", "no-store")], length: 0, isLast: isLast)
+        }
+        let first = codes.first { !$0.isSuccess }
+        let status = isStored ? 201 : codes.contains(where: \.isSuccess) ? 207 : first?.httpStatus ?? 500
+        return HTTPAnswers.whole(
+            status, [("Cache-Control", "no-store")], Array((documents(client).text + "\n").utf8),
+            type: "application/json", for: request.head.method, isLast: isLast)
+    }
+
+    private var location: String {
+        target.path.isEmpty ? "/" : "/" + PercentEncoding.path(target.path.utf8) + "/"
+    }
+
+    private func problem(_ fault: HTTPFault, _ client: Caller, isLast: Bool) -> [UInt8] {
+        var document = ProblemDetails(fault.status, .malformedFrame, fault.message)
+        document.extensions.append(("files", documents(client)))
+        return HTTPAnswers.whole(
+            fault.status, [("Cache-Control", "no-store")], document.bytes, type: ProblemDetails.contentType,
+            for: request.head.method, isLast: isLast)
+    }
+
+    private func documents(_ client: Caller) -> JSONValue {
+        .array(files.map { .object(document($0, client).json) })
+    }
+
+    private func document(_ file: File, _ client: Caller) -> UploadDocument {
+        let outcome = file.outcome ?? .refused(StoreError(.aborted, "The form ended before the file did."), size: 0)
+        var stored: Acknowledgement?
+        if case .acknowledged(let acknowledgement) = outcome { stored = acknowledgement }
+        return UploadDocument(
+            source: file.name, id: client.outer(file.id), result: outcome.code,
+            storedPath: stored.flatMap { client.shown($0.path)?.string }, kind: .file, size: outcome.size,
+            digest: outcome.digest, isVerified: stored != nil, isDurable: outcome.isDurable,
+            seconds: file.seconds, message: client.shown(outcome.message))
+    }
+}

@@ -1,0 +1,107 @@
+import TransferCodec
+import TransferHTTP
+import TransferIntake
+import TransferModel
+import TransferStore
+
+/// What is stored, as clients read and remove it.
+extension HTTPLane {
+    func read(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
+        do throws(StoreError) {
+            let place = try client.seen(target.path)
+            let attributes = try attributes(at: place, isTop: target.path.isEmpty)
+            guard attributes?.isDirectory ?? true else { return try readFile(request, target, place) }
+            try list(request, target, place, isThere: attributes != nil)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+    }
+
+    /// - Returns: nothing for the folder of a client that has sent nothing yet.
+    private func attributes(at place: RelativePath?, isTop: Bool) throws(StoreError) -> StoredAttributes? {
+        do throws(StoreError) {
+            return try resources.store.attributes(at: place)
+        } catch {
+            guard isTop, error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private func readFile(_ request: HTTPRequest, _ target: HTTPTarget, _ place: RelativePath?) throws(StoreError) {
+        guard let place, !target.isFolder else {
+            throw StoreError(.wrongForm, "\(target.path.escapedForDisplay) is a file, and no folder.")
+        }
+        let content = try files.openSound(place)
+        let attributes = content.attributes
+        let known = files.digest(of: attributes, at: place)
+        let current = Preconditions.Current(attributes, known)
+        let fields = fieldsOfFile(target, current)
+        do throws(HTTPFault) {
+            switch try Preconditions(request.head.fields, now: .now).outcome(of: current, isRead: true) {
+            case .notModified: return reply(request, HTTPReply(304, fields))
+            case .failed: throw HTTPFault(412, "What is stored there is not what the request demands.")
+            case .proceed: break
+            }
+            let ranges = try ranges(request, current, size: attributes.size)
+            let sending = HTTPSending(
+                target.path, place, content, ranges, fields: fields, known: known,
+                digester: known.map { files.digester($0.algorithm.function) })
+            guard request.head.method == .get else { return sayHead(request, of: sending) }
+            begin(sending, to: request)
+        } catch {
+            reply(request, HTTPReply(error, size: attributes.size))
+        }
+    }
+
+    /// - Returns: nothing where all of it is wanted.
+    private func ranges(
+        _ request: HTTPRequest, _ current: Preconditions.Current, size: UInt64
+    ) throws(HTTPFault) -> [Range<UInt64>]? {
+        let fields = request.head.fields
+        // They mean something for GET alone (RFC 9110, section 14.2).
+        guard request.head.method == .get, let asked = ByteRanges(fields),
+            IfRange(fields, now: .now)?.fits(current, now: .now) ?? true
+        else { return nil }
+        switch asked.answer(size: size) {
+        case .whole: return nil
+        case .ranges(let ranges): return ranges
+        case .unsatisfiable: throw HTTPFault(416, "The file has \(size) bytes.")
+        }
+    }
+
+    private func fieldsOfFile(_ target: HTTPTarget, _ current: Preconditions.Current) -> [(String, String)] {
+        let name = target.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
+        return [
+            ("ETag", current.tag?.text ?? "\"\""), ("Last-Modified", current.modified?.text ?? HTTPDate.now.text),
+            ("Accept-Ranges", "bytes"), ("Cache-Control", "private, no-cache"),
+            ("Content-Security-Policy", HTTPAnswers.sandbox),
+            ("Content-Disposition", ContentDisposition.inline(name ?? "")),
+        ]
+    }
+
+    func remove(_ target: HTTPTarget) throws(HTTPRefusal) -> HTTPReply {
+        do throws(StoreError) {
+            let place = try client.removable(target.path)
+            let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)
+            var gone: UInt64 = 0
+            while try !files.goOn(removal, gone: &gone) {}
+            try files.commit([removal])
+            uploads.events.append(.removed(target.path, gone, peer: peer))
+            return HTTPReply(204)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+    }
+}
+
+extension HTTPReply {
+    /// - Parameter size: bytes of what was asked about.
+    fileprivate init(_ fault: HTTPFault, size: UInt64) {
+        let code: ResultCode =
+            fault.status == 416 ? .sizeMismatch : fault.status == 412 ? .pathConflict : .malformedFrame
+        let fields = fault.status == 416 ? [("Content-Range", ContentRange.unsatisfied(size: size))] : []
+        self.init(
+            fault.status, fields, ProblemDetails(fault.status, code, fault.message).bytes,
+            type: ProblemDetails.contentType)
+    }
+}

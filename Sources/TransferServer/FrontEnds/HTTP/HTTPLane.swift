@@ -1,0 +1,257 @@
+import Synchronization
+import TransferAccess
+import TransferHTTP
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// The pool's side of a connection on which HTTP is spoken: does what requests ask for, and makes the answers, one after the
+/// other.
+///
+/// `@unchecked Sendable`: the session hands it one batch at a time and waits for the outcome, so no two threads are ever in it.
+final class HTTPLane: @unchecked Sendable {
+    /// What is done with the content of the request that came last.
+    enum Incoming {
+        /// There is none, or nobody wants it.
+        case ignored
+        case upload(HTTPUpload)
+        case form(HTTPForm)
+    }
+
+    let uploads: ConnectionUploads
+    let files: ConnectionFiles
+    let resources: LaneResources
+    let peer: String
+    private(set) var failures = FailureTally()
+
+    /// Who asks.
+    private(set) var client = Caller(peer: "")
+    var incoming = Incoming.ignored
+    /// The answer that is being made; what comes behind its request waits.
+    private var answer: (any HTTPAnswer)?
+    private var isAnswerLast = false
+    /// Whether nothing is taken any more, because the client was told so.
+    private var isOver = false
+    /// Batches that are not worked through, and which step of the first one is next.
+    private var pending: [HTTPBatch] = []
+    private var nextStep = 0
+    private var isStopping = false
+    var outcome = HTTPOutcome(room: 0)
+
+    /// Whether the client is not in the middle of an answer.
+    private let isBetweenAnswers = Atomic(true)
+
+    /// Whether something can be said now that the client takes for an answer.
+    var mayAnswer: Bool { isBetweenAnswers.load(ordering: .acquiring) }
+
+    init(_ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress) {
+        (self.resources, self.peer) = (resources, peer)
+        files = ConnectionFiles(resources)
+        uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
+        uploads.whenSettled = { [unowned self] upload, outcome in
+            switch incoming {
+            case .ignored: break
+            case .upload(let own): own.outcome = outcome
+            case .form(let form): form.settle(upload.intent.id, outcome)
+            }
+        }
+    }
+
+    /// Works on batches until all is answered, there is as much as fits, or it is others' turn.
+    ///
+    /// - Parameters:
+    ///   - room: bytes of answers.
+    ///   - isStopping: whether nothing new is to be begun.
+    func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
+        outcome = HTTPOutcome(room: room)
+        pending += batches
+        self.isStopping = isStopping
+        work()
+        files.endTurn()
+        uploads.endTurn()
+        outcome.isBusy = outcome.ending == nil && (answer != nil || !pending.isEmpty)
+        isBetweenAnswers.store(answer == nil, ordering: .releasing)
+        defer { outcome = HTTPOutcome(room: 0) }
+        return outcome
+    }
+
+    /// The connection ended: what is not complete will not be.
+    func leave() {
+        answer = nil
+        pending = []
+        uploads.leave()
+        if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
+    }
+
+    private func work() {
+        let turn = Turn(on: resources.pool)
+        while outcome.room > 0, outcome.ending == nil, !turn.isOver {
+            if let answer {
+                goOn(answer)
+            } else if let (operation, batch) = next() {
+                perform(operation, batch)
+            } else {
+                return
+            }
+        }
+    }
+
+    private func next() -> (HTTPBatch.Operation, HTTPBatch)? {
+        while let batch = pending.first {
+            if nextStep < batch.operations.count {
+                defer { nextStep += 1 }
+                return (batch.operations[nextStep], batch)
+            }
+            pending.removeFirst()
+            nextStep = 0
+        }
+        return nil
+    }
+
+    private func perform(_ operation: HTTPBatch.Operation, _ batch: HTTPBatch) {
+        guard !isOver else { return }
+        switch operation {
+        case .request(let request): begin(request)
+        case .content(let range): take(batch.bytes(range))
+        case .end(let trailers): end(trailers)
+        }
+    }
+}
+
+// MARK: One request
+
+extension HTTPLane {
+    private func begin(_ request: HTTPRequest) {
+        incoming = .ignored
+        do throws(HTTPRefusal) {
+            if isStopping { throw HTTPRefusal(.serverStopping) }
+            switch request.client {
+            case .success(let client): try admit(client)
+            case .failure(let refusal):
+                var refusal = HTTPRefusal(refusal)
+                refusal.isLogged = true
+                throw refusal
+            }
+            try route(request)
+        } catch {
+            refuse(request, error)
+        }
+    }
+
+    /// Asks what the client may do now.
+    private func admit(_ client: HTTPRequest.Client) throws(HTTPRefusal) {
+        uploads.intake.caller = client.caller
+        uploads.intake.accountHolder = client.holder
+        if let refusal = uploads.recheck() { throw HTTPRefusal(refusal) }
+        self.client = uploads.intake.caller
+    }
+
+    private func route(_ request: HTTPRequest) throws(HTTPRefusal) {
+        if request.head.method == .options { return reply(request, HTTPReply(204, [("Allow", Self.allowed)])) }
+        let target = try HTTPTarget(request.head)
+        try checkOrigin(request.head)
+        switch request.head.method {
+        case .get, .head: try read(request, target)
+        case .put: try store(request, target)
+        case .post: try storeForm(request, target)
+        case .delete: reply(request, try remove(target))
+        default: throw HTTPRefusal(405, .wrongForm, "This is not done here.", [("Allow", Self.allowed)])
+        }
+    }
+
+    /// A page of another site must not have a browser write here in its user's name: browsers say whose page it is.
+    private func checkOrigin(_ head: RequestHead) throws(HTTPRefusal) {
+        let origins = head.fields.values("origin")
+        guard head.method != .get, head.method != .head, !origins.isEmpty else { return }
+        let host = head.fields.values("host")
+        let isOwn =
+            origins.count == 1 && host.count == 1
+            && ["https://", "http://"].contains { HTTPCharacter.areSame(origins[0], Array($0.utf8) + host[0]) }
+        guard isOwn else {
+            throw HTTPRefusal(403, .forbidden, "A page of another site may not write here.")
+        }
+    }
+
+    private static let allowed = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
+
+    /// Says why a request is not met. Its content is not looked at; where much of it may come, the connection ends with it.
+    func refuse(_ request: HTTPRequest, _ refusal: HTTPRefusal) {
+        if !refusal.isLogged {
+            let path = String(decoding: request.head.target.utf8.prefix(Limits.pathComponent), as: UTF8.self)
+            uploads.events.append(
+                .requestFailed(
+                    path, StoreError(refusal.code, refusal.message), peer: peer,
+                    isRepeated: failures.add(refusal.code) > 1))
+        }
+        say(request, isLast: endsWithRefusal(request)) { isLast in
+            HTTPAnswers.problem(
+                refusal.status, refusal.code, client.shown(refusal.message), refusal.fields, for: request.head.method,
+                isLast: isLast)
+        }
+    }
+
+    /// Bytes of content that nobody wants and that are read all the same, so that the connection can be used on.
+    private static let mostIgnored: UInt64 = 64 << 10
+
+    /// Whoever waits for a word before his content may send it or not, now that he has another one: nobody can tell
+    /// (RFC 9110, section 10.1.1).
+    func endsWithRefusal(_ request: HTTPRequest) -> Bool {
+        switch request.body {
+        case .none: false
+        case .length(let length): length > Self.mostIgnored || request.head.expectsContinue
+        case .chunked, .untilClose: true
+        }
+    }
+
+    func reply(_ request: HTTPRequest, _ reply: HTTPReply) {
+        say(request) { isLast in
+            reply.body.isEmpty && reply.type == nil
+                ? HTTPAnswers.head(reply.status, reply.fields, length: reply.status == 204 ? nil : 0, isLast: isLast)
+                : HTTPAnswers.whole(
+                    reply.status, reply.fields, reply.body, type: reply.type ?? "text/plain; charset=utf-8",
+                    for: request.head.method, isLast: isLast)
+        }
+    }
+
+    /// Says all of an answer.
+    func say(_ request: HTTPRequest, isLast: Bool = false, _ answer: (Bool) -> [UInt8]) {
+        let isLast = isLast || !request.isPersistent || isStopping
+        outcome.append(answer(isLast))
+        answered(isLast: isLast)
+    }
+
+    /// Lets an answer begin that is made piece by piece.
+    func begin(_ answer: any HTTPAnswer, to request: HTTPRequest) {
+        (self.answer, isAnswerLast) = (answer, answer.endsConnection || !request.isPersistent || isStopping)
+        outcome.append(answer.head(isLast: isAnswerLast))
+    }
+
+    /// The answer to a HEAD: what would be said in front of all that.
+    func sayHead(_ request: HTTPRequest, of answer: any HTTPAnswer) {
+        say(request, isLast: answer.endsConnection) { isLast in answer.head(isLast: isLast) }
+    }
+
+    private func goOn(_ answer: any HTTPAnswer) {
+        do throws(StoreError) {
+            guard try answer.fill(&outcome, from: resources.chunks) else { return }
+            uploads.events.append(contentsOf: answer.events(peer: peer))
+            self.answer = nil
+            answered(isLast: isAnswerLast)
+        } catch {
+            // Its beginning has gone out: only that it ends too early can tell the client.
+            self.answer = nil
+            if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
+            uploads.events.append(
+                .requestFailed(answer.path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
+            outcome.ending = .broken(error.message)
+        }
+    }
+
+    private func answered(isLast: Bool) {
+        outcome.answered += 1
+        guard isLast else { return }
+        isOver = true
+        outcome.ending = .said
+    }
+}

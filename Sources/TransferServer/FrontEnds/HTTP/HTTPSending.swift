@@ -1,0 +1,120 @@
+import TransferCatalog
+import TransferCodec
+import TransferHTTP
+import TransferIO
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// The answer to a request for a file: all of it, or ranges (RFC 9110, section 14). What is known to be something else than what was
+/// acknowledged is never completed. Belongs to one task at a time.
+final class HTTPSending: HTTPAnswer {
+    /// What of the file is sent, and what stands in front of it.
+    private struct Run {
+        var prefix: [UInt8]
+        var range: Range<UInt64>
+    }
+
+    let path: String
+    private let place: RelativePath
+    private let content: StoredContent
+    private let fields: [(String, String)]
+    private let status: Int
+    private let length: UInt64
+    private var runs: [Run]
+    /// Behind the last of several ranges.
+    private var suffix: [UInt8]
+    /// Of content that is sent whole and whose digest is known.
+    private let digester: ContentDigester?
+    private let known: Digest?
+    private let started = monotonicNanoseconds()
+
+    /// - Parameters:
+    ///   - ranges: none of them empty; nothing for all of it.
+    ///   - known: the digest that was acknowledged.
+    init(
+        _ path: String, _ place: RelativePath, _ content: StoredContent, _ ranges: [Range<UInt64>]?,
+        fields: [(String, String)], known: Digest?, digester: ContentDigester?
+    ) {
+        (self.path, self.place, self.content) = (path, place, content)
+        let size = content.attributes.size
+        let type = ContentTypes.type(of: path)
+        let isWhole = ranges == nil
+        (self.known, self.digester) = isWhole && known != nil ? (known, digester) : (nil, nil)
+        status = isWhole ? 200 : 206
+        if let ranges, ranges.count > 1 {
+            let boundary = UploadID.random().description
+            let framing = MultipartByteRanges(ranges, size: size, contentType: type, boundary: boundary)
+            (length, suffix) = (framing.length ?? 0, framing.end)
+            runs = ranges.indices.map { Run(prefix: framing.head(of: $0), range: ranges[$0]) }
+            self.fields = fields + [("Content-Type", framing.contentType)]
+        } else {
+            let range = ranges?.first ?? 0..<size
+            (length, suffix) = (range.upperBound - range.lowerBound, [])
+            runs = [Run(prefix: [], range: range)]
+            let part = isWhole ? [] : [("Content-Range", ContentRange.text(range, size: size))]
+            self.fields = fields + [("Content-Type", type)] + part
+        }
+        if size > UInt64(Limits.blockSize) { content.expectAll() }
+    }
+
+    var suspect: RottenFile? {
+        known.map { RottenFile(path: place.string, version: content.attributes.version, digest: $0) }
+    }
+
+    func head(isLast: Bool) -> [UInt8] { HTTPAnswers.head(status, fields, length: length, isLast: isLast) }
+
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+        while let run = runs.first {
+            guard outcome.room > 0 else { return false }
+            if !run.prefix.isEmpty {
+                outcome.append(run.prefix)
+                runs[0].prefix = []
+            }
+            let left = run.range.upperBound - run.range.lowerBound
+            guard left > 0 else {
+                runs.removeFirst()
+                continue
+            }
+            let count = Int(min(left, UInt64(clamping: max(1, outcome.room))))
+            outcome.append(try chunk(count, at: run.range.lowerBound, from: pool))
+            runs[0].range = run.range.lowerBound + UInt64(count)..<run.range.upperBound
+        }
+        try check()
+        outcome.append(suffix)
+        return true
+    }
+
+    private func chunk(_ count: Int, at offset: UInt64, from pool: BufferPool) throws(StoreError) -> ContentChunk {
+        let chunk = ContentChunk(size: count, from: pool)
+        let bytes: UnsafeRawBufferPointer?
+        do throws(SystemError) {
+            bytes = try chunk.append(count) { (place) throws(SystemError) in try content.read(into: place, at: offset) }
+        } catch {
+            throw StoreError(error, reading: place)
+        }
+        guard let bytes else { throw changed }
+        digester?.update(bytes) { _, _ in }
+        // Before the last byte leaves: what was promised is not completed with something else.
+        if runs.count == 1, offset + UInt64(count) == runs[0].range.upperBound { try check() }
+        return chunk
+    }
+
+    private var isChecked = false
+
+    /// Whether what was sent is what it is said to be.
+    private func check() throws(StoreError) {
+        guard !isChecked else { return }
+        isChecked = true
+        guard content.isUnchanged else { throw changed }
+        guard let known, let digester, digester.finish().digest != known else { return }
+        throw .contentLost(place)
+    }
+
+    private var changed: StoreError { StoreError(.fileChanged, "\(place) changed while it was read.") }
+
+    func events(peer: String) -> [LogEvent] {
+        [.fetchedOverHTTP(path, length, seconds: Double(monotonicNanoseconds() - started) / 1e9, peer: peer)]
+    }
+}

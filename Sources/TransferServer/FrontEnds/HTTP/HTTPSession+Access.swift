@@ -1,0 +1,93 @@
+import TransferAccess
+import TransferConnection
+import TransferHTTP
+import TransferIO
+import TransferIntake
+import TransferKeys
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// A request of which is not known who asks.
+struct UndecidedRequest {
+    let head: RequestHead
+    let body: BodyFraming
+
+    /// What the client shows of itself.
+    var authorization: [[UInt8]] { head.fields.values("authorization") }
+}
+
+/// Who asked last on a connection, and what he showed. A proxy may send requests of several over one.
+struct KnownClient {
+    let authorization: [[UInt8]]
+    let client: HTTPRequest.Client
+}
+
+/// Who asks. Until that is known, nothing behind the head of a request is looked at.
+extension HTTPSession {
+    /// The request that is undecided, of somebody who has shown the same before.
+    func repeated() -> HTTPRequest? {
+        guard let undecided, let known, known.authorization == undecided.authorization else { return nil }
+        return HTTPRequest(head: undecided.head, body: undecided.body, client: .success(known.client))
+    }
+
+    func decide() async {
+        guard let undecided else { return }
+        let client = await client(of: undecided)
+        if case .success(let client) = client {
+            known = KnownClient(authorization: undecided.authorization, client: client)
+            pay(as: client.holder)
+            let caller = client.caller
+            progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+        }
+        establish()
+        decided = HTTPRequest(head: undecided.head, body: undecided.body, client: client)
+        self.undecided = nil
+    }
+
+    /// From here other deadlines count than that of the handshake. Who may not come in gets his answer, and can show something
+    /// else.
+    private func establish() {
+        guard !isEstablished else { return }
+        isEstablished = true
+        transport.limits.withLock { $0.establish(number) }
+        driver.liveness.established(now: .now)
+        armTimer()
+    }
+
+    private func client(of request: UndecidedRequest) async -> Result<HTTPRequest.Client, Refusal> {
+        guard let gate = transport.gate else {
+            return .success(HTTPRequest.Client(caller: Caller(peer: peer), holder: AccountHolder(origin)))
+        }
+        let began = MonotonicTime.now
+        let credentials = Credentials(
+            network: origin.network, isLocal: origin.isLocal, key: clientKey,
+            token: HTTPCredentials.token(request.authorization))
+        let (origin, peer, secret) = (origin, peer, transport.uploadSecret)
+        let decision = await transport.accessPool.run {
+            Result { () throws(Refusal) in
+                let admission = try gate.authenticate(credentials)
+                let scope = try UploadScope(admission.grant.source, secret: secret)
+                let client = HTTPRequest.Client(
+                    caller: Caller(admission.grant, scope, peer: peer), holder: AccountHolder(admission.grant, origin))
+                return (client, admission)
+            }
+        }
+        switch decision {
+        case .success(let (client, admission)):
+            observability.log.write([.admitted(peer: peer, admission)])
+            return .success(client)
+        case .failure(let refusal):
+            observability.log.write([.notAdmitted(peer: peer, refusal)])
+            // Not at once, so that nobody can try much. Who has shown nothing has tried nothing: browsers begin like that.
+            let hasTried = credentials.token != nil || credentials.key != nil
+            let end = began + refusal.delay
+            if hasTried, ending == nil { await loop.wait(until: end.nanoseconds) }
+            return .failure(refusal)
+        }
+    }
+
+    private var clientKey: PublicKey? {
+        driver.socket?.security?.peerKey.flatMap { $0.isEd25519 ? PublicKey($0.bytes) : nil }
+    }
+}

@@ -1,0 +1,283 @@
+import Synchronization
+import TransferAccess
+import TransferConnection
+import TransferHTTP
+import TransferIO
+import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The session of a client that speaks HTTP/1.1, on the loop of its connection. Parses on the loop, finds out who asks with each
+/// request, and has the pool answer: one request after the other, in order.
+actor HTTPSession {
+    /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
+    private static let answersAhead = 3 * Transport.chunkSize / 2
+
+    /// Bytes of content in one chunk, also where too much waits for all clients together.
+    private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    nonisolated let transport: Transport
+    nonisolated let observability: Observability
+    nonisolated let intake: Intake
+    let number: Int
+    let origin: PeerOrigin
+    let lane: HTTPLane
+    var accountHolder: AccountHolder
+    /// Who pays for its work on the pool.
+    var account: PoolAccount
+    nonisolated let progress: ConnectionProgress
+    let driver: ConnectionDriver
+    let settings: ServerSettings
+    var outbound = Outbound<ContentChunk>()
+    var counted = 0
+    var pipe: BatchPipe<HTTPBatch>
+    /// Fired when the client has taken some of what waits for it.
+    let roomForAnswers = Signal()
+    private var reader = RequestReader()
+    /// A request of which is not known who asks.
+    var undecided: UndecidedRequest?
+    /// One of which that is known, and that is not in a batch yet.
+    var decided: HTTPRequest?
+    /// Who asked last, and what he showed.
+    var known: KnownClient?
+    /// Whether it was made to turn the client away, whatever he asks for.
+    private let isTurningAway: Bool
+    /// Whether the client has asked for something, so that the deadline of its handshake is past.
+    var isEstablished = false
+    /// Requests that have no answer yet.
+    private var unanswered = 0
+    /// Whether the content of a request is coming.
+    private(set) var isReceiving = false
+    private(set) var isDraining = false
+    private(set) var ending: SessionEnding?
+    /// What the client did wrong, in HTTP's words.
+    private var fault: HTTPFault?
+
+    var peer: String { origin.name }
+
+    init(_ handover: Handover, _ core: ServerCore) {
+        (number, origin, loop) = (handover.number, handover.origin, handover.loop)
+        (intake, transport, observability) = (core.intake, core.transport, core.observability)
+        (driver, progress, settings) = (handover.driver, handover.progress, handover.settings)
+        accountHolder = AccountHolder(origin)
+        account = transport.accounts.enter(accountHolder)
+        lane = HTTPLane(LaneResources(core), connection: number, peer: origin.name, progress: progress)
+        pipe = BatchPipe(received: handover.received)
+        ending = handover.refusal.map { .fault($0) }
+        isTurningAway = handover.refusal != nil
+        lane.uploads.account = account
+        if let end = driver.socket?.peerEnd {
+            lane.uploads.intake.sender = Sender(connection: number) { end.hasCome }
+        }
+    }
+
+    func run() async {
+        driver.liveness.timeouts.heartbeat = max(settings.timeouts.idle, settings.timeouts.silence)
+        armTimer()
+        let writer = Task(executorPreference: loop) { await self.writeLoop() }
+        await readLoop()
+        await finish()
+        transport.accounts.leave(accountHolder)
+        await writer.value
+    }
+
+    func drain() {
+        isDraining = true
+        endIfDrained()
+    }
+
+    func stop() { end(.shutdown) }
+
+    func evict() {
+        end(.fault(.tooManyHandshakes))
+        close()
+    }
+
+    func end(_ reason: SessionEnding) {
+        guard ending == nil else { return }
+        ending = reason
+        roomForAnswers.fire()
+        driver.wake.fire()
+    }
+
+    /// A connection on which nothing is asked is closed without a word, as HTTP has it.
+    func endIfDrained() {
+        guard ending == nil, isDraining, !isReceiving, unanswered == 0, undecided == nil, decided == nil,
+            pipe.isDrained, outbound.isEmpty
+        else { return }
+        end(.shutdown)
+    }
+
+    /// Silence while something is asked is a fault; between requests it is not.
+    private func expectContent(_ isExpected: Bool) {
+        isReceiving = isExpected
+        driver.liveness.timeouts.silence = isExpected ? settings.timeouts.silence : settings.timeouts.idle
+        driver.liveness.active(now: .now)
+        driver.liveness.expectRate(isExpected, now: .now)
+        armTimer()
+    }
+
+    /// Work on the pool is the client's from now on.
+    func pay(as holder: AccountHolder) {
+        guard holder != accountHolder else { return }
+        transport.accounts.leave(accountHolder)
+        accountHolder = holder
+        account = transport.accounts.enter(holder)
+        lane.uploads.account = account
+    }
+}
+
+// MARK: Reading
+
+extension HTTPSession: ServedSession {
+    var isEnding: Bool { ending != nil }
+
+    /// Who has not shown who he is gets no room for more than that.
+    var mostReceived: Int { known == nil ? Limits.controlBody : .max }
+
+    var takesAnswers: Bool { hasRoomForAnswers }
+
+    var isUndecided: Bool { undecided != nil }
+
+    /// HTTP has no sign of life. Who takes nothing for as long as this is not worth waiting for.
+    func sendPing() {
+        if !outbound.isEmpty { end(.fault(.takesNothing)) }
+    }
+
+    /// Silence between requests is no fault.
+    func broke(_ fault: ProtocolFault) {
+        let isIdle = fault.code == .timedOut && !isReceiving && unanswered == 0
+        end(isIdle && isEstablished ? .lost(fault.message) : .fault(fault))
+    }
+
+    func lost(_ reason: String) { end(.lost(reason)) }
+
+    func ended() {
+        end(
+            !isReceiving && reader.isBetweenRequests && pipe.isParsed
+                ? .done : .lost("the client closed the connection"))
+    }
+
+    func parsed() { endIfDrained() }
+
+    func answersTaken() {
+        roomForAnswers.fire()
+        endIfDrained()
+    }
+
+    func rested() { endIfDrained() }
+
+    func step(_ batch: HTTPBatch) throws(ProtocolFault) -> FoundStep {
+        if let request = decided {
+            decided = nil
+            batch.append(.request(request))
+            return .step
+        }
+        let (step, consumed) = try next(batch)
+        defer { batch.consumed(consumed) }
+        switch step {
+        case .needsMore:
+            if reader.isBetweenRequests == isReceiving { expectContent(!reader.isBetweenRequests) }
+            return .needsMore
+        case .head(let head, let body):
+            unanswered += 1
+            expectContent(true)
+            undecided = UndecidedRequest(head: head, body: body)
+            // Whoever shows the same as before need not be asked about again: the lane looks whether he still may.
+            if let request = repeated() {
+                undecided = nil
+                batch.append(.request(request))
+                return .step
+            }
+            return .lastStep
+        case .content(let range): batch.append(content: range)
+        case .end(let trailers):
+            batch.append(.end(trailers))
+            expectContent(false)
+        }
+        return .step
+    }
+
+    private func next(_ batch: HTTPBatch) throws(ProtocolFault) -> (RequestStep, Int) {
+        do throws(HTTPFault) {
+            return try reader.next(batch.unparsed)
+        } catch {
+            fault = error
+            throw ProtocolFault(.malformedFrame, error.message)
+        }
+    }
+}
+
+// MARK: Answering
+
+extension HTTPSession {
+    func work() async {
+        while ending == nil, !driver.isOver, outbound.count >= (transport.isCrowded ? 1 : Self.answersAhead) {
+            await roomForAnswers.wait()
+        }
+        let room = transport.isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
+        let batches = pipe.take()
+        let isStopping = isDraining || intake.isStopping.load(ordering: .relaxed)
+        let outcome = await transport.pool.run(for: account) { [lane] in
+            lane.process(batches, room: room, isStopping: isStopping)
+        }
+        driver.liveness.active(now: .now)
+        answer(outcome)
+        pipe.worked(leaving: outcome.isBusy && !driver.isOver ? .work : .nothing)
+    }
+
+    private func answer(_ outcome: HTTPOutcome) {
+        unanswered -= min(unanswered, outcome.answered)
+        for piece in outcome.pieces {
+            switch piece {
+            case .bytes(let bytes): outbound.append(bytes)
+            case .chunk(let chunk):
+                progress.answered(chunk.count)
+                outbound.append(chunk)
+            }
+        }
+        if !outcome.pieces.isEmpty { flush() }
+        switch outcome.ending {
+        case nil: break
+        case .said: end(.done)
+        case .broken(let reason):
+            end(.lost(reason))
+        }
+    }
+
+    /// Answers what was received whole, says the last words, and closes.
+    private func finish() async {
+        await finishWork()
+        await transport.pool.run(for: account) { [lane] in lane.leave() }
+        stopTimer()
+        sayGoodbye()
+        await linger()
+        close()
+    }
+
+    /// Whoever asks has an answer of his own to wait for, or none: an answer that nobody has asked for would be taken for that
+    /// to the next request.
+    private func sayGoodbye() {
+        let isOwed = isTurningAway || unanswered > 0 || fault != nil || !reader.isBetweenRequests
+        switch ending {
+        case .fault(let fault):
+            observability.log.write([.refused(peer: peer, fault)])
+            let answer = self.fault ?? HTTPFault(fault.code.httpStatus, fault.message)
+            if isOwed, lane.mayAnswer { send(HTTPAnswers.last(answer, code: fault.code)) }
+        case .refused(let refusal):
+            observability.log.write([.notAdmitted(peer: peer, refusal)])
+        case .shutdown:
+            observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
+            if unanswered > 0, lane.mayAnswer {
+                send(HTTPAnswers.last(HTTPFault(503, "The server is stopping."), code: .shuttingDown))
+            }
+        case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
+        case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import TransferCodec
+import TransferHTTP
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// A request that brings a file (RFC 9110, section 9.3.4). Belongs to one task at a time.
+final class HTTPUpload {
+    let request: HTTPRequest
+    let intent: UploadIntent
+
+    /// What has become of it.
+    var outcome: UploadOutcome?
+
+    /// Of all the content, as it comes: digests of HTTP are of the whole, and the server's own are of its blocks.
+    private let hasher = BlockHasher(.sha256)
+    private var digest: [UInt8]?
+    /// What its sender says that the digest is.
+    private var declared: [UInt8]?
+    /// Whether there was something under the path before.
+    private let replaces: Bool
+    /// Whether its sender wants to hear when there is something under the path.
+    private let isOnlyNew: Bool
+    private let began = monotonicNanoseconds()
+
+    /// - Throws: what speaks against it before its content comes.
+    init(
+        _ request: HTTPRequest, _ target: HTTPTarget, for client: Caller, _ files: ConnectionFiles,
+        _ resources: LaneResources
+    ) throws(HTTPRefusal) {
+        self.request = request
+        guard !target.path.isEmpty, !target.isFolder else {
+            throw HTTPRefusal(
+                409, .wrongForm, "A file needs a name: put it to the path of a file, without a slash behind it.")
+        }
+        let fields = request.head.fields
+        // Part of a file is no file (RFC 9110, section 14.5).
+        guard fields.values("content-range").isEmpty else {
+            throw HTTPRefusal(400, .wrongForm, "Part of a file cannot be put.")
+        }
+        guard fields.values("content-encoding").isEmpty else {
+            throw HTTPRefusal(415, .wrongForm, "Send the file as it is, without a Content-Encoding.")
+        }
+        let present = Self.present(target.path, client, files)
+        replaces = present != nil
+        // What is put under a path is there afterwards.
+        let conflict = try Self.policy(target) ?? .overwrite
+        do throws(HTTPFault) {
+            isOnlyNew = Self.demandsNothing(fields)
+            guard try Preconditions(fields, now: .now).outcome(of: present, isRead: false) == .proceed else {
+                throw HTTPFault(412, "What is stored there is not what the request demands.")
+            }
+            declared = try DigestField.sha256(of: fields)
+        } catch {
+            throw HTTPRefusal(error.status, error.status == 412 ? .pathConflict : .malformedFrame, error.message)
+        }
+        var size: UInt64?
+        if case .length(let length) = request.body { size = length }
+        if case .none = request.body { size = 0 }
+        intent = UploadIntent(
+            id: client.inner(.random()), path: target.path, size: size, kind: .file,
+            conflict: isOnlyNew ? .fail : conflict)
+    }
+
+    /// - Returns: nothing where the request says nothing.
+    static func policy(_ target: HTTPTarget) throws(HTTPRefusal) -> ConflictPolicy? {
+        let asked: String?
+        do throws(HTTPFault) {
+            asked = try target.query.only("on-conflict")
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        guard let asked else { return nil }
+        let policies: [(String, ConflictPolicy)] = [
+            ("overwrite", .overwrite), ("keep-both", .keepBoth), ("skip", .skip), ("fail", .fail),
+        ]
+        guard let policy = policies.first(where: { $0.0.hasSameBytes(as: asked) }) else {
+            throw HTTPRefusal(400, .wrongForm, "on-conflict is one of overwrite, keep-both, skip and fail.")
+        }
+        return policy.1
+    }
+
+    /// Whether there must be nothing under the path (RFC 9110, section 13.1.2): the store sees to it, because somebody else may
+    /// be faster.
+    private static func demandsNothing(_ fields: HTTPFields) -> Bool {
+        let lines = fields.values("if-none-match")
+        return lines.count == 1 && lines[0] == [UInt8(ascii: "*")]
+    }
+
+    /// What is under the path now, for the conditions of the request. Who may not read learns nothing of it by them.
+    private static func present(
+        _ path: String, _ client: Caller, _ files: ConnectionFiles
+    ) -> Preconditions.Current? {
+        guard let place = try? client.seen(path), let content = try? files.open(place) else { return nil }
+        let attributes = content.attributes
+        return Preconditions.Current(attributes, files.digest(of: attributes, at: place))
+    }
+
+    func hash(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+
+    /// Compares what has come with what its sender says of it.
+    ///
+    /// - Throws: `digestMismatch`.
+    func check(_ trailers: HTTPFields) throws(StoreError) {
+        let computed = hasher.finish()
+        digest = computed
+        do throws(HTTPFault) {
+            for wanted in [declared, try DigestField.sha256(of: trailers)] {
+                guard wanted ?? computed == computed else { throw HTTPFault(422, "") }
+            }
+        } catch {
+            throw StoreError(
+                .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
+        }
+    }
+}
+
+// MARK: Answers
+
+extension HTTPUpload {
+    func refusal(_ outcome: UploadOutcome, _ client: Caller) -> HTTPRefusal {
+        let message = client.shown(outcome.message)
+        if isOnlyNew, outcome.code == .pathConflict { return HTTPRefusal(412, .pathConflict, message) }
+        return HTTPRefusal(StoreError(outcome.code, message))
+    }
+
+    /// What is stored, as JSON, too.
+    func reply(_ acknowledgement: Acknowledgement, _ client: Caller) -> HTTPReply {
+        let path = client.shown(acknowledgement.path)?.string ?? intent.path
+        var fields = [
+            ("Location", "/" + PercentEncoding.path(path.utf8)),
+            ("ETag", EntityTag.text(acknowledgement.digest)),
+            ("Transfer-Result", acknowledgement.code.name),
+            ("Cache-Control", "no-store"),
+        ]
+        if let digest { fields.append(("Repr-Digest", DigestField(sha256: digest).text)) }
+        let isNew = acknowledgement.code == .committed && !(replaces && intent.conflict == .overwrite)
+        let document = UploadDocument(
+            source: intent.path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: path,
+            kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
+            isDurable: acknowledgement.isDurable, seconds: Double(monotonicNanoseconds() - began) / 1e9)
+        return HTTPReply(
+            isNew ? 201 : 200, fields, Array((document.json.text + "\n").utf8), type: "application/json")
+    }
+}
+
+extension DigestField {
+    /// What a request says of all of its content. Both fields mean the same here: nothing is encoded.
+    fileprivate static func sha256(of fields: HTTPFields) throws(HTTPFault) -> [UInt8]? {
+        let found = try ["repr-digest", "content-digest"].map { (name) throws(HTTPFault) in
+            try DigestField(fields.values(name))?.sha256
+        }
+        guard let first = found[0], let second = found[1], first != second else { return found[0] ?? found[1] }
+        throw HTTPFault(400, "Repr-Digest and Content-Digest say two things of the same bytes.")
+    }
+}
+
+extension Preconditions.Current {
+    /// - Parameter digest: that was acknowledged of it.
+    init(_ attributes: StoredAttributes, _ digest: Digest?) {
+        // What changes with the file, where nobody knows its digest.
+        let text = digest.map { EntityTag.opaque($0) } ?? "\(attributes.fileVersion)"
+        self.init(tag: EntityTag(text.utf8), modified: HTTPDate(clamping: attributes.modified.seconds))
+    }
+}
+
+extension EntityTag {
+    fileprivate static func opaque(_ digest: Digest) -> String { "\(digest.algorithm.name)-\(digest.hexadecimal)" }
+
+    /// As it stands in a field.
+    static func text(_ digest: Digest) -> String { "\"\(opaque(digest))\"" }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}

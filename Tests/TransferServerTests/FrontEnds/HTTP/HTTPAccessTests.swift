@@ -1,0 +1,151 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferHTTP
+import TransferIO
+import TransferKeys
+import TransferModel
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// Who may do what over HTTP: the same as everywhere.
+    @Suite struct HTTPAccessTests {
+        private let directory: TemporaryDirectory
+        private let folder: AccessFolder
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            _ = mkdir(directory.path("store"), 0o755)
+            folder = AccessFolder(of: directory.path("store"))
+            try folder.make()
+        }
+
+        /// - Parameter http: what is spoken there.
+        private func serving(
+            _ http: HTTPUse = .on, _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws {
+            let change = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+                configuration.http = http
+            }
+            try await TransferServerTests.serving(change, in: directory, body)
+        }
+
+        private func issue(_ name: String, _ rights: AccessRights) throws -> AccessSecret {
+            var options = AccessOptions()
+            (options.rights, options.folder) = (rights, try RelativePath("r"))
+            return try folder.issue(.token, name: name, options: options, at: .now)
+        }
+
+        private static func bearer(_ token: AccessSecret) -> [(String, String)] {
+            [("Authorization", "Bearer \(token.text)")]
+        }
+
+        @Test func onlyWhoMayComesIn() async throws {
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                let nobody = try client.ask(.put, "/x", [], [1])
+                #expect(nobody.status == 401)
+                #expect(nobody.head.fields.values("www-authenticate").count == 2)
+                let wrong = try client.ask(.put, "/x", Self.bearer(.random(.token)), [1])
+                #expect(wrong.status == 401 && server.tree == [])
+                #expect(try client.ask(.put, "/x", Self.bearer(token), [1]).status == 201)
+                // What one request has shown is not the next one's.
+                #expect(try client.ask(.get, "/x").status == 401)
+                let basic = "Basic " + Base64Text.encode(Array("me:\(token.text)".utf8))
+                #expect(try client.ask(.get, "/x", [("Authorization", basic)]).content == [1])
+                try server.checkServesToken(token)
+            }
+        }
+
+        @Test func rightsAndFoldersAreThoseOfTheList() async throws {
+            let (reader, writer) = (try issue("reader", .readOnly), try issue("writer", .writeOnly))
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                let stored = try client.ask(.put, "/a", Self.bearer(writer), [1])
+                #expect(stored.status == 201 && stored["location"] == "/a" && server.tree == ["r", "r/a"])
+                #expect(stored.text.contains("\"storedPath\":\"a\""))
+                #expect(try client.ask(.get, "/a", Self.bearer(writer)).status == 403)
+                #expect(try client.ask(.get, "/", Self.bearer(writer)).status == 403)
+                #expect(try client.ask(.get, "/a", Self.bearer(reader)).content == [1])
+                #expect(try client.ask(.put, "/b", Self.bearer(reader), [1]).status == 403)
+                #expect(try client.ask(.delete, "/a", Self.bearer(reader)).status == 403)
+                // Above its folder there is nothing.
+                let outside = try client.ask(.get, "/r/a", Self.bearer(reader))
+                #expect(outside.status == 404 && !outside.text.contains("r/r"))
+            }
+        }
+
+        /// Over one connection, which asks again with every request.
+        @Test func whoIsThrownOutIsOut() async throws {
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let folder = folder
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                #expect(try client.ask(.put, "/x", Self.bearer(token), [1]).status == 201)
+                _ = try folder.revoke { $0.name.hasSameBytes(as: "camera") }
+                let refused = try client.ask(.put, "/y", Self.bearer(token), [1])
+                #expect([401, 403].contains(refused.status) && server.tree == ["x"])
+            }
+        }
+
+        /// A key that the client has shown in TLS lets it in, as everywhere.
+        @Test func aKeyLetsIn() async throws {
+            let pair = KeyPair()
+            try folder.admit(AuthorizedKey(pair.key, name: "laptop"))
+            try await serving { server in
+                let raw = try server.client()
+                try raw.secure(pair, protocols: ["http/1.1"])
+                #expect(try HTTPClient(raw).ask(.put, "/x", [], [1]).status == 201)
+            }
+        }
+
+        /// Who offers nothing is known by his first byte.
+        @Test(arguments: [[], ["http/1.1"], ["h2", "http/1.1"]])
+        func theFrontEndIsFound(_ protocols: [String]) async throws {
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            for http in [HTTPUse.on, .only] {
+                try await serving(http) { server in
+                    let raw = try server.client()
+                    try raw.secure(protocols: protocols)
+                    #expect(try HTTPClient(raw).ask(.get, "/", Self.bearer(token)).status == 200)
+                }
+            }
+        }
+
+        @Test func whoIsNotEncryptedIsToldSo() async throws {
+            try await serving { server in
+                let answer = try HTTPClient(server).ask(.get, "/")
+                #expect(answer.status == 400 && answer["connection"] == "close")
+                #expect(answer.text.contains("\"result\":\"encryptionRequired\""))
+            }
+        }
+
+        @Test func withoutHTTPThereIsNone() async throws {
+            try await serving(.off) { server in
+                let client = try server.client()
+                try client.secure(protocols: [])
+                client.send(Array("GET / HTTP/1.1\r\nHost: s\r\n\r\n".utf8))
+                let bytes = try client.bytes(16)
+                #expect(!String(decoding: bytes, as: UTF8.self).contains("HTTP/1.1"))
+            }
+        }
+    }
+}
+
+extension TestServer {
+    /// Shows that the server is in order, also for those who speak its own protocol.
+    fileprivate func checkServesToken(_ token: AccessSecret) throws {
+        let client = try client()
+        try client.secure()
+        let hello = Frames.encoded(.hello(Hello(agent: "test", token: token.text)))
+        guard try client.codes(to: hello + Frames.upload("still-serving", [1, 2, 3])) == [.committed] else {
+            throw RawClient.Failure(description: "the server no longer serves")
+        }
+    }
+}

@@ -1,0 +1,380 @@
+import Testing
+import TransferHTTP
+import TransferModel
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// Files over HTTP, on a server that speaks its own protocol on the same port.
+    @Suite struct HTTPFilesTests {
+        private static let content = Array("what is stored, over HTTP\n".utf8)
+
+        private func serving(
+            _ change: (inout ServerConfiguration) -> Void = { _ in },
+            _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws {
+            try await TransferServerTests.serving(
+                { configuration in
+                    configuration.http = .on
+                    change(&configuration)
+                }, body)
+        }
+
+        // MARK: Uploads
+
+        @Test func whatIsPutIsStoredAndFound() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let answer = try client.ask(.put, "/a/b%20c.txt", [], Self.content)
+                #expect(answer.status == 201 && answer["location"] == "/a/b%20c.txt")
+                #expect(answer["transfer-result"] == "committed")
+                #expect(server.content("a/b c.txt") == Self.content)
+                let tag = try #require(answer["etag"])
+                #expect(
+                    answer.text.contains("\"schema\":\"transfer.upload/1\"") && answer.text.contains("\"durable\":true")
+                )
+                #expect(answer["repr-digest"]?.hasPrefix("sha-256=:") ?? false)
+                let found = try client.ask(.get, "/a/b%20c.txt")
+                #expect(found.status == 200 && found.content == Self.content && found["etag"] == tag)
+                // The same again changes nothing; something else takes its place.
+                #expect(try client.ask(.put, "/a/b%20c.txt", [], Self.content).status == 200)
+                #expect(try client.ask(.put, "/a/b%20c.txt", [], [1]).status == 200)
+                #expect(server.content("a/b c.txt") == [1] && server.tree == ["a", "a/b c.txt"])
+                #expect(server.parts == [])
+                try server.checkServes()
+            }
+        }
+
+        @Test func anEmptyFileIsAFile() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                #expect(try client.ask(.put, "/empty", [], []).status == 201)
+                #expect(try client.ask(.put, "/none").status == 201)
+                #expect(server.content("empty") == [] && server.content("none") == [])
+                #expect(try client.ask(.get, "/empty").content == [])
+            }
+        }
+
+        @Test func chunksAreOneFile() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                client.send(
+                    bytes:
+                        "PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;a=b\r\nde\r\n0\r\n\r\n",
+                    for: .put)
+                #expect(try client.answer().status == 201)
+                #expect(server.content("x") == Array("abcde".utf8))
+            }
+        }
+
+        /// Long enough for many buffers and several blocks, whichever way it comes.
+        @Test(arguments: [true, false]) func longFilesComeWhole(_ isChunked: Bool) async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let long = SplitMix64.bytes(seed: 18, 9 << 20)
+                if isChunked {
+                    client.send(bytes: "PUT /long HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n", for: .put)
+                    for start in stride(from: 0, to: long.count, by: 1 << 20) {
+                        client.raw.send(Array("100000\r\n".utf8) + long[start..<start + (1 << 20)] + Array("\r\n".utf8))
+                    }
+                    client.raw.send(Array("0\r\n\r\n".utf8))
+                    #expect(try client.answer().status == 201)
+                } else {
+                    #expect(try client.ask(.put, "/long", [], long).status == 201)
+                }
+                #expect(server.content("long") == long)
+                let found = try client.ask(.get, "/long")
+                #expect(found.isWhole && found.content == long)
+            }
+        }
+
+        @Test func whoExpectsAWordGetsIt() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                client.send(
+                    bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n", for: .put)
+                #expect(try client.interim().status == 100)
+                client.raw.send([1, 2, 3])
+                #expect(try client.answer().status == 201)
+                // Nobody wants this one, so nobody asks for it; what follows could be its content or not.
+                client.send(
+                    bytes: "PUT /.transfer/x HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
+                    for: .put)
+                let refused = try client.answer()
+                #expect(refused.status == 400 && refused["connection"] == "close")
+                #expect(try client.isClosed())
+            }
+        }
+
+        @Test func aWrongDigestIsNotStored() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let right = "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"
+                let abc = Array("abc".utf8)
+                for name in ["Repr-Digest", "Content-Digest"] {
+                    let wrong = try client.ask(.put, "/x", [(name, right)], Array("abd".utf8))
+                    #expect(wrong.status == 422 && wrong["content-type"] == "application/problem+json")
+                    #expect(wrong.text.contains("\"result\":\"digestMismatch\""))
+                    #expect(server.tree == [])
+                    let answer = try client.ask(.put, "/x", [(name, right)], abc)
+                    #expect(answer.status == 201 && answer["repr-digest"] == right)
+                    #expect(try client.ask(.delete, "/x").status == 204)
+                }
+                // In a trailer, too.
+                client.send(
+                    bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\nTrailer: Repr-Digest\r\n\r\n"
+                        + "3\r\nabd\r\n0\r\nRepr-Digest: \(right)\r\n\r\n", for: .put)
+                #expect(try client.answer().status == 422)
+                #expect(server.tree == [] && server.parts == [])
+            }
+        }
+
+        @Test func conditionsKeepWhatIsThere() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                #expect(try client.ask(.put, "/x", [("If-Match", "\"a\"")], [1]).status == 412)
+                #expect(try client.ask(.put, "/x", [("If-None-Match", "*")], [1]).status == 201)
+                let again = try client.ask(.put, "/x", [("If-None-Match", "*")], [2])
+                #expect(again.status == 412 && server.content("x") == [1])
+                let tag = try #require(try client.ask(.head, "/x")["etag"])
+                #expect(try client.ask(.put, "/x", [("If-Match", tag)], [3]).status == 200)
+                #expect(try client.ask(.put, "/x", [("If-Match", tag)], [4]).status == 412)
+                #expect(server.content("x") == [3])
+                #expect(try client.ask(.put, "/x?on-conflict=keep-both", [], [5]).status == 201)
+                #expect(try client.ask(.put, "/x?on-conflict=fail", [], [6]).status == 409)
+                #expect(try client.ask(.put, "/x?on-conflict=skip", [], [6]).status == 409)
+                #expect(try client.ask(.put, "/x?on-conflict=other", [], [6]).status == 400)
+                #expect(server.tree == ["x", "x-1"] && server.content("x-1") == [5])
+            }
+        }
+
+        // MARK: Reading
+
+        @Test func rangesAreWhatWasAskedFor() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let tag = try #require(try client.ask(.put, "/x", [], Array(0..<100))["etag"])
+                let part = try client.ask(.get, "/x", [("Range", "bytes=10-19")])
+                #expect(
+                    part.status == 206 && part.content == Array(10..<20) && part["content-range"] == "bytes 10-19/100")
+                #expect(try client.ask(.get, "/x", [("Range", "bytes=90-")]).content == Array(90..<100))
+                #expect(try client.ask(.get, "/x", [("Range", "bytes=-5")]).content == Array(95..<100))
+                #expect(try client.ask(.get, "/x", [("Range", "bytes=-5"), ("If-Range", tag)]).status == 206)
+                let changed = try client.ask(.get, "/x", [("Range", "bytes=-5"), ("If-Range", "\"other\"")])
+                #expect(changed.status == 200 && changed.content == Array(0..<100))
+                let none = try client.ask(.get, "/x", [("Range", "bytes=100-")])
+                #expect(none.status == 416 && none["content-range"] == "bytes */100")
+                let several = try client.ask(.get, "/x", [("Range", "bytes=0-1,50-52")])
+                #expect(several.status == 206 && several.isWhole)
+                #expect(several["content-type"]?.hasPrefix("multipart/byteranges; boundary=") ?? false)
+                #expect(several.content.count == Int(several["content-length"] ?? ""))
+                let thousand = (0..<1000).map { _ in "0-" }.joined(separator: ",")
+                #expect(try client.ask(.get, "/x", [("Range", "bytes=\(thousand)")]).status == 200)
+                let head = try client.ask(.head, "/x", [("Range", "bytes=10-19")])
+                #expect(head.status == 200 && head["content-length"] == "100" && head.content == [])
+            }
+        }
+
+        @Test func whoHasItIsToldSo() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                _ = try client.ask(.put, "/x", [], [1, 2, 3])
+                let found = try client.ask(.get, "/x")
+                let (tag, time) = (try #require(found["etag"]), try #require(found["last-modified"]))
+                let same = try client.ask(.get, "/x", [("If-None-Match", tag)])
+                #expect(same.status == 304 && same.content == [] && same["etag"] == tag)
+                #expect(try client.ask(.get, "/x", [("If-Modified-Since", time)]).status == 304)
+                #expect(try client.ask(.get, "/x", [("If-None-Match", "\"other\"")]).status == 200)
+                #expect(try client.ask(.get, "/x", [("If-Match", "\"other\"")]).status == 412)
+                _ = try client.ask(.put, "/x", [], [4])
+                #expect(try client.ask(.get, "/x", [("If-None-Match", tag)]).content == [4])
+            }
+        }
+
+        /// Pages that others have stored do not run here, and nobody guesses what is one.
+        @Test func nothingThatIsStoredBecomesAPage() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                for name in ["x.html", "x.svg", "x", "x.js", "x.xml"] {
+                    _ = try client.ask(.put, "/" + name, [], Array("<script>alert(1)</script>".utf8))
+                    let found = try client.ask(.get, "/" + name)
+                    #expect(found["x-content-type-options"] == "nosniff")
+                    #expect(found["content-security-policy"]?.hasPrefix("sandbox;") ?? false)
+                    #expect(!(found["content-type"] ?? "html").contains("html"))
+                    #expect(!(found["content-type"] ?? "svg").contains("svg"))
+                }
+            }
+        }
+
+        /// What has decayed is never sent as if it were whole.
+        @Test func whatHasDecayedIsCut() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let long = SplitMix64.bytes(seed: 3, 1 << 20)
+                _ = try client.ask(.put, "/x", [], long)
+                try server.decay("x", at: 77)
+                let found = try client.ask(.get, "/x")
+                #expect(!found.isWhole && found.content.count < long.count)
+                let again = try HTTPClient(server).ask(.get, "/x")
+                #expect(again.status == 500 && again.text.contains("\"result\":\"contentLost\""))
+                try server.checkServes()
+            }
+        }
+
+        // MARK: Folders
+
+        @Test func foldersAreListed() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                #expect(try client.ask(.get, "/").text.contains("There is nothing here."))
+                for name in ["b", "a%3Cb%3E%22.txt", "d/e"] { _ = try client.ask(.put, "/" + name, [], [1]) }
+                let moved = try client.ask(.get, "/d")
+                #expect(moved.status == 301 && moved["location"] == "/d/")
+                let page = try client.ask(.get, "/")
+                #expect(page.isWhole && page["content-type"] == "text/html; charset=utf-8")
+                #expect(page.text.contains("a&lt;b&gt;&quot;.txt") && page.text.contains("href=\"./d/\""))
+                #expect(!page.text.contains("<b>") && !page.text.contains(".transfer"))
+                let chinese = try client.ask(.get, "/d/", [("Accept-Language", "zh-CN,en;q=0.5")])
+                #expect(chinese.text.contains("<html lang=\"zh\">") && chinese.text.contains("./e"))
+                let lines = try client.ask(.get, "/", [("Accept", "application/x-ndjson")]).text
+                #expect(lines.split(separator: "\n").count == 3 && lines.contains("\"schema\":\"transfer.entry/1\""))
+                let array = try client.ask(.get, "/?json")
+                #expect(array["content-type"] == "application/json" && array.text.hasPrefix("[\n{"))
+                #expect(try client.ask(.head, "/").content == [])
+                #expect(try client.ask(.get, "/none/").status == 404)
+                #expect(try client.ask(.get, "/b/").status == 409)
+            }
+        }
+
+        @Test func whatIsRemovedIsGone() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                _ = try client.ask(.put, "/d/e", [], [1])
+                #expect(try client.ask(.delete, "/d").status == 409)
+                #expect(try client.ask(.delete, "/d/").status == 204)
+                #expect(server.tree == [])
+                #expect(try client.ask(.delete, "/d/").status == 404)
+                #expect(try client.ask(.delete, "/").status == 400)
+            }
+        }
+
+        // MARK: What is refused
+
+        @Test(arguments: [
+            "/../x", "/a/../x", "/%2e%2e/x", "/%2E%2e/x", "/a%2fb", "/a%5cb", "/a%00b", "/%ff", "/.transfer/mail",
+            "/.transfer", "/%2etransfer/x", "//x", "/a//b", "/%252e%252e/%252e%252e/../x",
+        ])
+        func pathsLeadNowhereElse(_ target: String) async throws {
+            try await serving { server in
+                for method in [HTTPMethod.get, .put, .delete] {
+                    let answer = try HTTPClient(server).ask(method, target, [], method == .put ? [1] : nil)
+                    #expect([400, 404].contains(answer.status), "\(method.name) \(target)")
+                    #expect(answer["content-type"] == "application/problem+json")
+                }
+                #expect(server.tree == [] && server.parts == [])
+                try server.checkServes()
+            }
+        }
+
+        @Test(arguments: [
+            ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/2.0\r\nHost: s\r\n\r\n", 505),
+            ("PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            ("PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+            ("PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: -1\r\n\r\n", 400),
+            ("PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: s\r\n folded: x\r\n\r\n", 400), ("GET / HTTP/1.1\nHost: s\n\n", 400),
+            ("GET / HTTP/1.1\r\nHost: s\r\nExpect: something\r\n\r\n", 417),
+            ("CONNECT s:1 HTTP/1.1\r\nHost: s\r\n\r\n", 501),
+            ("BREW / HTTP/1.1\r\nHost: s\r\n\r\n", 405),
+            ("PUT /x HTTP/1.1\r\nHost: s\r\nContent-Range: bytes 0-1/2\r\nContent-Length: 2\r\n\r\nab", 400),
+        ])
+        func whatCouldBeReadInTwoWaysIsRefused(_ request: String, _ status: Int) async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                client.send(bytes: request)
+                #expect(try client.answer().status == status)
+                #expect(server.tree == [])
+                try server.checkServes()
+            }
+        }
+
+        /// What is not there whole is not there, however the client goes.
+        @Test func aVanishedClientLeavesNothing() async throws {
+            try await serving { server in
+                for text in ["PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 100\r\n\r\nabc", "PUT /x HT", "P"] {
+                    let client = try HTTPClient(server)
+                    client.raw.send(Array(text.utf8))
+                    client.raw.endSending()
+                    _ = try? client.answer()
+                }
+                let client = try HTTPClient(server)
+                client.send(bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab", for: .put)
+                client.raw.endSending()
+                _ = try? client.answer()
+                try server.waitUntil("nothing is left") { server.parts == [] }
+                #expect(server.tree == [])
+            }
+        }
+
+        @Test func requestsAreAnsweredInOrder() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                for number in 0..<50 {
+                    client.send(.put, "/\(number)", [], [UInt8(number)])
+                    client.send(.get, "/\(number)")
+                }
+                for number in 0..<50 {
+                    #expect(try client.answer().status == 201)
+                    #expect(try client.answer().content == [UInt8(number)])
+                }
+                client.send(.get, "/0", [("Connection", "close")])
+                client.send(.get, "/1")
+                #expect(try client.answer()["connection"] == "close")
+                #expect(try client.isClosed())
+            }
+        }
+
+        @Test func pagesOfOthersMayNotWrite() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                for origin in ["https://evil.example", "null", "https://server.evil", "https://server:1"] {
+                    #expect(try client.ask(.put, "/x", [("Origin", origin)], [1]).status == 403)
+                }
+                #expect(server.tree == [])
+                #expect(try client.ask(.put, "/x", [("Origin", "https://Server")], [1]).status == 201)
+                #expect(try client.ask(.delete, "/x", [("Origin", "https://evil.example")]).status == 403)
+                let allowed = try client.ask(.options, "/x", [("Origin", "https://evil.example")])
+                #expect(allowed.status == 204 && allowed["access-control-allow-origin"] == nil)
+            }
+        }
+
+        @Test func anOldClientIsServed() async throws {
+            try await serving { server in
+                _ = try HTTPClient(server).ask(.put, "/x", [], [1, 2])
+                for target in ["/x", "/"] {
+                    let client = try HTTPClient(server)
+                    client.send(bytes: "GET \(target) HTTP/1.0\r\n\r\n")
+                    let answer = try client.answer()
+                    #expect(answer.status == 200 && answer["connection"] == "close" && answer.isWhole)
+                    #expect(answer["transfer-encoding"] == nil)
+                }
+            }
+        }
+
+        @Test func tooMuchIsRefusedBeforeItComes() async throws {
+            try await serving({ $0.maximumUpload = 10 }) { server in
+                let client = try HTTPClient(server)
+                client.send(bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 1000000\r\n\r\n", for: .put)
+                #expect(try client.answer().status == 413)
+                let chunked = try HTTPClient(server)
+                chunked.send(
+                    bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n01234567890\r\n",
+                    for: .put)
+                #expect(try chunked.answer().status == 413)
+                #expect(server.tree == [] && server.parts == [])
+            }
+        }
+    }
+}

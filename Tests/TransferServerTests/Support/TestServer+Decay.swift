@@ -1,0 +1,30 @@
+import Glibc
+import Testing
+import TransferCatalog
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferIntake
+@testable import TransferServer
+
+extension TestServer {
+    /// Lets a byte of a stored file become another one, as a disk that decays would. The time of change tells of the write all
+    /// the same, so the catalog is made to say what it would of such a disk.
+    func decay(_ name: String, at offset: Int) throws {
+        let path = directory.path("store/" + name)
+        var before = stat()
+        #expect(stat(path, &before) == 0)
+        let known = server.core.intake.known
+        known.settleIfNeeded()
+        let byte = try #require(Self.read(path).map { $0[offset] })
+        let file = open(path, O_WRONLY)
+        #expect(pwrite(file, [byte ^ 1], 1, offset) == 1)
+        #expect(futimens(file, [before.st_atim, before.st_mtim]) == 0)
+        close(file)
+        let relative = try RelativePath(name)
+        var entry = try #require(known.entries(at: [name]).first?.first)
+        entry.version = server.core.store.version(at: relative)
+        known.record([entry])
+    }
+}
