@@ -16,6 +16,9 @@ protocol HTTPAnswer {
     /// Whether only the end of the connection says where it ends.
     var endsConnection: Bool { get }
 
+    /// Whether the head can be said before the rest is known.
+    var headComesFirst: Bool { get }
+
     /// - Parameter isLast: whether the connection is closed behind it.
     func head(isLast: Bool) -> [UInt8]
 
@@ -31,6 +34,8 @@ protocol HTTPAnswer {
 
 extension HTTPAnswer {
     var endsConnection: Bool { false }
+    var headComesFirst: Bool { true }
+    var suspect: RottenFile? { nil }
 }
 
 /// A short answer.

@@ -79,15 +79,11 @@ extension HTTPLane {
         ]
     }
 
-    func remove(_ target: HTTPTarget) throws(HTTPRefusal) -> HTTPReply {
+    func remove(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         do throws(StoreError) {
             let place = try client.removable(target.path)
             let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)
-            var gone: UInt64 = 0
-            while try !files.goOn(removal, gone: &gone) {}
-            try files.commit([removal])
-            uploads.events.append(.removed(target.path, gone, peer: peer))
-            return HTTPReply(204)
+            begin(HTTPRemoval(target.path, removal, files), to: request)
         } catch {
             throw HTTPRefusal(error)
         }

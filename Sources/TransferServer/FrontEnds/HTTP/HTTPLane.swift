@@ -31,6 +31,8 @@ final class HTTPLane: @unchecked Sendable {
     /// The answer that is being made; what comes behind its request waits.
     private var answer: (any HTTPAnswer)?
     private var isAnswerLast = false
+    /// What it answers.
+    private var answering: HTTPRequest?
     /// Whether nothing is taken any more, because the client was told so.
     private var isOver = false
     /// Batches that are not worked through, and which step of the first one is next.
@@ -76,10 +78,15 @@ final class HTTPLane: @unchecked Sendable {
         return outcome
     }
 
-    /// The connection ended: what is not complete will not be.
-    func leave() {
+    /// Nobody waits for the rest of what was asked for.
+    func abandon() {
         answer = nil
         pending = []
+    }
+
+    /// The connection ended: what is not complete will not be.
+    func leave() {
+        abandon()
         uploads.leave()
         if let repeated = failures.repeated { resources.log.write([.moreFailed(repeated, peer: peer)]) }
     }
@@ -155,7 +162,7 @@ extension HTTPLane {
         case .get, .head: try read(request, target)
         case .put: try store(request, target)
         case .post: try storeForm(request, target)
-        case .delete: reply(request, try remove(target))
+        case .delete: try remove(request, target)
         default: throw HTTPRefusal(405, .wrongForm, "This is not done here.", [("Allow", Self.allowed)])
         }
     }
@@ -224,7 +231,8 @@ extension HTTPLane {
     /// Lets an answer begin that is made piece by piece.
     func begin(_ answer: any HTTPAnswer, to request: HTTPRequest) {
         (self.answer, isAnswerLast) = (answer, answer.endsConnection || !request.isPersistent || isStopping)
-        outcome.append(answer.head(isLast: isAnswerLast))
+        answering = request
+        if answer.headComesFirst { outcome.append(answer.head(isLast: isAnswerLast)) }
     }
 
     /// The answer to a HEAD: what would be said in front of all that.
@@ -235,12 +243,14 @@ extension HTTPLane {
     private func goOn(_ answer: any HTTPAnswer) {
         do throws(StoreError) {
             guard try answer.fill(&outcome, from: resources.chunks) else { return }
+            if !answer.headComesFirst { outcome.append(answer.head(isLast: isAnswerLast)) }
             uploads.events.append(contentsOf: answer.events(peer: peer))
             self.answer = nil
             answered(isLast: isAnswerLast)
         } catch {
-            // Its beginning has gone out: only that it ends too early can tell the client.
             self.answer = nil
+            if !answer.headComesFirst, let answering { return refuse(answering, HTTPRefusal(error)) }
+            // Its beginning has gone out: only that it ends too early can tell the client.
             if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
             uploads.events.append(
                 .requestFailed(answer.path, error, peer: peer, isRepeated: failures.add(error.code) > 1))

@@ -43,7 +43,6 @@ final class HTTPListing: HTTPAnswer {
     private var hasEnded = false
     private var count = 0
 
-    let suspect: RottenFile? = nil
     var endsConnection: Bool { !isChunked }
 
     /// - Parameters:

@@ -39,14 +39,14 @@ extension HTTPSession {
             pay(as: client.holder)
             let caller = client.caller
             progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+            establish()
         }
-        establish()
         decided = HTTPRequest(head: undecided.head, body: undecided.body, client: client)
         self.undecided = nil
     }
 
     /// From here other deadlines count than that of the handshake. Who may not come in gets his answer, and can show something
-    /// else.
+    /// else as long as that one lasts: he holds a place that others may need.
     private func establish() {
         guard !isEstablished else { return }
         isEstablished = true

@@ -12,12 +12,6 @@ import TransferSystem
 /// The session of a client that speaks HTTP/1.1, on the loop of its connection. Parses on the loop, finds out who asks with each
 /// request, and has the pool answer: one request after the other, in order.
 actor HTTPSession {
-    /// Bytes of answers that may wait for the client before more are made: a chunk and what is left of the one before it.
-    private static let answersAhead = 3 * Transport.chunkSize / 2
-
-    /// Bytes of content in one chunk, also where too much waits for all clients together.
-    private static let chunkRoom = (usual: Transport.chunkSize, crowded: 32 << 10)
-
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -38,7 +32,7 @@ actor HTTPSession {
     var pipe: BatchPipe<HTTPBatch>
     /// Fired when the client has taken some of what waits for it.
     let roomForAnswers = Signal()
-    private var reader = RequestReader()
+    var reader = RequestReader()
     /// A request of which is not known who asks.
     var undecided: UndecidedRequest?
     /// One of which that is known, and that is not in a batch yet.
@@ -46,17 +40,19 @@ actor HTTPSession {
     /// Who asked last, and what he showed.
     var known: KnownClient?
     /// Whether it was made to turn the client away, whatever he asks for.
-    private let isTurningAway: Bool
+    let isTurningAway: Bool
     /// Whether the client has asked for something, so that the deadline of its handshake is past.
     var isEstablished = false
     /// Requests that have no answer yet.
-    private var unanswered = 0
+    var unanswered = 0
+    /// Whether the client says no more, and waits for what it has asked for.
+    var isHalfClosed = false
     /// Whether the content of a request is coming.
     private(set) var isReceiving = false
     private(set) var isDraining = false
     private(set) var ending: SessionEnding?
     /// What the client did wrong, in HTTP's words.
-    private var fault: HTTPFault?
+    var fault: HTTPFault?
 
     var peer: String { origin.name }
 
@@ -88,7 +84,7 @@ actor HTTPSession {
 
     func drain() {
         isDraining = true
-        endIfDrained()
+        endIfDone()
     }
 
     func stop() { end(.shutdown) }
@@ -105,12 +101,13 @@ actor HTTPSession {
         driver.wake.fire()
     }
 
-    /// A connection on which nothing is asked is closed without a word, as HTTP has it.
-    func endIfDrained() {
-        guard ending == nil, isDraining, !isReceiving, unanswered == 0, undecided == nil, decided == nil,
-            pipe.isDrained, outbound.isEmpty
+    /// Ends where nothing more is to come and all is answered. A connection on which nothing is asked is closed without a word, as
+    /// HTTP has it.
+    private func endIfDone() {
+        guard ending == nil, isDraining || isHalfClosed, !isReceiving, unanswered == 0, undecided == nil,
+            decided == nil, pipe.isDrained, outbound.isEmpty
         else { return }
-        end(.shutdown)
+        end(isHalfClosed ? .done : .shutdown)
     }
 
     /// Silence while something is asked is a fault; between requests it is not.
@@ -157,20 +154,23 @@ extension HTTPSession: ServedSession {
 
     func lost(_ reason: String) { end(.lost(reason)) }
 
+    /// Some clients say that they ask for nothing more, and wait for what they have asked for.
     func ended() {
-        end(
-            !isReceiving && reader.isBetweenRequests && pipe.isParsed
-                ? .done : .lost("the client closed the connection"))
+        guard !isReceiving, reader.isBetweenRequests, pipe.isParsed else {
+            return end(.lost("the client closed the connection"))
+        }
+        isHalfClosed = true
+        endIfDone()
     }
 
-    func parsed() { endIfDrained() }
+    func parsed() { endIfDone() }
 
     func answersTaken() {
         roomForAnswers.fire()
-        endIfDrained()
+        endIfDone()
     }
 
-    func rested() { endIfDrained() }
+    func rested() { endIfDone() }
 
     func step(_ batch: HTTPBatch) throws(ProtocolFault) -> FoundStep {
         if let request = decided {
@@ -209,75 +209,6 @@ extension HTTPSession: ServedSession {
         } catch {
             fault = error
             throw ProtocolFault(.malformedFrame, error.message)
-        }
-    }
-}
-
-// MARK: Answering
-
-extension HTTPSession {
-    func work() async {
-        while ending == nil, !driver.isOver, outbound.count >= (transport.isCrowded ? 1 : Self.answersAhead) {
-            await roomForAnswers.wait()
-        }
-        let room = transport.isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
-        let batches = pipe.take()
-        let isStopping = isDraining || intake.isStopping.load(ordering: .relaxed)
-        let outcome = await transport.pool.run(for: account) { [lane] in
-            lane.process(batches, room: room, isStopping: isStopping)
-        }
-        driver.liveness.active(now: .now)
-        answer(outcome)
-        pipe.worked(leaving: outcome.isBusy && !driver.isOver ? .work : .nothing)
-    }
-
-    private func answer(_ outcome: HTTPOutcome) {
-        unanswered -= min(unanswered, outcome.answered)
-        for piece in outcome.pieces {
-            switch piece {
-            case .bytes(let bytes): outbound.append(bytes)
-            case .chunk(let chunk):
-                progress.answered(chunk.count)
-                outbound.append(chunk)
-            }
-        }
-        if !outcome.pieces.isEmpty { flush() }
-        switch outcome.ending {
-        case nil: break
-        case .said: end(.done)
-        case .broken(let reason):
-            end(.lost(reason))
-        }
-    }
-
-    /// Answers what was received whole, says the last words, and closes.
-    private func finish() async {
-        await finishWork()
-        await transport.pool.run(for: account) { [lane] in lane.leave() }
-        stopTimer()
-        sayGoodbye()
-        await linger()
-        close()
-    }
-
-    /// Whoever asks has an answer of his own to wait for, or none: an answer that nobody has asked for would be taken for that
-    /// to the next request.
-    private func sayGoodbye() {
-        let isOwed = isTurningAway || unanswered > 0 || fault != nil || !reader.isBetweenRequests
-        switch ending {
-        case .fault(let fault):
-            observability.log.write([.refused(peer: peer, fault)])
-            let answer = self.fault ?? HTTPFault(fault.code.httpStatus, fault.message)
-            if isOwed, lane.mayAnswer { send(HTTPAnswers.last(answer, code: fault.code)) }
-        case .refused(let refusal):
-            observability.log.write([.notAdmitted(peer: peer, refusal)])
-        case .shutdown:
-            observability.log.write([.closed(peer: peer, reason: "the server is stopping")])
-            if unanswered > 0, lane.mayAnswer {
-                send(HTTPAnswers.last(HTTPFault(503, "The server is stopping."), code: .shuttingDown))
-            }
-        case .lost(let reason): observability.log.write([.closed(peer: peer, reason: reason)])
-        case .done, nil: observability.log.write([.closed(peer: peer, reason: "the client is done")])
         }
     }
 }

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TransferHTTP
 import TransferModel
@@ -347,6 +348,34 @@ extension ServerTests {
                 #expect(try client.ask(.delete, "/x", [("Origin", "https://evil.example")]).status == 403)
                 let allowed = try client.ask(.options, "/x", [("Origin", "https://evil.example")])
                 #expect(allowed.status == 204 && allowed["access-control-allow-origin"] == nil)
+            }
+        }
+
+        /// Some clients say that they ask for nothing more, and wait. However much it is, it is not made before they take it.
+        @Test func whoAsksForNothingMoreIsAnswered() async throws {
+            try await serving { server in
+                let content = SplitMix64.bytes(seed: 4, 256 << 10)
+                #expect(try HTTPClient(server).ask(.put, "/x", [], content).status == 201)
+                let client = try HTTPClient(server)
+                for _ in 0..<100 { client.send(.get, "/x") }
+                client.raw.endSending()
+                for _ in 0..<100 {
+                    let answer = try client.answer()
+                    #expect(answer.isWhole && answer.content == content)
+                    #expect(server.server.core.transport.unsent.load(ordering: .relaxed) <= 2 << 20)
+                }
+                #expect(try client.isClosed())
+            }
+        }
+
+        @Test func largeFoldersAreRemoved() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                for number in 0..<1100 { client.send(.put, "/d/\(number)", [], []) }
+                for _ in 0..<1100 { #expect(try client.answer().status == 201) }
+                #expect(try client.ask(.delete, "/d/").status == 204)
+                #expect(server.tree == [])
+                #expect(try client.ask(.delete, "/d/").status == 404)
             }
         }
 
