@@ -134,6 +134,8 @@ extension BatchPipe {
     package mutating func setAside() {
         guard let steps = filling else { return }
         input = .setAside(Array(steps.unparsed))
+        // What was found before is worked on all the same. Somebody works already, or it would have been handed over.
+        if !steps.isEmpty { queue.append(steps) }
     }
 
     /// Passes on what was received, unless it is better to receive more first: while the pool is busy anyway, fewer and larger

@@ -137,6 +137,24 @@ import TransferIO
         check(pipe.take().flatMap(\.found), is: ToyBatch.frames(0..<2))
     }
 
+    /// What was found in front of it is worked on before it.
+    @Test func setsNothingAsideThatWasFound() throws {
+        var pipe = try pipe(holding: ToyBatch.stream(of: 0..<1))
+        _ = try #require(pipe.filling).parse()
+        pipe.parsed(.everything)
+        check(pipe.handOver(), is: true)
+        check(pipe.take().count, is: 1)
+        // The pool is busy.
+        pipe.begin(in: try #require(pool.takeNow()))
+        let batch = try #require(pipe.filling)
+        batch.receive(ToyBatch.stream(of: 1..<2)[...])
+        _ = batch.parse()
+        pipe.parsed(.everything)
+        check(pipe.handOver(), is: false)
+        pipe.setAside()
+        check(pipe.take().flatMap(\.found), is: ToyBatch.frames(1..<2))
+    }
+
     @Test func setsNothingAsideWhereThereIsNothing() throws {
         var pipe = try pipe(holding: [2, 7])
         #expect(try #require(pipe.filling).parse() == .everything)

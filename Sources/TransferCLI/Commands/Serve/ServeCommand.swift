@@ -34,7 +34,7 @@ struct ServeCommand {
         var configuration = ServerConfiguration(
             directory: arguments[ServeFlags.directory], endpoints: endpoints)
         configuration.security = try Self.security(arguments, endpoints)
-        configuration.http = arguments[ServeFlags.http] ?? (arguments[ServeFlags.isPlaintext] ? .off : .on)
+        configuration.http = arguments[ServeFlags.http]
         try Self.check(arguments, below: configuration.directory)
         configuration.classic = try ClassicFlags.listeners(arguments)
         configuration.isClassicBeyondThisMachine = arguments[ServeFlags.allowsInsecure]

@@ -70,9 +70,9 @@ enum ServeFlags {
     static let http = Flag(
         name: "http", placeholder: "MODE", help: "Whether to speak HTTP, too: on, off, or only.",
         details:
-            "On the same addresses: curl, browsers and other programs put and get files there. It is on with TLS and off with "
-            + "--plaintext, where nobody is told from others. Clients show a token, as a bearer's or as a password, or a key."
-    ).choice(of: HTTPUse.self)
+            "On the same addresses: curl, browsers and other programs put and get files there. Clients show a token, as a bearer's "
+            + "or as a password, or a key. It is new: switch it on where you want to try it."
+    ).choice(default: usual.http)
 
     static let isPlaintext = Flag(
         name: "plaintext", help: "Talk without encryption.",

@@ -28,11 +28,16 @@ final class ConnectionFiles {
 // MARK: Reading
 
 extension ConnectionFiles {
-    func open(_ path: RelativePath) throws(StoreError) -> StoredContent {
-        let reader = reader ?? resources.store.reader()
-        self.reader = reader
-        return try reader.open(path)
+    private var currentReader: StoreReader {
+        let current = reader ?? resources.store.reader()
+        reader = current
+        return current
     }
+
+    func open(_ path: RelativePath) throws(StoreError) -> StoredContent { try currentReader.open(path) }
+
+    /// - Returns: nothing where there is nothing.
+    func attributes(at path: RelativePath) -> StoredAttributes? { currentReader.attributes(at: path) }
 
     /// - Throws: also `contentLost`, for what is known not to be what was acknowledged.
     func openSound(_ path: RelativePath) throws(StoreError) -> StoredContent {

@@ -3,7 +3,7 @@ struct HTTPFrontEnd: FrontEnd {
     let name = "http"
 
     /// RFC 7301, section 6.
-    let protocols = ["http/1.1"]
+    let protocols = ["http/1.1", "http/1.0"]
 
     let openingSize = 1
 

@@ -39,7 +39,7 @@ extension HTTPLane {
         do throws(HTTPFault) {
             switch try Preconditions(request.head.fields, now: .now).outcome(of: current, isRead: true) {
             case .notModified: return reply(request, HTTPReply(304, fields))
-            case .failed: throw HTTPFault(412, "What is stored there is not what the request demands.")
+            case .failed: throw .conditionsFail
             case .proceed: break
             }
             let ranges = try ranges(request, current, size: attributes.size)
@@ -80,8 +80,19 @@ extension HTTPLane {
     }
 
     func remove(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
+        let place: RelativePath
         do throws(StoreError) {
-            let place = try client.removable(target.path)
+            place = try client.removable(target.path)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        do throws(HTTPFault) {
+            let conditions = HTTPConditions(try Preconditions(request.head.fields, now: .now), on: place)
+            guard conditions.hold(files) else { throw .conditionsFail }
+        } catch {
+            throw HTTPRefusal(error.status, error.status == 412 ? .pathConflict : .malformedFrame, error.message)
+        }
+        do throws(StoreError) {
             let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)
             begin(HTTPRemoval(target.path, removal, files), to: request)
         } catch {

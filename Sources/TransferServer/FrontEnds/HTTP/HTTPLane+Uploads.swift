@@ -6,12 +6,12 @@ import TransferStore
 /// Files that come with requests: each is an upload of the connection, and nothing else stores or acknowledges it.
 extension HTTPLane {
     func store(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
-        let upload = try HTTPUpload(request, target, for: client, files, resources)
+        let upload = try HTTPUpload(request, target, for: client, files)
         incoming = .upload(upload)
         let isWanted = uploads.begin(upload.intent, mayEnd: request.head.expectsContinue)
         uploads.noteBeginning()
         guard isWanted else { return conclude(upload) }
-        if request.head.expectsContinue { outcome.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+        sayContinue(to: request)
     }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
@@ -41,7 +41,10 @@ extension HTTPLane {
     }
 
     private func end(_ upload: HTTPUpload, _ trailers: HTTPFields) {
-        uploads.take { (_) throws(StoreError) in try upload.check(trailers) }
+        uploads.take { (_) throws(StoreError) in
+            try upload.check(trailers)
+            try upload.checkConditions(files)
+        }
         if upload.outcome == nil {
             uploads.end(DeclaredEnd())
             uploads.publish()
@@ -76,7 +79,7 @@ extension HTTPLane {
     func storeForm(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         let form = try HTTPForm(request, target, for: client)
         incoming = .form(form)
-        if request.head.expectsContinue { outcome.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+        sayContinue(to: request)
     }
 
     /// - Parameter isLast: whether that was all of the form.

@@ -31,12 +31,15 @@ final class HTTPLane: @unchecked Sendable {
     /// The answer that is being made; what comes behind its request waits.
     private var answer: (any HTTPAnswer)?
     private var isAnswerLast = false
+    /// Whether the content of the request that came last was asked for.
+    private var hasContinued = false
     /// What it answers.
     private var answering: HTTPRequest?
     /// Whether nothing is taken any more, because the client was told so.
     private var isOver = false
-    /// Batches that are not worked through, and which step of the first one is next.
-    private var pending: [HTTPBatch] = []
+    /// What is not worked through. Only content keeps the buffer that it lies in: whoever takes no answers must not hold
+    /// buffers with the requests that wait behind them.
+    private var pending: [(operation: HTTPBatch.Operation, batch: HTTPBatch?)] = []
     private var nextStep = 0
     private var isStopping = false
     var outcome = HTTPOutcome(room: 0)
@@ -67,12 +70,13 @@ final class HTTPLane: @unchecked Sendable {
     ///   - isStopping: whether nothing new is to be begun.
     func process(_ batches: [HTTPBatch], room: Int, isStopping: Bool) -> HTTPOutcome {
         outcome = HTTPOutcome(room: room)
-        pending += batches
+        for batch in batches { take(batch) }
+        if uploads.mayBeEndless { _ = uploads.recheck() }
         self.isStopping = isStopping
         work()
         files.endTurn()
         uploads.endTurn()
-        outcome.isBusy = outcome.ending == nil && (answer != nil || !pending.isEmpty)
+        outcome.isBusy = outcome.ending == nil && (answer != nil || nextStep < pending.count)
         isBetweenAnswers.store(answer == nil, ordering: .releasing)
         defer { outcome = HTTPOutcome(room: 0) }
         return outcome
@@ -82,6 +86,7 @@ final class HTTPLane: @unchecked Sendable {
     func abandon() {
         answer = nil
         pending = []
+        nextStep = 0
     }
 
     /// The connection ended: what is not complete will not be.
@@ -104,23 +109,30 @@ final class HTTPLane: @unchecked Sendable {
         }
     }
 
-    private func next() -> (HTTPBatch.Operation, HTTPBatch)? {
-        while let batch = pending.first {
-            if nextStep < batch.operations.count {
-                defer { nextStep += 1 }
-                return (batch.operations[nextStep], batch)
-            }
-            pending.removeFirst()
-            nextStep = 0
+    private func take(_ batch: HTTPBatch) {
+        pending += batch.operations.map { operation in
+            if case .content = operation { (operation, batch) } else { (operation, nil) }
         }
-        return nil
     }
 
-    private func perform(_ operation: HTTPBatch.Operation, _ batch: HTTPBatch) {
+    private func next() -> (HTTPBatch.Operation, HTTPBatch?)? {
+        guard nextStep < pending.count else {
+            pending = []
+            nextStep = 0
+            return nil
+        }
+        defer {
+            pending[nextStep].batch = nil
+            nextStep += 1
+        }
+        return pending[nextStep]
+    }
+
+    private func perform(_ operation: HTTPBatch.Operation, _ batch: HTTPBatch?) {
         guard !isOver else { return }
         switch operation {
         case .request(let request): begin(request)
-        case .content(let range): take(batch.bytes(range))
+        case .content(let range): if let batch { take(batch.bytes(range)) }
         case .end(let trailers): end(trailers)
         }
     }
@@ -131,6 +143,7 @@ final class HTTPLane: @unchecked Sendable {
 extension HTTPLane {
     private func begin(_ request: HTTPRequest) {
         incoming = .ignored
+        hasContinued = false
         do throws(HTTPRefusal) {
             if isStopping { throw HTTPRefusal(.serverStopping) }
             switch request.client {
@@ -201,12 +214,10 @@ extension HTTPLane {
     /// Bytes of content that nobody wants and that are read all the same, so that the connection can be used on.
     private static let mostIgnored: UInt64 = 64 << 10
 
-    /// Whoever waits for a word before his content may send it or not, now that he has another one: nobody can tell
-    /// (RFC 9110, section 10.1.1).
     func endsWithRefusal(_ request: HTTPRequest) -> Bool {
         switch request.body {
         case .none: false
-        case .length(let length): length > Self.mostIgnored || request.head.expectsContinue
+        case .length(let length): length > Self.mostIgnored
         case .chunked, .untilClose: true
         }
     }
@@ -214,23 +225,38 @@ extension HTTPLane {
     func reply(_ request: HTTPRequest, _ reply: HTTPReply) {
         say(request) { isLast in
             reply.body.isEmpty && reply.type == nil
-                ? HTTPAnswers.head(reply.status, reply.fields, length: reply.status == 204 ? nil : 0, isLast: isLast)
+                ? HTTPAnswers.head(
+                    reply.status, reply.fields, length: [204, 304].contains(reply.status) ? nil : 0, isLast: isLast)
                 : HTTPAnswers.whole(
                     reply.status, reply.fields, reply.body, type: reply.type ?? "text/plain; charset=utf-8",
                     for: request.head.method, isLast: isLast)
         }
     }
 
+    /// Whether another request may come behind this one. Whoever waits for a word before his content may send it or not, now that
+    /// he has another one: nobody can tell whether what follows is that or a request (RFC 9110, section 10.1.1).
+    private func mayGoOn(behind request: HTTPRequest) -> Bool {
+        let waits = request.head.expectsContinue && request.body != .none && !hasContinued
+        return request.isPersistent && !isStopping && !waits
+    }
+
+    /// Says that the content of a request is wanted, to whoever waits for that.
+    func sayContinue(to request: HTTPRequest) {
+        guard request.head.expectsContinue else { return }
+        hasContinued = true
+        outcome.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    }
+
     /// Says all of an answer.
     func say(_ request: HTTPRequest, isLast: Bool = false, _ answer: (Bool) -> [UInt8]) {
-        let isLast = isLast || !request.isPersistent || isStopping
+        let isLast = isLast || !mayGoOn(behind: request)
         outcome.append(answer(isLast))
         answered(isLast: isLast)
     }
 
     /// Lets an answer begin that is made piece by piece.
     func begin(_ answer: any HTTPAnswer, to request: HTTPRequest) {
-        (self.answer, isAnswerLast) = (answer, answer.endsConnection || !request.isPersistent || isStopping)
+        (self.answer, isAnswerLast) = (answer, answer.endsConnection || !mayGoOn(behind: request))
         answering = request
         if answer.headComesFirst { outcome.append(answer.head(isLast: isAnswerLast)) }
     }

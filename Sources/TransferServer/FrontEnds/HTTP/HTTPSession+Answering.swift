@@ -51,7 +51,10 @@ extension HTTPSession {
         if !outcome.pieces.isEmpty { flush() }
         switch outcome.ending {
         case nil: break
-        case .said: end(.done)
+        // The client has time to take it, as with every answer.
+        case .said:
+            hasSaidLast = true
+            endIfDone()
         case .broken(let reason): end(.lost(reason))
         }
     }
@@ -69,7 +72,8 @@ extension HTTPSession {
     /// Whoever asks has an answer of his own to wait for, or none: an answer that nobody has asked for would be taken for that
     /// to the next request.
     private func sayGoodbye() {
-        let isOwed = isTurningAway || unanswered > 0 || fault != nil || !reader.isBetweenRequests
+        // What goes wrong in content whose request has its answer already is nobody's question.
+        let isOwed = isTurningAway || unanswered > 0 || !hasSaidLast && !isInContent && !reader.isBetweenRequests
         switch ending {
         case .fault(let fault):
             observability.log.write([.refused(peer: peer, fault)])

@@ -45,6 +45,10 @@ actor HTTPSession {
     var isEstablished = false
     /// Requests that have no answer yet.
     var unanswered = 0
+    /// Whether content is coming behind the head of a request.
+    var isInContent = false
+    /// Whether the client was told that it has had its last answer.
+    var hasSaidLast = false
     /// Whether the client says no more, and waits for what it has asked for.
     var isHalfClosed = false
     /// Whether the content of a request is coming.
@@ -103,9 +107,11 @@ actor HTTPSession {
 
     /// Ends where nothing more is to come and all is answered. A connection on which nothing is asked is closed without a word, as
     /// HTTP has it.
-    private func endIfDone() {
-        guard ending == nil, isDraining || isHalfClosed, !isReceiving, unanswered == 0, undecided == nil,
-            decided == nil, pipe.isDrained, outbound.isEmpty
+    func endIfDone() {
+        guard ending == nil, outbound.isEmpty else { return }
+        if hasSaidLast { return end(.done) }
+        guard isDraining || isHalfClosed, !isReceiving, unanswered == 0, undecided == nil, decided == nil,
+            pipe.isDrained
         else { return }
         end(isHalfClosed ? .done : .shutdown)
     }
@@ -186,6 +192,7 @@ extension HTTPSession: ServedSession {
             return .needsMore
         case .head(let head, let body):
             unanswered += 1
+            isInContent = true
             expectContent(true)
             undecided = UndecidedRequest(head: head, body: body)
             // Whoever shows the same as before need not be asked about again: the lane looks whether he still may.
@@ -198,6 +205,7 @@ extension HTTPSession: ServedSession {
         case .content(let range): batch.append(content: range)
         case .end(let trailers):
             batch.append(.end(trailers))
+            isInContent = false
             expectContent(false)
         }
         return .step

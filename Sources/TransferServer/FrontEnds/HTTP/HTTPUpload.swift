@@ -16,18 +16,19 @@ final class HTTPUpload {
     /// Of all the content, as it comes: digests of HTTP are of the whole, and the server's own are of its blocks.
     private let hasher = BlockHasher(.sha256)
     private var digest: [UInt8]?
+    private var haveConditionsFailed = false
     /// What its sender says that the digest is.
     private var declared: [UInt8]?
     /// Whether there was something under the path before.
     private let replaces: Bool
+    private let conditions: HTTPConditions
     /// Whether its sender wants to hear when there is something under the path.
     private let isOnlyNew: Bool
     private let began = monotonicNanoseconds()
 
     /// - Throws: what speaks against it before its content comes.
     init(
-        _ request: HTTPRequest, _ target: HTTPTarget, for client: Caller, _ files: ConnectionFiles,
-        _ resources: LaneResources
+        _ request: HTTPRequest, _ target: HTTPTarget, for client: Caller, _ files: ConnectionFiles
     ) throws(HTTPRefusal) {
         self.request = request
         guard !target.path.isEmpty, !target.isFolder else {
@@ -42,15 +43,15 @@ final class HTTPUpload {
         guard fields.values("content-encoding").isEmpty else {
             throw HTTPRefusal(415, .wrongForm, "Send the file as it is, without a Content-Encoding.")
         }
-        let present = Self.present(target.path, client, files)
-        replaces = present != nil
+        // Who may not read learns nothing by conditions.
+        let place = try? client.seen(target.path)
+        replaces = place.flatMap { $0 }.flatMap { files.attributes(at: $0) } != nil
         // What is put under a path is there afterwards.
         let conflict = try Self.policy(target) ?? .overwrite
         do throws(HTTPFault) {
             isOnlyNew = Self.demandsNothing(fields)
-            guard try Preconditions(fields, now: .now).outcome(of: present, isRead: false) == .proceed else {
-                throw HTTPFault(412, "What is stored there is not what the request demands.")
-            }
+            conditions = HTTPConditions(try Preconditions(fields, now: .now), on: place ?? nil)
+            guard conditions.hold(files) else { throw .conditionsFail }
             declared = try DigestField.sha256(of: fields)
         } catch {
             throw HTTPRefusal(error.status, error.status == 412 ? .pathConflict : .malformedFrame, error.message)
@@ -88,16 +89,16 @@ final class HTTPUpload {
         return lines.count == 1 && lines[0] == [UInt8(ascii: "*")]
     }
 
-    /// What is under the path now, for the conditions of the request. Who may not read learns nothing of it by them.
-    private static func present(
-        _ path: String, _ client: Caller, _ files: ConnectionFiles
-    ) -> Preconditions.Current? {
-        guard let place = try? client.seen(path), let content = try? files.open(place) else { return nil }
-        let attributes = content.attributes
-        return Preconditions.Current(attributes, files.digest(of: attributes, at: place))
-    }
-
     func hash(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+
+    /// Somebody may have stored something else meanwhile. Between this and the moment at which it is published somebody still may.
+    ///
+    /// - Throws: `pathConflict`.
+    func checkConditions(_ files: ConnectionFiles) throws(StoreError) {
+        guard !conditions.hold(files) else { return }
+        haveConditionsFailed = true
+        throw StoreError(.pathConflict, HTTPFault.conditionsFail.message)
+    }
 
     /// Compares what has come with what its sender says of it.
     ///
@@ -121,7 +122,9 @@ final class HTTPUpload {
 extension HTTPUpload {
     func refusal(_ outcome: UploadOutcome, _ client: Caller) -> HTTPRefusal {
         let message = client.shown(outcome.message)
-        if isOnlyNew, outcome.code == .pathConflict { return HTTPRefusal(412, .pathConflict, message) }
+        if isOnlyNew || haveConditionsFailed, outcome.code == .pathConflict {
+            return HTTPRefusal(412, .pathConflict, message)
+        }
         return HTTPRefusal(StoreError(outcome.code, message))
     }
 
@@ -147,20 +150,33 @@ extension HTTPUpload {
 
 extension DigestField {
     /// What a request says of all of its content. Both fields mean the same here: nothing is encoded.
+    ///
+    /// - Throws: 400 also where it says something that could not be compared: what is stored would seem to be verified.
     fileprivate static func sha256(of fields: HTTPFields) throws(HTTPFault) -> [UInt8]? {
-        let found = try ["repr-digest", "content-digest"].map { (name) throws(HTTPFault) in
-            try DigestField(fields.values(name))?.sha256
+        var digests: [[UInt8]] = []
+        for name in ["repr-digest", "content-digest"] {
+            guard let field = try DigestField(fields.values(name)) else { continue }
+            guard let digest = field.sha256 else {
+                throw HTTPFault(400, "Of digests, sha-256 is compared here: say that one.")
+            }
+            digests.append(digest)
         }
-        guard let first = found[0], let second = found[1], first != second else { return found[0] ?? found[1] }
-        throw HTTPFault(400, "Repr-Digest and Content-Digest say two things of the same bytes.")
+        guard digests.allSatisfy({ $0 == digests[0] }) else {
+            throw HTTPFault(400, "Repr-Digest and Content-Digest say two things of the same bytes.")
+        }
+        return digests.first
     }
+}
+
+extension HTTPFault {
+    static let conditionsFail = HTTPFault(412, "What is stored there is not what the request demands.")
 }
 
 extension Preconditions.Current {
     /// - Parameter digest: that was acknowledged of it.
     init(_ attributes: StoredAttributes, _ digest: Digest?) {
         // What changes with the file, where nobody knows its digest.
-        let text = digest.map { EntityTag.opaque($0) } ?? "\(attributes.fileVersion)"
+        let text = digest.map { EntityTag.opaque($0) } ?? attributes.fileVersion.hexadecimal
         self.init(tag: EntityTag(text.utf8), modified: HTTPDate(clamping: attributes.modified.seconds))
     }
 }
@@ -172,4 +188,10 @@ extension EntityTag {
     static func text(_ digest: Digest) -> String { "\"\(opaque(digest))\"" }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+extension FileVersion {
+    fileprivate var hexadecimal: String {
+        UploadID(high: high, low: low).description
+    }
 }

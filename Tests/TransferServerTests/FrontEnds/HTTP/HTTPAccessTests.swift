@@ -81,6 +81,42 @@ extension ServerTests {
             }
         }
 
+        /// As a proxy may send them: each is answered, in order, whoever asked before.
+        @Test func requestsOfTwoClientsAreAnsweredInOrder() async throws {
+            let tokens = [try issue("one", .readWrite), try issue("two", .readWrite)]
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                for number in 0..<20 {
+                    client.send(.put, "/\(number)", Self.bearer(tokens[number % 2]), [UInt8(number)])
+                    client.send(.get, "/\(number)", Self.bearer(tokens[1 - number % 2]))
+                }
+                for number in 0..<20 {
+                    let stored = try client.answer()
+                    #expect(stored.status == 201 && stored["location"] == "/\(number)")
+                    #expect(try client.answer().content == [UInt8(number)])
+                }
+            }
+        }
+
+        /// What has no end is asked about while it comes.
+        @Test func aStreamEndsWithItsAccess() async throws {
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let folder = folder
+            try await serving { server in
+                let client = try HTTPClient(server, isSecured: true)
+                client.send(
+                    bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nAuthorization: Bearer \(token.text)\r\n"
+                        + "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n", for: .put)
+                #expect(try client.interim().status == 100)
+                _ = try folder.revoke { $0.name.hasSameBytes(as: "camera") }
+                try server.waitUntil("it was given up") {
+                    client.raw.send(Array("1\r\na\r\n".utf8))
+                    return client.raw.hasAnswer(within: 1)
+                }
+                #expect([401, 403].contains(try client.answer().status) && server.tree == [])
+            }
+        }
+
         /// Over one connection, which asks again with every request.
         @Test func whoIsThrownOutIsOut() async throws {
             let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)

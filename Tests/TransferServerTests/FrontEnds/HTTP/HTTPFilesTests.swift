@@ -351,6 +351,48 @@ extension ServerTests {
             }
         }
 
+        /// What was not stored through the server has a version, too, and conditions hold for what is removed.
+        @Test func everyFileHasATagOfItsOwn() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                #expect(TestServer.write([1, 2, 3], server.directory.path("store/found")))
+                let first = try #require(try client.ask(.head, "/found")["etag"])
+                #expect(TestServer.write([1, 2, 3, 4], server.directory.path("store/found")))
+                let second = try #require(try client.ask(.head, "/found")["etag"])
+                #expect(first != second && first.utf8.count == 34)
+                #expect(try client.ask(.delete, "/found", [("If-Match", first)]).status == 412)
+                #expect(try client.ask(.put, "/found", [("If-Match", first)], [5]).status == 412)
+                #expect(server.content("found") == [1, 2, 3, 4])
+                #expect(try client.ask(.get, "/found", [("If-None-Match", second)])["content-length"] == nil)
+                #expect(try client.ask(.delete, "/found", [("If-Match", second)]).status == 204)
+                #expect(server.tree == [])
+            }
+        }
+
+        /// Nothing seems to be verified that was not.
+        @Test func digestsThatCannotBeComparedAreRefused() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let digest = "sha-512=:" + Base64Text.encode([UInt8](repeating: 1, count: 64)) + ":"
+                #expect(try client.ask(.put, "/x", [("Repr-Digest", digest)], [1]).status == 400)
+                #expect(server.tree == [])
+            }
+        }
+
+        /// Nobody can tell whether what follows is the content that was waited with, or a request.
+        @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
+        func contentThatNobodyAskedForIsNoRequest(_ method: String) async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                client.send(
+                    bytes: "\(method) /x HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 37\r\n\r\n",
+                    for: HTTPMethod(method) ?? .get)
+                #expect(try client.answer()["connection"] == "close")
+                client.raw.send(Array("PUT /y HTTP/1.1\r\nHost: s\r\n\r\n".utf8))
+                #expect(try client.isClosed() && server.tree == [])
+            }
+        }
+
         /// Some clients say that they ask for nothing more, and wait. However much it is, it is not made before they take it.
         @Test func whoAsksForNothingMoreIsAnswered() async throws {
             try await serving { server in

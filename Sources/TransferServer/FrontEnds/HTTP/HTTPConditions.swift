@@ -1,0 +1,25 @@
+import TransferHTTP
+import TransferModel
+import TransferStore
+
+/// What a request that changes something makes itself depend on.
+struct HTTPConditions {
+    private let conditions: Preconditions
+    private let place: RelativePath?
+
+    /// - Parameter place: of what they are about; nothing for a client that may not see it, which learns nothing by them.
+    init(_ conditions: Preconditions, on place: RelativePath?) {
+        (self.conditions, self.place) = (conditions, place)
+    }
+
+    /// Whether what is there now is what the request demands.
+    func hold(_ files: ConnectionFiles) -> Bool {
+        conditions.isEmpty || conditions.outcome(of: present(files), isRead: false) == .proceed
+    }
+
+    private func present(_ files: ConnectionFiles) -> Preconditions.Current? {
+        guard let place, let attributes = files.attributes(at: place) else { return nil }
+        return Preconditions.Current(
+            attributes, attributes.isDirectory ? nil : files.digest(of: attributes, at: place))
+    }
+}
