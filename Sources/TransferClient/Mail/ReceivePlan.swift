@@ -192,7 +192,10 @@ extension ReceivePlan {
         case .take: pull.add(begin(delivery, as: nil))
         case .takeAs(let name): pull.add(begin(delivery, as: name))
         case .leave: break
-        case .decline: state.withLock { $0.declined.append(delivery) }
+        case .decline:
+            // An earlier one may have been fetching it when it was killed.
+            destination.removePart(of: delivery.id)
+            state.withLock { $0.declined.append(delivery) }
         }
         keep()
         resume()

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-import TransferModel
+package import TransferModel
 import TransferSystem
 
 /// Notes of what was received and is durable here, as long as nobody else may know that: beside the parts of long files, so
@@ -47,6 +47,12 @@ extension PullDirectory {
     package func forget(_ note: String) {
         guard let folder = try? notesFolder(isMade: false) else { return }
         try? folder.unlink(note)
+    }
+
+    /// Removes what has come of a delivery that nobody wants any more.
+    package func removePart(of id: UploadID) {
+        guard let folder = try? notesFolder(isMade: false), let names = try? folder.names() else { return }
+        for name in names where StagedFile.upload(ofPart: name) == id { Self.remove(name, in: folder) }
     }
 
     /// Whether a file that was received is still there as it was then, on disk. Where a sync has failed, or was in flight when

@@ -152,11 +152,14 @@ extension PullDirectory {
         for name in try directory.directory.names() {
             let isOver = StagedFile.upload(ofWithdrawn: name) != nil
             let isEarlier = StagedFile.upload(ofPart: name).map { $0.high == id.high && $0 != id } ?? false
-            guard isOver || isEarlier else { continue }
-            // Somebody may still be at it.
-            guard let file = try? directory.directory.openFile(name, flags: O_RDWR) else { continue }
-            if flock(file.number, LOCK_EX | LOCK_NB) == 0 { try? directory.directory.unlink(name) }
+            if isOver || isEarlier { remove(name, in: directory.directory) }
         }
+    }
+
+    /// Removes a part, unless somebody is still at it.
+    static func remove(_ part: String, in directory: DirectoryHandle) {
+        guard let file = try? directory.openFile(part, flags: O_RDWR) else { return }
+        if flock(file.number, LOCK_EX | LOCK_NB) == 0 { try? directory.unlink(part) }
     }
 }
 

@@ -319,6 +319,28 @@ extension ServerTests {
             }
         }
 
+        /// At whatever byte they go, and however: their sessions end, and nobody else waits for what they held.
+        @Test func manyVanishedClientsLeaveTheServerInOrder() async throws {
+            try await serving { server in
+                let stream = Array(
+                    ("PUT /v HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+                        + "5;a=b\r\nhello\r\n0\r\n\r\nGET /v HTTP/1.1\r\nHost: s\r\nRange: bytes=0-1,3-4\r\n\r\n").utf8)
+                for count in stream.indices {
+                    for isHalfClosed in [true, false] {
+                        let client = try server.client()
+                        client.send(Array(stream[..<count]))
+                        if isHalfClosed { client.endSending() }
+                    }
+                }
+                try server.waitUntil("their sessions have ended") {
+                    server.server.core.observability.connections.all.isEmpty
+                }
+                #expect(server.parts == [])
+                try server.checkServes()
+                #expect(try HTTPClient(server).ask(.get, "/still-serving").content == [1, 2, 3])
+            }
+        }
+
         @Test func requestsAreAnsweredInOrder() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
