@@ -1,8 +1,7 @@
 /// What files are, by their names: for browsers, which are told not to guess.
 enum ContentTypes {
     /// Text is taken to be UTF-8. What a browser could run is text for it: nothing that others have stored here becomes a page.
-    // Text: endings that this program knows, all ASCII.
-    private static let types: [String: String] = [
+    private static let types: KeyValuePairs = [
         "aac": "audio/aac", "avif": "image/avif", "bmp": "image/bmp", "css": text, "csv": "text/csv; charset=utf-8",
         "flac": "audio/flac", "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "heif": "image/heif",
         "htm": text, "html": text, "ico": "image/x-icon", "jpeg": "image/jpeg", "jpg": "image/jpeg", "js": text,
@@ -20,7 +19,7 @@ enum ContentTypes {
         let name = path.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring(path).utf8
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return unknown }
         let ending = name[name.index(after: dot)...].prefix(8).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        return types[String(decoding: ending, as: UTF8.self)] ?? unknown
+        return types.first { $0.key.utf8.elementsEqual(ending) }?.value ?? unknown
     }
 
     private static let unknown = "application/octet-stream"
