@@ -114,6 +114,8 @@ extension PipedSession {
             return max(count, takeParsingCost())
         case .end:
             ended()
+            // Where the other end says no more and waits for answers, what waits here goes to the pool as at any other time.
+            handOver()
             return 0
         }
     }

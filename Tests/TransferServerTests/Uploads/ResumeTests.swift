@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import Synchronization
 import Testing
 import TransferIO
 import TransferModel
@@ -99,14 +98,6 @@ extension ServerTests {
                 }
                 #expect(server.parts == ["\(upload.id).part"], "for the next server")
             }
-        }
-
-        private final class Flag: Sendable {
-            private let value = Atomic(false)
-
-            var isSet: Bool { value.load(ordering: .acquiring) }
-
-            func set() { value.store(true, ordering: .releasing) }
         }
 
         /// A client that doesn't compare cannot make the server acknowledge what is damaged.

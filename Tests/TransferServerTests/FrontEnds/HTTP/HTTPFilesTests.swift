@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 import TransferHTTP
+import TransferIO
 import TransferModel
 import TransferProtocol
 import TransferTestSupport
@@ -428,6 +429,32 @@ extension ServerTests {
                     #expect(answer.isWhole && answer.content == content)
                     #expect(server.server.core.transport.unsent.load(ordering: .relaxed) <= 2 << 20)
                 }
+                #expect(try client.isClosed())
+            }
+        }
+
+        /// What comes last may come while the pool is at work for what came before, and the end of it right behind.
+        @Test func theEndMayComeWhileMuchIsToBeDone() async throws {
+            try await serving { server in
+                let (pool, threads) = (
+                    server.server.core.transport.pool, server.server.core.configuration.blockingThreads
+                )
+                let (gate, haveSeen) = (Gate(), Flag())
+                defer { gate.open() }
+                for _ in 0..<threads { pool.submit { gate.pass() } }
+                try server.waitUntil("no thread is free") { gate.waiting == threads }
+                let client = try HTTPClient(server)
+                client.send(.get, "/?json")
+                try server.waitUntil("the first request waits for one") { pool.isContended }
+                client.send(.get, "/?json")
+                client.raw.endSending()
+                Task {
+                    for _ in 0..<20 { await server.server.visitLoops() }
+                    haveSeen.set()
+                }
+                try server.waitUntil("the loops have seen the end") { haveSeen.isSet }
+                gate.open()
+                for _ in 0..<2 { #expect(try client.answer().status == 200) }
                 #expect(try client.isClosed())
             }
         }
