@@ -56,6 +56,11 @@ package final class Intake: Sendable {
     /// Whether nothing new is taken in; of uploads in parts, what belongs to one that is under way still is.
     package let isStopping = Atomic(false)
 
+    /// Requests for uploads that grow: the newest one has the upload, whatever connection it came over.
+    private let requests = Atomic(0)
+
+    func nextRequest() -> Int { requests.wrappingAdd(1, ordering: .relaxed).newValue }
+
     private let largest: Atomic<UInt64>
 
     private let keeping: Atomic<Int64>

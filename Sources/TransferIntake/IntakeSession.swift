@@ -69,6 +69,8 @@ package final class IntakeSession {
     private var digesters: [DigestFunction: ContentDigester] = [:]
     /// Of the uploads that parts of came here.
     private var assemblies: [UploadID: Assembly] = [:]
+    /// That the upload at hand appends to.
+    private var growing: Assembly?
 
     package init(_ intake: Intake, _ connection: Connection, caller: Caller) {
         (self.intake, self.connection, self.caller) = (intake, connection, caller)
@@ -87,6 +89,7 @@ package final class IntakeSession {
     package func leave() {
         current?.suspend()
         current = nil
+        leaveGrowing()
         _ = completion.acknowledge(to: caller)
         completion.giveUp()
         let now = intake.clock.monotonic()
@@ -111,6 +114,7 @@ extension IntakeSession {
             let path = try upload.checkDeclaration()
             upload.assembly = try assembly(upload.intent)
             let outcome = try upload.admit(path, mayEnd: mayEnd)
+            if outcome == nil { try upload.openEnd() } else { leaveGrowing() }
             return Begun(upload: upload, outcome: outcome.map(withReceipt))
         } catch {
             return Begun(upload: upload, outcome: refuse(upload, error))
@@ -120,6 +124,7 @@ extension IntakeSession {
     /// Gives an upload up.
     package func refuse(_ upload: OpenUpload, _ error: StoreError) -> UploadOutcome {
         upload.discard()
+        leaveGrowing()
         return .refused(error, size: upload.size)
     }
 
@@ -129,6 +134,7 @@ extension IntakeSession {
     /// - Throws: why it is to be refused.
     package func seal(_ upload: OpenUpload, _ end: DeclaredEnd) throws(StoreError) -> UploadOutcome? {
         current = nil
+        defer { leaveGrowing() }
         switch try upload.seal(end) {
         case .ended(let outcome): return withReceipt(outcome)
         case .publish(var publication):
@@ -154,6 +160,7 @@ extension IntakeSession {
     /// One that was under way and has no end is lost.
     private func open(_ intent: UploadIntent) -> OpenUpload {
         current?.suspend()
+        leaveGrowing()
         let upload = OpenUpload(
             intent, in: intake, for: caller, connection: connection.number, run: run,
             digester: digester(intent.function))
@@ -172,7 +179,7 @@ extension IntakeSession {
         let upload: UploadID
         switch intent.extent {
         // The front end has refused those that came too late.
-        case .whole: return
+        case .whole, .append: return
         case .part(let part): upload = part.upload
         case .assembly: upload = intent.id
         }
@@ -269,7 +276,20 @@ extension IntakeSession {
         case .whole: return nil
         case .assembly: return intake.assemblies[intent.id]
         case .part(let part): return try enter(part.upload, total: part.total, intent)
+        case .append:
+            let assembly = try intake.assemblies.enter(
+                intent.id, total: nil, GrowthMark.function, accountHolder: accountHolder,
+                now: intake.clock.monotonic())
+            growing = assembly
+            return assembly
         }
+    }
+
+    /// Unlike those in parts, it is the connection's no longer than a request lasts: the next one may come over another.
+    private func leaveGrowing() {
+        guard let assembly = growing else { return }
+        growing = nil
+        intake.assemblies.leave(assembly, now: intake.clock.monotonic())
     }
 
     /// Whether the connection has worked on the upload, and it goes on.

@@ -22,6 +22,7 @@ extension FileStore {
             let staged = try openPart(id)
             staged.hold = hold
             if let size { try reserve(size, forPart: staged) }
+            if !staged.isNew, try isGrowing(id) { throw .taken }
             return staged
         } catch {
             // What has arrived before stays, where it has not just lost its name here; the promise of more does not.
@@ -80,6 +81,7 @@ extension FileStore {
                 guard error.errno == ENOENT else { throw error }
             }
         }
+        removeSheet(id)
         space?.quota?.release(part: id)
     }
 
@@ -99,6 +101,7 @@ extension FileStore {
     ///
     /// Call it before the first upload.
     package func removeLeftovers() throws(StoreError) -> UnfinishedContent {
+        try restoreGrowing()
         let removed = Result { () throws(StoreError) in
             try removeParts { name, _ in StagedFile.upload(ofPart: name) == nil }
         }
@@ -135,6 +138,7 @@ extension FileStore {
             }
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
+                removeSheet(id)
                 space?.quota?.release(part: id)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
                 // A power cut may have left the name that it had before, too.

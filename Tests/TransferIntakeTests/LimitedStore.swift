@@ -28,6 +28,14 @@ final class LimitedStore: ContentStore {
         try store.resume(id: id, size: size, quota: quota)
     }
 
+    func grow(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(StoreError) -> GrowingFile {
+        try store.grow(id: id, size: size, declaration: declaration, quota: quota)
+    }
+
+    func growing(id: UploadID, quota: Quota?) throws(StoreError) -> GrowingFile? {
+        try store.growing(id: id, quota: quota)
+    }
+
     func publish(
         _ batch: [Publication], acknowledged: @escaping (RelativePath, ContentVersion) -> Digest?,
         mayReplace: ((RelativePath, ContentVersion) -> Bool)?

@@ -39,6 +39,13 @@ package final class BlockHasher {
         return digest
     }
 
+    /// The digest of everything since the last reset; more may follow.
+    package var current: [UInt8] {
+        // Trap: our own mistake; the state of SHA-256 is spent when it is read.
+        precondition(function == .xxh128, "the state of this function cannot be read")
+        return state.digest()
+    }
+
     /// The digest of `bytes`, as `finish()` would give it; faster than a hasher made for one use.
     package static func digest(_ function: DigestFunction, _ bytes: UnsafeRawBufferPointer) -> [UInt8] {
         switch function {

@@ -57,6 +57,22 @@ package final class ContentDigester {
         return (Digest(algorithm, tree.finish()), last)
     }
 
+    /// Goes on with content of which whole blocks were digested before.
+    ///
+    /// - Parameter digests: of these, one after the other.
+    package func reset(after digests: [UInt8]) {
+        reset()
+        let size = block.function.size
+        firstBlock = Array(digests.prefix(size))
+        digests.withUnsafeBytes { tree.update($0) }
+        self.size = UInt64(digests.count / size) * UInt64(Limits.blockSize)
+    }
+
+    /// The digest of what has come of the block that is not full; none where that is no byte. More may follow.
+    ///
+    /// Only for XXH128, whose state says at any time what it is the digest of.
+    package var tail: [UInt8] { bytesInBlock == 0 ? [] : block.current }
+
     /// Forgets everything, for the next content with the same function.
     package func reset() {
         block.reset()

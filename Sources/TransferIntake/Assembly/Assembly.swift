@@ -10,7 +10,7 @@ import TransferSystem
 /// content or writing the last bytes of a part that was taken over, waits for that thread alone. So loops may ask.
 package final class Assembly: Sendable {
     /// Where its content is.
-    private enum Place {
+    enum Place {
         case none
         /// A thread is about to open it.
         case opening
@@ -22,16 +22,18 @@ package final class Assembly: Sendable {
     }
 
     /// A claim, and whether a thread is writing for it.
-    private struct Held {
+    struct Held {
         let claim: PartClaim
         var isWriting = false
     }
 
-    private struct State {
+    struct State {
         /// Bytes of the upload, as soon as they are known.
         var total: UInt64?
         var place = Place.none
         var parts = VerifiedParts()
+        /// Of one that grows at its end, and has no parts.
+        var growth: Growth?
         /// Being written: each connection has one at most.
         var claims: [Held] = []
         /// Claims that were taken over while a thread wrote for them, which it still does.
@@ -123,7 +125,7 @@ package final class Assembly: Sendable {
     /// When this server first heard of it; nanoseconds of the monotonic clock.
     package let started: Int64
 
-    private let monitor: Monitor<State>
+    let monitor: Monitor<State>
 
     /// - Parameters:
     ///   - total: bytes of the upload, if they are known.
@@ -151,7 +153,9 @@ package final class Assembly: Sendable {
     var run: UInt64? { monitor.withLock { monitor.state.newest?.run } }
 
     /// Whether it holds nothing worth keeping in memory.
-    var isEmpty: Bool { monitor.withLock { monitor.state.parts.isEmpty && monitor.state.claims.isEmpty } }
+    var isEmpty: Bool {
+        monitor.withLock { monitor.state.growth == nil && monitor.state.parts.isEmpty && monitor.state.claims.isEmpty }
+    }
 
     /// Bytes that are there and verified.
     package var verified: UInt64 { monitor.withLock { monitor.state.parts.size } }
@@ -171,6 +175,7 @@ package final class Assembly: Sendable {
         monitor.lock()
         defer { monitor.unlock() }
         guard !monitor.state.isFinished else { throw .beingCompleted }
+        guard monitor.state.growth == nil else { throw .declaredOtherwise }
         guard monitor.state.claims.allSatisfy({ $0.claim.connection <= connection }) else { throw .takenOver }
         monitor.state.note(connection, run)
         monitor.state.revoke(0..<UInt64.max)
@@ -184,7 +189,7 @@ package final class Assembly: Sendable {
     ///
     /// - Returns: the content, and whether it was opened here and now.
     /// - Throws: `busy` when the upload was completed or given up meanwhile; what `stage` throws.
-    private func open(
+    func open(
         _ stage: () throws(StoreError) -> any StagedContent
     ) throws(StoreError) -> (staged: any StagedContent, wasOpened: Bool) {
         while case .opening = monitor.state.place { monitor.wait() }
@@ -205,7 +210,7 @@ package final class Assembly: Sendable {
     }
 
     /// With the lock held: until no thread writes for a claim on any of the bytes that was taken over.
-    private func waitForWriters(of range: Range<UInt64>) {
+    func waitForWriters(of range: Range<UInt64>) {
         while monitor.state.leaving.contains(where: { $0.range.overlaps(range) }) { monitor.wait() }
     }
 
@@ -257,7 +262,7 @@ package final class Assembly: Sendable {
     /// With the lock held: whether the bytes may be claimed.
     private func check(_ range: Range<UInt64>, _ connection: Int) throws(StoreError) {
         guard !monitor.state.isFinished else { throw .beingCompleted }
-        guard monitor.state.contains(range) else { throw .declaredOtherwise }
+        guard monitor.state.growth == nil, monitor.state.contains(range) else { throw .declaredOtherwise }
         guard monitor.state.allows(range, connection) else { throw .takenOver }
     }
 
@@ -358,11 +363,16 @@ package final class Assembly: Sendable {
     /// - Returns: how many bytes were there and verified, and the file, the caller's from now on; nothing when somebody
     ///   else has ended it, who has the file.
     func end() -> (verified: UInt64, file: (any StagedContent)?)? {
-        monitor.withLock { monitor.state.isFinished ? nil : (monitor.state.parts.size, close()) }
+        monitor.withLock {
+            guard !monitor.state.isFinished else { return nil }
+            // Its sender was told of it, however little it is.
+            let verified = monitor.state.growth == nil ? monitor.state.parts.size : .max
+            return (verified, close())
+        }
     }
 
     /// With the lock held. Nobody writes any more when it returns.
-    private func close() -> (any StagedContent)? {
+    func close() -> (any StagedContent)? {
         let staged = monitor.state.finish()
         monitor.wakeAll()
         waitForWriters(of: 0..<UInt64.max)

@@ -263,6 +263,7 @@ extension Completion {
     private func release(_ recorded: Recorded) -> Ended {
         intake.known.recent.release(recorded.uploads.lazy.map(\.upload.intent.id))
         for published in recorded.uploads {
+            published.upload.growth?.content.forgetIfGone()
             if let assembly = published.upload.assembly { intake.assemblies.remove(assembly) }
         }
         let uploads = recorded.uploads.map { published in

@@ -7,6 +7,10 @@ package enum UploadOutcome: Equatable, Sendable {
     case acknowledged(Acknowledgement)
     /// A part is in its place, verified; it counts when its upload is complete.
     case staged(size: UInt64, Digest)
+    /// More of an upload that grows is durable; it counts when the upload is complete.
+    ///
+    /// - Parameter offset: bytes that there are of it.
+    case kept(offset: UInt64)
     /// The name is taken, and the sender asked to leave it.
     ///
     /// - Parameter size: bytes that came all the same.
@@ -17,7 +21,7 @@ package enum UploadOutcome: Equatable, Sendable {
     package var code: ResultCode {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.code
-        case .staged: .staged
+        case .staged, .kept: .staged
         case .skipped: .skipped
         case .refused(let error, _): error.code
         }
@@ -27,6 +31,7 @@ package enum UploadOutcome: Equatable, Sendable {
     package var size: UInt64 {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.size
+        case .kept(let offset): offset
         case .staged(let size, _), .skipped(let size, _), .refused(_, let size): size
         }
     }
@@ -36,7 +41,7 @@ package enum UploadOutcome: Equatable, Sendable {
         switch self {
         case .acknowledged(let acknowledgement): acknowledgement.digest
         case .staged(_, let digest): digest
-        case .skipped, .refused: nil
+        case .kept, .skipped, .refused: nil
         }
     }
 
@@ -52,7 +57,7 @@ package enum UploadOutcome: Equatable, Sendable {
     /// A sentence for people, about the server's directory; empty when there is nothing to say.
     package var message: String {
         switch self {
-        case .acknowledged, .staged: ""
+        case .acknowledged, .staged, .kept: ""
         case .skipped(_, let message): message
         case .refused(let error, _): error.message
         }

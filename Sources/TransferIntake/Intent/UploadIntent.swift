@@ -8,7 +8,7 @@ package struct UploadIntent: Equatable, Sendable {
     /// As the sender names it; nothing is known of it before the intake has looked.
     package var path: String
 
-    /// Bytes of content, or nothing when the source has no end yet. Of a part, its own.
+    /// Bytes of content, or nothing when the source has no end yet. Of a part, and of what is appended, its own.
     package var size: UInt64?
 
     package var kind: ContentKind
@@ -39,6 +39,8 @@ package struct UploadIntent: Equatable, Sendable {
         case part(UploadPart)
         /// Its end: the content is what its parts brought.
         case assembly
+        /// What comes behind all that there is of one that grows at its end.
+        case append(UploadAppend)
     }
 
     package init(
@@ -59,6 +61,7 @@ extension UploadIntent {
 
     /// Bytes that the upload has at least, as far as this tells: a stream tells no more than where its parts are.
     var leastSize: UInt64 {
+        if case .append(let append) = extent { return max(append.offset.addingClamped(size ?? 0), append.total ?? 0) }
         guard case .part(let part) = extent else { return size ?? 0 }
         guard let range = part.range(size: size ?? 0) else { return .max }
         return max(range.upperBound, part.total ?? 0)
@@ -71,7 +74,11 @@ extension UploadIntent {
 
     /// Bytes of the upload that this opens, or opens a part of.
     package var uploadSize: UInt64? {
-        if case .part(let part) = extent { part.total } else { size }
+        switch extent {
+        case .part(let part): part.total
+        case .append(let append): append.total
+        case .whole, .assembly: size
+        }
     }
 }
 

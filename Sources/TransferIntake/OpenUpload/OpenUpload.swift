@@ -10,14 +10,18 @@ import TransferSystem
 /// Used by one thread at a time.
 package final class OpenUpload {
     /// Where the bytes go.
-    private enum Target {
+    enum Target {
         case none
         case content(any StagedContent)
         case part(PartClaim)
+        case growth(GrowthClaim)
     }
 
     /// Its path becomes that in the server's directory when the caller is found to may use it.
     package private(set) var intent: UploadIntent
+
+    /// As its sender names it.
+    private(set) var statedIntent: UploadIntent
 
     /// When the caller came with it, in nanoseconds of the monotonic clock.
     package let started: Int64
@@ -31,8 +35,14 @@ package final class OpenUpload {
     /// The push that the connection is part of.
     let run: UInt64?
 
-    private let intake: Intake
-    private let caller: Caller
+    /// Of one that grows.
+    var growth: Growth?
+
+    /// Whether its sender can go on with it over another connection.
+    var isAnnounced = false
+
+    let intake: Intake
+    let caller: Caller
     private let connection: Int
     /// Of the acknowledged uploads, before this one was looked for among them.
     private let moment: Int
@@ -41,7 +51,7 @@ package final class OpenUpload {
     package private(set) var path: RelativePath?
     /// What its acknowledgement calls it: the same place, but for what is for somebody.
     private(set) var statedPath: RelativePath?
-    private var target = Target.none
+    var target = Target.none
     private var lastBlock: (index: UInt64, digest: [UInt8])?
     /// Of a part's blocks, one after the other.
     private var blockDigests: [UInt8] = []
@@ -50,7 +60,7 @@ package final class OpenUpload {
     private var isOver = false
 
     /// Bytes of content taken in.
-    package private(set) var size: UInt64 = 0
+    package internal(set) var size: UInt64 = 0
 
     /// - Parameters:
     ///   - connection: the number of the one it comes over.
@@ -60,7 +70,7 @@ package final class OpenUpload {
         _ intent: UploadIntent, in intake: Intake, for caller: Caller, connection: Int, run: UInt64?,
         digester: ContentDigester
     ) {
-        (self.intent, self.intake, self.caller) = (intent, intake, caller)
+        (self.intent, statedIntent, self.intake, self.caller) = (intent, intent, intake, caller)
         (self.connection, self.run, self.digester) = (connection, run, digester)
         started = intake.clock.monotonic()
         moment = intake.known.recent.moment
@@ -87,7 +97,7 @@ package final class OpenUpload {
     /// once.
     var claim: RecentResults.Claim? { intent.extent == .whole ? .init(id: intent.id, begun: moment) : nil }
 
-    private var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
+    var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
 }
 
 // MARK: Before the content
@@ -95,6 +105,7 @@ package final class OpenUpload {
 extension OpenUpload {
     /// Before anything else is done about it: lets it have its place in the server's directory.
     func authorize() throws(StoreError) {
+        statedIntent = intent
         intent.path = try caller.place(intent.path)
     }
 
@@ -186,7 +197,7 @@ extension OpenUpload {
         }
     }
 
-    private var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }
+    var tooLarge: StoreError { StoreError(.uploadTooLarge, "The server takes no more than \(limit) bytes.") }
 }
 
 // MARK: Content
@@ -206,6 +217,7 @@ extension OpenUpload {
         guard !overflow, end <= intent.size ?? end else {
             throw StoreError(.sizeMismatch, "More than the declared \(intent.size ?? 0) bytes arrived.")
         }
+        if case .growth(let claim) = target { return try appendToEnd(bytes, claim) }
         guard end <= limit else { throw tooLarge }
         digester.update(bytes) { index, digest in
             lastBlock = (index, digest)
@@ -214,7 +226,7 @@ extension OpenUpload {
         size = end
         try open()
         switch target {
-        case .none: break
+        case .none, .growth: break
         case .content(let staged): try staged.write(bytes, at: offset)
         case .part(let claim): try claim.write(bytes, at: offset)
         }
@@ -238,7 +250,7 @@ extension OpenUpload {
                 ) { [intake] () throws(StoreError) in
                     try intake.store.resume(id: part.upload, size: part.total, quota: quota)
                 })
-        case .assembly: break
+        case .assembly, .append: break
         }
     }
 
@@ -268,6 +280,7 @@ extension OpenUpload {
         case .none: break
         case .content(let staged): staged.discard()
         case .part(let claim): claim.withdraw(digests: keepingBlocks ? blockDigests : [])
+        case .growth(let claim): leaveEnd(claim, keeps: keepingBlocks)
         }
         target = .none
         isOver = true
@@ -303,6 +316,7 @@ extension OpenUpload {
             return .publish(publication)
         case .part: return .ended(try stage(end))
         case .assembly: return try assemble(end)
+        case .append(let append): return try sealEnd(append, end)
         }
     }
 
@@ -376,7 +390,7 @@ extension OpenUpload {
     }
 
     /// - Returns: nothing for an upload that was not admitted.
-    private func publication(_ staged: any StagedContent, _ size: UInt64, _ digest: Digest) -> Publication? {
+    func publication(_ staged: any StagedContent, _ size: UInt64, _ digest: Digest) -> Publication? {
         path.map {
             Publication(
                 staged: staged, id: intent.id, path: $0, size: size, digest: digest, conflict: intent.conflict,
@@ -388,7 +402,7 @@ extension OpenUpload {
 extension StoreError {
     /// The state of an upload is not what its frames say. Only a mistake of this server can bring that about, and it must
     /// cost that upload alone.
-    fileprivate static let notAdmitted = StoreError(
+    static let notAdmitted = StoreError(
         .storageFailed, "The server lost track of the upload, by a mistake of its own. The upload may be sent again.")
 
     /// To whoever wants to keep what has a name, where the store cannot see to that.

@@ -47,6 +47,10 @@ extension ConnectionProgress.Current {
             self.init(
                 id: part.upload, path: intent.path, size: part.total, isPart: true, started: upload.started,
                 received: upload.size)
+        case .append(let append):
+            self.init(
+                id: intent.id, path: intent.path, size: append.total, isPart: true, started: upload.started,
+                received: upload.size)
         case .assembly: return nil
         }
     }

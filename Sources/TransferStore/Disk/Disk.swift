@@ -13,6 +13,8 @@ package final class Disk: Sendable {
     private let interception: Interception?
     private let amendment: (@Sendable (inout stat) -> Void)?
     private let readDirtyBytes: @Sendable () -> UInt64?
+    /// The present run of the kernel, whose memory is gone with it.
+    let boot: String
     /// Whether calls come one after the other, as whoever intercepts them needs it.
     let isSerial: Bool
 
@@ -20,11 +22,13 @@ package final class Disk: Sendable {
     ///   - interception: is asked for every call; for tests.
     ///   - dirtyBytes: stands for what the kernel tells; for tests.
     ///   - amendment: changes what the kernel tells of a file, such as its times; for tests.
+    ///   - boot: stands for the present run of the kernel; for tests.
     ///   - isSerial: whether calls come one after the other, in an order that is always the same; for tests.
     package init(
         interception: Interception? = nil, dirtyBytes: (@Sendable () -> UInt64?)? = nil,
-        amendment: (@Sendable (inout stat) -> Void)? = nil, isSerial: Bool = false
+        amendment: (@Sendable (inout stat) -> Void)? = nil, boot: String? = nil, isSerial: Bool = false
     ) {
+        self.boot = boot ?? BootID.current
         (self.interception, self.amendment, self.isSerial) = (interception, amendment, isSerial)
         if let dirtyBytes {
             readDirtyBytes = dirtyBytes

@@ -7,6 +7,9 @@ final class Incoming: Sendable {
     let fileSystem: FileSystem
     let committer: Committer
 
+    /// Syncs of what grows.
+    let growth: SharedSync
+
     /// Held while a file that has a final name loses it to another, so that whoever looks at it first replaces what they
     /// saw. Knows who did that last.
     let replacing = Locked(Overwrites())
@@ -31,13 +34,14 @@ final class Incoming: Sendable {
         self.directory = directory
         self.fileSystem = fileSystem
         committer = try Committer(durability, of: directory, on: fileSystem, doubtsIn: folder)
+        growth = SharedSync(committer)
     }
 
     /// Another directory on the file system of one.
     init(_ directory: DirectoryHandle, beside other: Incoming) {
         self.directory = directory
         fileSystem = other.fileSystem
-        committer = other.committer
+        (committer, growth) = (other.committer, other.growth)
     }
 
     /// Counts the parts of earlier servers. Call it before the first upload.

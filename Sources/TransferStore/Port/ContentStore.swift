@@ -3,6 +3,7 @@ package import TransferModel
 /// Where accepted content lives. Synchronous and safe to call from any thread.
 package protocol ContentStore: AnyObject, Sendable {
     associatedtype Staged: StagedContent
+    associatedtype Growing: GrowingContent
 
     /// What acknowledgements of uploads to this store promise.
     var durability: Durability { get }
@@ -32,6 +33,16 @@ package protocol ContentStore: AnyObject, Sendable {
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
     /// to it that nobody else has it.
     func resume(id: UploadID, size: UInt64?, quota: Quota?) throws(StoreError) -> Staged
+
+    /// Makes a place for an upload that grows at its end. Nothing of it is durable before it is first kept.
+    ///
+    /// - Parameter declaration: what `GrowingContent.declaration` gives back, also under a later server.
+    func grow(id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota?) throws(StoreError) -> Growing
+
+    /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
+    ///
+    /// - Returns: nothing where there is none.
+    func growing(id: UploadID, quota: Quota?) throws(StoreError) -> Growing?
 
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
     /// store is, and nothing is visible of the others.

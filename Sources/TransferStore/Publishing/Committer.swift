@@ -42,8 +42,9 @@ final class Committer: Sendable {
     ///   - boot: the present run of the kernel.
     init(
         _ durability: Durability, of directory: DirectoryHandle, on fileSystem: FileSystem,
-        doubtsIn folder: DoubtFolder, boot: String = BootID.current
+        doubtsIn folder: DoubtFolder, boot: String? = nil
     ) throws(SystemError) {
+        let boot = boot ?? directory.disk.boot
         self.durability = durability
         self.fileSystem = fileSystem
         disk = directory.disk

@@ -117,6 +117,7 @@ extension Step.Kind {
         case .allParts: parts ? 6 : 1
         case .breakOff: parts ? 2 : 0
         case .takeBack: parts ? 1 : 0
+        case .grow: 14
         case .vanish: 3
         case .fade: 3
         case .haunt: 7

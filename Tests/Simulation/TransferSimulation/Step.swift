@@ -8,6 +8,7 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
         case begin, append, end, publish, acknowledge
         case batch, resend, overtake, askAgain
         case part, finishParts, survey, allParts, breakOff, takeBack
+        case grow
         case vanish, fade, haunt, abort, lookup
         case change, wait, expire
         case kill, rest, powerCut, failDisk, failRecords, mend
@@ -39,7 +40,8 @@ public struct Step: Equatable, Sendable, CustomStringConvertible {
     private static let between: [Kind] = [
         .begin, .append, .append, .end, .end, .publish, .publish, .publish, .acknowledge, .batch, .batch, .batch,
         .batch,
-        .askAgain, .part, .part, .part, .finishParts, .survey, .allParts, .vanish, .haunt, .haunt, .lookup, .change,
+        .askAgain, .part, .part, .part, .finishParts, .survey, .allParts, .grow, .vanish, .haunt, .haunt, .lookup,
+        .change,
     ]
 
     /// The same, about an upload in parts.

@@ -101,8 +101,12 @@ extension Medium {
     var isMarked: Bool { ownNames().keys.contains { $0.hasPrefix("sync-running-") } }
 
     /// A part that the next server would go on with although a sync of it has failed; nothing where there is none.
+    ///
+    /// What grows says in a sheet beside it how far it is durable.
     var lostPart: String? {
-        for (name, object) in ownNames("incoming") where name.utf8.count == 37 && name.hasSuffix(".part") {
+        let names = ownNames("incoming")
+        for (name, object) in names where name.utf8.count == 37 && name.hasSuffix(".part") {
+            if names[name.dropLast(4) + "sheet"] != nil { continue }
             if files[object]?.isLost ?? false, !hasUntoldLoss(object) { return name }
         }
         return nil

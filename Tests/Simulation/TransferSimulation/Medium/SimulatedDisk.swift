@@ -73,8 +73,13 @@ final class SimulatedDisk: @unchecked Sendable {
 
     private let trace: Trace
 
-    init(_ medium: Medium, seed: UInt64, forgetsDirectories: Bool, tells: Bool, trace: Trace) {
-        (self.medium, self.trace) = (medium, trace)
+    /// The run of the machine, which a power cut ends.
+    private let boot: String
+
+    init(
+        _ medium: Medium, boot: Int = 0, seed: UInt64, forgetsDirectories: Bool, tells: Bool, trace: Trace
+    ) {
+        (self.medium, self.boot, self.trace) = (medium, "run \(boot)", trace)
         (self.forgetsDirectories, self.tells) = (forgetsDirectories, tells)
         random = SplitMix64(seed: seed)
     }
@@ -88,7 +93,7 @@ final class SimulatedDisk: @unchecked Sendable {
                 return result
             }, dirtyBytes: { 0 },
             amendment: { [self] in medium.amend(&$0) },
-            isSerial: true)
+            boot: boot, isSerial: true)
     }
 
     func arm(_ fault: Fault?) { self.fault = fault }

@@ -38,6 +38,18 @@ extension World {
         var hasRefusedPart = false
         /// What is known of its parts under this server.
         var parts = Parts()
+        /// What its sender knows of one that grows at its end.
+        var growth: Growth?
+    }
+
+    /// What the sender of an upload knows that grows at its end.
+    struct Growth {
+        /// Bytes that are said to be durable.
+        var told = 0
+        /// Whether anything was told of it.
+        var isBegun = false
+        /// Whether it may have gone: it was to be published, or the disk has failed.
+        var mayBeGone = false
     }
 
     /// When something was published.

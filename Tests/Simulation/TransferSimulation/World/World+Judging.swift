@@ -55,7 +55,7 @@ extension World {
         where uploads[index].sealedUnder == servers && uploads[index].failedUnder != servers
             && store?.isInDoubt == false && stands(index, at: uploads[index].path):
             throw Promises.Broken("upload \(index) was skipped for its own content")
-        case .skipped, .staged, .refused: break
+        case .skipped, .staged, .kept, .refused: break
         }
     }
 

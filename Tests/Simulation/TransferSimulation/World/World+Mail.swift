@@ -121,7 +121,7 @@ extension World {
             else { throw Promises.Broken("mail \(index) was acknowledged with another size or digest, or not durable") }
             mails[index].isPromised = true
         case .refused(let error, _): mails[index].refusal = error
-        case .skipped, .staged: break
+        case .skipped, .staged, .kept: break
         }
     }
 

@@ -11,7 +11,7 @@ extension World {
             return shared
         }
         let open = uploads.indices.filter {
-            uploads[$0].isInParts && uploads[$0].caller == session.caller
+            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
                 && (uploads[$0].answer == nil || step.c >> 3 % 4 == 0)
         }
         if let index = open.randomElement(step.b), step.c % 4 != 0 { return index }
@@ -119,7 +119,9 @@ extension World {
     /// Its sender does not want it any more, and begins anew some time.
     func takeBack(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
-        let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
+        let own = uploads.indices.filter {
+            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+        }
         guard let index = own.randomElement(step.b) else { return }
         touchAll(of: index, by: session)
         let begun = session.intake.begin(whole(index), mayEnd: false)
@@ -130,7 +132,9 @@ extension World {
 
     func finishParts(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
-        let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
+        let own = uploads.indices.filter {
+            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+        }
         guard let index = own.randomElement(step.b) else { return }
         try finishParts(index, on: session)
     }
@@ -191,7 +195,9 @@ extension World {
 
     func survey(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
-        let own = uploads.indices.filter { uploads[$0].isInParts && uploads[$0].caller == session.caller }
+        let own = uploads.indices.filter {
+            uploads[$0].isInParts && uploads[$0].growth == nil && uploads[$0].caller == session.caller
+        }
         guard let index = own.randomElement(step.b) else { return }
         if busy == nil { busyUpload = index }
         defer { if busy == nil { busyUpload = nil } }

@@ -76,7 +76,8 @@ extension World {
         var medium = old
         medium.made = []
         disk = SimulatedDisk(
-            medium, seed: random.next(), forgetsDirectories: options.forgetsDirectories, tells: options.tells,
+            medium, boot: number, seed: random.next(), forgetsDirectories: options.forgetsDirectories,
+            tells: options.tells,
             trace: trace)
     }
 

@@ -49,6 +49,7 @@ extension World {
         case .allParts: try sendAllParts(step)
         case .breakOff: try breakOff(step)
         case .takeBack: try takeBack(step)
+        case .grow: try grow(step)
         case .vanish: try vanish(step.a)
         case .fade: try fade(step.a)
         case .haunt: try haunt(step)

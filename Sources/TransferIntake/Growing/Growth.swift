@@ -1,0 +1,80 @@
+import TransferCodec
+import TransferModel
+import TransferStore
+
+/// How far an upload is that grows at its end: what is written and digested, and what of that is durable.
+///
+/// `@unchecked Sendable`: touched by whoever has the claim on the upload, while it writes for it, and by nobody else.
+final class Growth: @unchecked Sendable {
+    let content: any GrowingContent
+
+    /// Whether what is behind the durable part must not count before its request is over.
+    var isUnproven = false
+
+    /// When it was last kept, in nanoseconds of the monotonic clock.
+    private(set) var lastKept: Int64
+
+    /// What is written.
+    private(set) var mark: GrowthMark
+
+    /// Whether nobody can say what is durable any more.
+    private(set) var isLost = false
+
+    private let digester = ContentDigester(GrowthMark.function)
+
+    /// - Throws: when what is durable cannot be read.
+    init(_ content: any GrowingContent, now: Int64) throws(StoreError) {
+        self.content = content
+        mark = content.kept
+        lastKept = now
+        do throws(StoreError) {
+            try rollBack()
+        } catch {
+            if isLost { content.discard() }
+            throw error
+        }
+    }
+
+    /// Bytes that are written and not durable.
+    var unkept: UInt64 { mark.offset - min(content.kept.offset, mark.offset) }
+
+    /// - Throws: when it is declared otherwise than before, or is longer already.
+    func declare(total: UInt64) throws(StoreError) {
+        guard mark.total ?? total == total, mark.offset <= total else { throw .declaredOtherwise }
+        mark.total = total
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        try content.content.write(bytes, at: mark.offset)
+        digester.update(bytes) { _, digest in mark.blocks += digest }
+        mark.offset = digester.size
+    }
+
+    /// Makes what is written durable.
+    func keep(now: Int64) throws(StoreError) {
+        mark.tail = digester.tail
+        do throws(StoreError) {
+            try content.keep(mark)
+        } catch {
+            isLost = true
+            throw error
+        }
+        lastKept = now
+    }
+
+    /// Forgets what is not durable. The block that this ends in is digested again from what is there.
+    func rollBack() throws(StoreError) {
+        let kept = content.kept
+        mark = kept
+        digester.reset(after: kept.blocks)
+        guard digester.size < kept.offset else { return }
+        try content.read(digester.size..<kept.offset) { (bytes) in digester.update(bytes) { _, _ in } }
+        guard digester.tail == kept.tail else {
+            isLost = true
+            throw .growthLost
+        }
+    }
+
+    /// - Returns: of all of it; nothing may be appended any more.
+    func finish() -> Digest { digester.finish().digest }
+}

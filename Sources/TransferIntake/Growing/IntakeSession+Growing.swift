@@ -1,0 +1,72 @@
+import Synchronization
+import TransferAccess
+package import TransferModel
+package import TransferStore
+
+/// Uploads that grow at their end, request by request.
+extension IntakeSession {
+    /// What there is of one. All older requests for it lose it.
+    ///
+    /// - Parameter id: the server's.
+    /// - Returns: nothing where there is none.
+    /// - Throws: `busy` when it is being completed, `incomplete` when a newer request works on it, and what the disk says.
+    package func growing(_ id: UploadID) throws(StoreError) -> GrownUpload? {
+        try withEnd(of: id) { (_, claim, growth) throws(StoreError) in
+            defer { claim.withdraw() }
+            guard let declaration = GrowthDeclaration(growth.content.declaration) else { return nil }
+            let mark = try claim.use { (growth) in growth.mark }
+            let written = intake.store.part(id)?.written ?? intake.clock.utc()
+            let (expires, isNever) = written.addingReportingOverflow(intake.keepUnfinished)
+            return GrownUpload(
+                id, declaration, offset: mark.offset, total: mark.total ?? declaration.total,
+                expires: isNever ? .max : expires)
+        }
+    }
+
+    /// Throws one away, at the wish of its sender.
+    ///
+    /// - Parameter id: the server's.
+    /// - Returns: whether there was one.
+    package func takeBack(growing id: UploadID) throws(StoreError) -> Bool {
+        try withEnd(of: id) { (assembly, claim, growth) in
+            claim.withdraw()
+            assembly.discard(growth)
+            intake.assemblies.remove(assembly)
+            return true
+        } ?? false
+    }
+
+    /// Reads what there is of one, to make it a part of another.
+    ///
+    /// - Parameter body: is given the bytes piece by piece.
+    /// - Returns: false where there is none, or not so much.
+    package func read(
+        growing id: UploadID, _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) -> Bool {
+        try withEnd(of: id) { (_, claim, _) throws(StoreError) in
+            defer { claim.withdraw() }
+            return try claim.use { (growth) throws(StoreError) in
+                guard range.upperBound <= growth.mark.offset else { return false }
+                try growth.content.read(range, body)
+                return true
+            }
+        } ?? false
+    }
+
+    private func withEnd<T>(
+        of id: UploadID, _ body: (Assembly, GrowthClaim, Growth) throws(StoreError) -> T?
+    ) throws(StoreError) -> T? {
+        if let refusal { throw StoreError(refusal.code, refusal.message) }
+        guard intake.assemblies[id] != nil || intake.store.hasPart(id) else { return nil }
+        let now = intake.clock.monotonic()
+        let assembly = try intake.assemblies.enter(
+            id, total: nil, GrowthMark.function, accountHolder: accountHolder, now: now)
+        defer { intake.assemblies.leave(assembly, now: now) }
+        let found = try assembly.claimEnd(request: intake.nextRequest(), now: now) { () throws(StoreError) in
+            try intake.store.growing(id: id, quota: intake.quotas.quota(for: caller.grant))
+        }
+        if assembly.isFinished { intake.assemblies.remove(assembly) }
+        guard let (claim, growth) = found else { return nil }
+        return try body(assembly, claim, growth)
+    }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import Synchronization
+package import TransferModel
+import TransferSystem
+
+/// Uploads that grow at their end. Their bytes lie among the other unfinished ones and go with them; a sheet beside them says
+/// how far they are durable.
+extension FileStore {
+    /// Makes a place for one. Nothing of it is durable before it is first kept.
+    ///
+    /// - Parameters:
+    ///   - size: what the client declared, or nothing; its space is reserved.
+    ///   - declaration: up to `GrowthSheet.mostDeclared` bytes.
+    package func grow(
+        id: UploadID, size: UInt64?, declaration: [UInt8], quota: Quota? = nil
+    ) throws(StoreError) -> GrowingFile {
+        guard declaration.count <= GrowthSheet.mostDeclared else {
+            throw StoreError(.malformedFrame, "What is declared of the upload is too long.")
+        }
+        let staged = try resume(id: id, size: size, quota: quota)
+        guard staged.isNew else { throw .taken }
+        do throws(SystemError) {
+            return GrowingFile(staged, try GrowthSheet.make(id, in: incoming.directory, declaration), id)
+        } catch {
+            staged.discard()
+            throw StoreError(error, doing: "make a place for the upload")
+        }
+    }
+
+    /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
+    ///
+    /// - Returns: nothing where there is none.
+    package func growing(id: UploadID, quota: Quota? = nil) throws(StoreError) -> GrowingFile? {
+        let sheet = try attempt("open the upload") { () throws(SystemError) in
+            try GrowthSheet.find(id, in: incoming.directory)
+        }
+        guard let sheet else {
+            // One that was never whole, because the machine has failed when it was made: nobody was told of it.
+            if try isGrowing(id) { try removePart(id) }
+            return nil
+        }
+        let found = try attempt("open the part of the upload") { () throws(SystemError) in
+            try StagedFile.resumable(id: id, in: incoming)
+        }
+        guard let staged = found else {
+            sheet.remove()
+            return nil
+        }
+        staged.hold = SpaceHold(space, client: quota, part: id)
+        let file = try GrowingFile.found(staged, sheet, id)
+        try staged.hold?.grow(to: file.kept.offset)
+        return file
+    }
+
+    /// Whether the upload is one of these.
+    func isGrowing(_ id: UploadID) throws(StoreError) -> Bool {
+        try attempt("look at the part of the upload") { () throws(SystemError) in
+            try incoming.directory.status(GrowthSheet.name(id)) != nil
+        }
+    }
+
+    /// With the bytes of an upload its sheet goes, too.
+    func removeSheet(_ id: UploadID) { try? incoming.directory.unlink(GrowthSheet.name(id)) }
+
+    /// What was being published when a server died has its name back: all of it was kept before. Sheets of what is gone go.
+    ///
+    /// To be called before the first upload, and before withdrawn parts are removed.
+    func restoreGrowing() throws(StoreError) {
+        try attempt("look through the folder of incoming parts") { () throws(SystemError) in
+            let folder = incoming.directory
+            let names = try folder.names()
+            for name in names {
+                guard let id = StagedFile.upload(ofWithdrawn: name), try folder.status(GrowthSheet.name(id)) != nil,
+                    try folder.status(StagedFile.resumableName(id)) == nil
+                else { continue }
+                try folder.disk.rename(folder.number, name, to: (folder.number, StagedFile.resumableName(id)))
+                incoming.parts.wrappingAdd(1, ordering: .relaxed)
+            }
+            for name in names {
+                guard let id = GrowthSheet.upload(of: name), try folder.status(StagedFile.resumableName(id)) == nil
+                else { continue }
+                try folder.unlink(name)
+            }
+        }
+    }
+}
+
+extension StoreError {
+    static let taken = StoreError(.contentMismatch, "The upload id is in use for other content.")
+}

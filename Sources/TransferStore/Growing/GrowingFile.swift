@@ -1,0 +1,171 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// A growing upload in a directory store: its bytes, as a part that can be published, and the sheet that says how far they are
+/// durable.
+///
+/// A slot is written, then the bytes, the digests and the slot are synced at once. What a crash leaves of that tells its own
+/// story: where the machine had failed, the digests say whether the bytes are there; where only the process had died, a slot
+/// whose sync nobody has seen succeed counts for nothing, because what a failed sync leaves in memory looks like what is on
+/// disk. Nobody was told of it in either case, and the slot before stands.
+///
+/// `@unchecked Sendable`: one thread at a time works on it, the one that has the right to write.
+package final class GrowingFile: GrowingContent, @unchecked Sendable {
+    package private(set) var kept: GrowthMark
+
+    private let staged: StagedFile
+    private let sheet: GrowthSheet
+    private let id: UploadID
+    /// Of the newest slot, and where it stands.
+    private var newest: (sequence: UInt64, place: Int)
+    /// Whether its names are durable.
+    private var isNamed: Bool
+
+    private var incoming: Incoming { staged.incoming }
+    private var disk: Disk { staged.disk }
+
+    /// Bytes read at once.
+    private static let readSize = 256 << 10
+
+    package var content: any StagedContent { staged }
+    package var declaration: [UInt8] { sheet.declaration }
+
+    private init(
+        _ staged: StagedFile, _ sheet: GrowthSheet, _ id: UploadID, _ kept: GrowthMark, newest: (UInt64, Int),
+        isNamed: Bool
+    ) {
+        (self.staged, self.sheet, self.id, self.kept) = (staged, sheet, id, kept)
+        (self.newest, self.isNamed) = (newest, isNamed)
+    }
+
+    /// One that has nothing yet.
+    convenience init(_ staged: StagedFile, _ sheet: GrowthSheet, _ id: UploadID) {
+        self.init(staged, sheet, id, GrowthMark(), newest: (0, 1), isNamed: false)
+    }
+
+    package func read(
+        _ range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let wanted = UnsafeMutableRawBufferPointer(
+                rebasing: buffer.prefix(Int(min(UInt64(Self.readSize), range.upperBound - position))))
+            let count = try attempt("read what has arrived") { () throws(SystemError) in
+                try disk.read(staged.number, into: wanted, at: position)
+            }
+            guard count > 0 else { throw .growthLost }
+            try body(UnsafeRawBufferPointer(rebasing: wanted[..<count]))
+            position += UInt64(count)
+        }
+    }
+
+    package func discard() {
+        // Without its sheet it would be a part like any other one.
+        staged.discard()
+        sheet.remove()
+    }
+
+    package func forgetIfGone() {
+        if case .none = staged.place { sheet.remove() }
+    }
+}
+
+// MARK: Keeping
+
+extension GrowingFile {
+    package func keep(_ mark: GrowthMark) throws(StoreError) {
+        guard mark != kept || !isNamed else { return }
+        try attempt("make what has arrived durable") { () throws(SystemError) in
+            let place = 1 - newest.place
+            let slot = GrowthSlot(
+                sequence: newest.sequence + 1, mark: mark, isDurable: incoming.committer.isNeeded, boot: boot)
+            let known = kept.blocks.count
+            try sheet.write(
+                digests: mark.blocks[min(known, mark.blocks.count)...], first: known / GrowthSlot.digestSize)
+            try sheet.write(slot, place: place)
+            var descriptors = [staged.number, sheet.number]
+            if !isNamed { descriptors.append(incoming.directory.number) }
+            let request = SharedSync.Request(
+                descriptors: descriptors, bytes: max(1, mark.offset - min(kept.offset, mark.offset)),
+                failures: staged.failures)
+            try incoming.growth.run(request)
+            try sheet.settle(slot.sequence)
+            newest = (slot.sequence, place)
+        }
+        (kept, isNamed) = (mark, true)
+    }
+
+    /// A digest of the present run of the kernel.
+    private var boot: [UInt8] { GrowthSlot.check(Array(disk.boot.utf8)) }
+
+    private var knowsBoot: Bool { !disk.boot.utf8.elementsEqual(BootID.unknown.utf8) }
+}
+
+// MARK: Finding it again
+
+extension GrowingFile {
+    /// What an earlier server, or this one before it let go of it, has left.
+    static func found(_ staged: StagedFile, _ sheet: GrowthSheet, _ id: UploadID) throws(StoreError) -> GrowingFile {
+        let file = GrowingFile(staged, sheet, id, GrowthMark(), newest: (0, 1), isNamed: false)
+        let slots = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.slots() }
+        let settled = try attempt("read what has arrived before") { () throws(SystemError) in try sheet.settled }
+        for (index, (place, slot)) in slots.enumerated() {
+            let before = index + 1 < slots.count ? slots[index + 1].slot : nil
+            guard let mark = try file.mark(slot, before: before, settled: settled) else { continue }
+            // The next one takes the place of what does not count.
+            (file.kept, file.newest, file.isNamed) = (mark, (slots[0].slot.sequence, place), slot.isDurable)
+            return file
+        }
+        if let sequence = slots.first?.slot.sequence { file.newest.sequence = sequence }
+        return file
+    }
+
+    /// - Returns: nothing where the slot does not count.
+    private func mark(_ slot: GrowthSlot, before: GrowthSlot?, settled: UInt64) throws(StoreError) -> GrowthMark? {
+        let block = UInt64(Limits.blockSize)
+        // More blocks than bytes of the file: that is no slot of it.
+        let size = try size
+        guard let count = Int(exactly: slot.offset / block), slot.offset <= size,
+            let digests = try attempt(
+                "read what has arrived before",
+                { () throws(SystemError) in
+                    try sheet.digests(count)
+                })
+        else { return nil }
+        let mark = GrowthMark(offset: slot.offset, total: slot.total, blocks: digests, tail: slot.tail)
+        let isOfNow = slot.boot == boot
+        if slot.sequence <= settled, slot.isDurable || isOfNow { return mark }
+        guard !isOfNow, knowsBoot else { return nil }
+        let start = slot.isDurable ? min(before?.offset ?? 0, slot.offset) / block * block : 0
+        return try holds(mark, from: start) ? mark : nil
+    }
+
+    private var size: UInt64 {
+        get throws(StoreError) {
+            try attempt("look at what has arrived before") { () throws(SystemError) in
+                UInt64(clamping: try disk.status(staged.number).st_size)
+            }
+        }
+    }
+
+    /// Whether the bytes have the digests.
+    ///
+    /// - Parameter start: of a block.
+    private func holds(_ mark: GrowthMark, from start: UInt64) throws(StoreError) -> Bool {
+        let block = UInt64(Limits.blockSize)
+        let size = GrowthSlot.digestSize
+        var position = start
+        while position < mark.offset {
+            let end = min(position + block, mark.offset)
+            let number = Int(position / block)
+            let expected = end - position == block ? Array(mark.blocks[number * size..<(number + 1) * size]) : mark.tail
+            guard staged.digest(of: position..<end, GrowthMark.function) == expected else { return false }
+            position = end
+        }
+        return true
+    }
+}
