@@ -21,4 +21,13 @@ struct HTTPTarget {
             throw HTTPRefusal(error.status, .invalidPath, error.message)
         }
     }
+
+    private init(_ path: String, isFolder: Bool, _ query: RequestQuery) {
+        (self.path, self.isFolder, self.query) = (path, isFolder, query)
+    }
+
+    /// A file in this folder.
+    func file(_ name: String) -> HTTPTarget {
+        HTTPTarget(path.isEmpty ? name : "\(path)/\(name)", isFolder: false, query)
+    }
 }

@@ -84,6 +84,7 @@ extension ResultCode {
         case .digestMismatch: 422
         case .insufficientStorage, .quotaExceeded: 507
         case .busy, .shuttingDown: 503
+        case .incomplete: 409
         case .timedOut: 408
         default: self.class == .server ? 500 : 400
         }

@@ -19,6 +19,7 @@ extension HTTPLane {
         case .ignored: break
         case .upload(let upload): take(bytes, upload)
         case .form(let form): take(bytes, form, isLast: false)
+        case .append(let append): take(bytes, append)
         }
     }
 
@@ -33,10 +34,12 @@ extension HTTPLane {
     /// All of the content has come: it is published before anything else is looked at, because the answer to this request is
     /// the next one that the client gets.
     func end(_ trailers: HTTPFields) {
+        hasAllContent = true
         switch incoming {
         case .ignored: break
         case .upload(let upload): end(upload, trailers)
         case .form(let form): take(UnsafeRawBufferPointer(start: nil, count: 0), form, isLast: true)
+        case .append(let append): end(append, trailers)
         }
     }
 

@@ -17,6 +17,7 @@ final class HTTPLane: @unchecked Sendable {
         case ignored
         case upload(HTTPUpload)
         case form(HTTPForm)
+        case append(HTTPAppend)
     }
 
     let uploads: ConnectionUploads
@@ -33,6 +34,8 @@ final class HTTPLane: @unchecked Sendable {
     private var isAnswerLast = false
     /// Whether the content of the request that came last was asked for.
     private var hasContinued = false
+    /// Whether all content has come of the request that came last.
+    var hasAllContent = false
     /// What it answers.
     private var answering: HTTPRequest?
     /// Whether nothing is taken any more, because the client was told so.
@@ -59,6 +62,7 @@ final class HTTPLane: @unchecked Sendable {
             case .ignored: break
             case .upload(let own): own.outcome = outcome
             case .form(let form): form.settle(upload.intent.id, outcome)
+            case .append(let append): append.outcome = outcome
             }
         }
     }
@@ -143,7 +147,7 @@ final class HTTPLane: @unchecked Sendable {
 extension HTTPLane {
     private func begin(_ request: HTTPRequest) {
         incoming = .ignored
-        hasContinued = false
+        (hasContinued, hasAllContent) = (false, false)
         do throws(HTTPRefusal) {
             if isStopping { throw HTTPRefusal(.serverStopping) }
             switch request.client {
@@ -168,14 +172,24 @@ extension HTTPLane {
     }
 
     private func route(_ request: HTTPRequest) throws(HTTPRefusal) {
-        if request.head.method == .options { return reply(request, HTTPReply(204, [("Allow", Self.allowed)])) }
+        if request.head.method == .options, request.head.resource.utf8.elementsEqual("*".utf8) {
+            return reply(request, HTTPReply(204, [("Allow", Self.allowed)]))
+        }
         let target = try HTTPTarget(request.head)
         try checkOrigin(request.head)
+        if let address = UploadAddress(target) {
+            switch address.family {
+            case .tus: return try answerTus(request, address, target)
+            case .up: return try answerResumable(request, address)
+            }
+        }
+        if asksForResumption(request.head) { return try createResumable(request, target) }
         switch request.head.method {
         case .get, .head: try read(request, target)
         case .put: try store(request, target)
         case .post: try storeForm(request, target)
         case .delete: try remove(request, target)
+        case .options: reply(request, HTTPReply(204, [("Allow", Self.allowed)] + uploadLimit))
         default: throw HTTPRefusal(405, .wrongForm, "This is not done here.", [("Allow", Self.allowed)])
         }
     }
@@ -183,7 +197,7 @@ extension HTTPLane {
     /// A page of another site must not have a browser write here in its user's name: browsers say whose page it is.
     private func checkOrigin(_ head: RequestHead) throws(HTTPRefusal) {
         let origins = head.fields.values("origin")
-        guard head.method != .get, head.method != .head, !origins.isEmpty else { return }
+        guard ![.get, .head, .options].contains(head.method), !origins.isEmpty else { return }
         let host = head.fields.values("host")
         let isOwn =
             origins.count == 1 && host.count == 1
@@ -215,7 +229,8 @@ extension HTTPLane {
     private static let mostIgnored: UInt64 = 64 << 10
 
     func endsWithRefusal(_ request: HTTPRequest) -> Bool {
-        switch request.body {
+        if hasAllContent { return false }
+        return switch request.body {
         case .none: false
         case .length(let length): length > Self.mostIgnored
         case .chunked, .untilClose: true
@@ -271,10 +286,10 @@ extension HTTPLane {
             guard try answer.fill(&outcome, from: resources.chunks) else { return }
             if !answer.headComesFirst { outcome.append(answer.head(isLast: isAnswerLast)) }
             uploads.events.append(contentsOf: answer.events(peer: peer))
-            self.answer = nil
+            (self.answer, incoming) = (nil, .ignored)
             answered(isLast: isAnswerLast)
         } catch {
-            self.answer = nil
+            (self.answer, incoming) = (nil, .ignored)
             if !answer.headComesFirst, let answering { return refuse(answering, HTTPRefusal(error)) }
             // Its beginning has gone out: only that it ends too early can tell the client.
             if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }

@@ -20,7 +20,7 @@ final class HTTPUpload {
     /// What its sender says that the digest is.
     private var declared: [UInt8]?
     /// Whether there was something under the path before.
-    private let replaces: Bool
+    let replaces: Bool
     private let conditions: HTTPConditions
     /// Whether its sender wants to hear when there is something under the path.
     private let isOnlyNew: Bool
@@ -130,21 +130,9 @@ extension HTTPUpload {
 
     /// What is stored, as JSON, too.
     func reply(_ acknowledgement: Acknowledgement, _ client: Caller) -> HTTPReply {
-        let path = client.shown(acknowledgement.path)?.string ?? intent.path
-        var fields = [
-            ("Location", "/" + PercentEncoding.path(path.utf8)),
-            ("ETag", EntityTag.text(acknowledgement.digest)),
-            ("Transfer-Result", acknowledgement.code.name),
-            ("Cache-Control", "no-store"),
-        ]
-        if let digest { fields.append(("Repr-Digest", DigestField(sha256: digest).text)) }
-        let isNew = acknowledgement.code == .committed && !(replaces && intent.conflict == .overwrite)
-        let document = UploadDocument(
-            source: intent.path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: path,
-            kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
-            isDurable: acknowledgement.isDurable, seconds: Double(monotonicNanoseconds() - began) / 1e9)
-        return HTTPReply(
-            isNew ? 201 : 200, fields, Array((document.json.text + "\n").utf8), type: "application/json")
+        StoredReply(
+            path: intent.path, hasReplaced: replaces && intent.conflict == .overwrite, sha256: digest, began: began
+        ).reply(acknowledgement, client)
     }
 }
 

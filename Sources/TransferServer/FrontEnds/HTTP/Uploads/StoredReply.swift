@@ -1,0 +1,37 @@
+import TransferHTTP
+import TransferIntake
+import TransferModel
+import TransferSystem
+
+/// The answer to an upload that is stored, whatever way it came in.
+struct StoredReply {
+    /// As its sender has named it.
+    let path: String
+
+    /// Whether it has replaced something, as far as is known.
+    var hasReplaced = false
+
+    /// Of all of it, where that was computed.
+    var sha256: [UInt8]?
+
+    /// When it began, in nanoseconds of the monotonic clock.
+    let began: Int64
+
+    func reply(_ acknowledgement: Acknowledgement, _ client: Caller) -> HTTPReply {
+        let stored = client.shown(acknowledgement.path)?.string ?? path
+        var fields = [
+            ("Location", "/" + PercentEncoding.path(stored.utf8)),
+            ("ETag", EntityTag.text(acknowledgement.digest)),
+            ("Transfer-Result", acknowledgement.code.name),
+            ("Cache-Control", "no-store"),
+        ]
+        if let sha256 { fields.append(("Repr-Digest", DigestField(sha256: sha256).text)) }
+        let document = UploadDocument(
+            source: path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
+            kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
+            isDurable: acknowledgement.isDurable, seconds: Double(monotonicNanoseconds() - began) / 1e9)
+        let isNew = acknowledgement.code == .committed && !hasReplaced
+        return HTTPReply(
+            isNew ? 201 : 200, fields, Array((document.json.text + "\n").utf8), type: "application/json")
+    }
+}
