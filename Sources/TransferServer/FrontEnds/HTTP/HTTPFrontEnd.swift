@@ -1,3 +1,5 @@
+import TransferHTTP
+
 /// The front end for HTTP/1.1, as docs/HTTP.md has it: for browsers, curl, and every program that uploads over HTTP.
 struct HTTPFrontEnd: FrontEnd {
     let name = "http"
@@ -5,11 +7,18 @@ struct HTTPFrontEnd: FrontEnd {
     /// RFC 7301, section 6.
     let protocols = ["http/1.1", "http/1.0"]
 
-    let openingSize = 1
+    private static let emptyLine = Array("\r\n".utf8)
 
-    /// A request begins with its method, and all methods that are in use are upper case letters.
+    let openingSize = emptyLine.count * HTTPLimits.emptyLines + 1
+
+    /// A request begins with its method, and all methods that are in use are upper case letters. Empty lines may stand in front
+    /// (RFC 9112, section 2.2).
     func recognise(_ opening: [UInt8]) -> Recognition {
-        guard let first = opening.first else { return .needsMore }
+        var rest = opening[...]
+        for _ in 0..<HTTPLimits.emptyLines where rest.starts(with: Self.emptyLine) {
+            rest = rest.dropFirst(Self.emptyLine.count)
+        }
+        guard let first = rest.first, !rest.elementsEqual(Self.emptyLine.prefix(1)) else { return .needsMore }
         return (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) ? .yes : .no
     }
 

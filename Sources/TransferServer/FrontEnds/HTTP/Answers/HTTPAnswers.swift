@@ -31,6 +31,13 @@ enum HTTPAnswers {
         return HeadWriter.bytes(ResponseHead(status, fields: head)) ?? Self.unsayable
     }
 
+    /// - Parameter answer: with its head in front, which doesn't speak of the connection.
+    /// - Returns: the same, saying that the connection stays open.
+    static func keepingOpen(_ answer: [UInt8]) -> [UInt8] {
+        guard let end = answer.firstIndex(of: UInt8(ascii: "\n")) else { return answer }
+        return answer[...end] + Array("Connection: keep-alive\r\n".utf8) + answer[(end + 1)...]
+    }
+
     private static let unsayable = Array(
         "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
 

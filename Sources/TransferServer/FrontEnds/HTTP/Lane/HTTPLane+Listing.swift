@@ -11,7 +11,8 @@ extension HTTPLane {
     ) throws(StoreError) {
         // Links of a page lead from the folder only where its path ends with a slash.
         guard target.isFolder || target.path.isEmpty else {
-            let location = "/" + PercentEncoding.path(target.path.utf8) + "/"
+            let query = request.head.resource.utf8.drop { $0 != UInt8(ascii: "?") }
+            let location = "/" + PercentEncoding.path(target.path.utf8) + "/" + String(Substring(query))
             return reply(request, HTTPReply(301, [("Location", location), ("Cache-Control", "no-cache")]))
         }
         let listing = isThere ? try resources.store.list(place) : nil

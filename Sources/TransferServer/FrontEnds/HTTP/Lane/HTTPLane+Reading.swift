@@ -71,8 +71,10 @@ extension HTTPLane {
 
     private func fieldsOfFile(_ target: HTTPTarget, _ current: Preconditions.Current) -> [(String, String)] {
         let name = target.path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
+        // Never later than the answer (RFC 9110, section 8.8.2.1), whatever the clock of whoever stored it said.
+        let now = HTTPDate.now
         return [
-            ("ETag", current.tag?.text ?? "\"\""), ("Last-Modified", current.modified?.text ?? HTTPDate.now.text),
+            ("ETag", current.tag?.text ?? "\"\""), ("Last-Modified", min(current.modified ?? now, now).text),
             ("Accept-Ranges", "bytes"), ("Cache-Control", "private, no-cache"),
             ("Content-Security-Policy", HTTPAnswers.sandbox),
             ("Content-Disposition", ContentDisposition.inline(name ?? "")),

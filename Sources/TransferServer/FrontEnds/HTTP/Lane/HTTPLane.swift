@@ -265,15 +265,24 @@ extension HTTPLane {
     /// Says all of an answer.
     func say(_ request: HTTPRequest, isLast: Bool = false, _ answer: (Bool) -> [UInt8]) {
         let isLast = isLast || !mayGoOn(behind: request)
-        outcome.append(answer(isLast))
+        outcome.append(confirmed(answer(isLast), for: request, isLast: isLast))
         answered(isLast: isLast)
+    }
+
+    /// A client of HTTP/1.0 has to be told that the connection stays open (RFC 9112, appendix C.2.2).
+    private func confirmed(_ head: [UInt8], for request: HTTPRequest?, isLast: Bool) -> [UInt8] {
+        request?.head.version == .http10 && !isLast ? HTTPAnswers.keepingOpen(head) : head
     }
 
     /// Lets an answer begin that is made piece by piece.
     func begin(_ answer: any HTTPAnswer, to request: HTTPRequest) {
         (self.answer, isAnswerLast) = (answer, answer.endsConnection || !mayGoOn(behind: request))
         answering = request
-        if answer.headComesFirst { outcome.append(answer.head(isLast: isAnswerLast)) }
+        if answer.headComesFirst { sayHead(of: answer) }
+    }
+
+    private func sayHead(of answer: any HTTPAnswer) {
+        outcome.append(confirmed(answer.head(isLast: isAnswerLast), for: answering, isLast: isAnswerLast))
     }
 
     /// The answer to a HEAD: what would be said in front of all that.
@@ -284,7 +293,7 @@ extension HTTPLane {
     private func goOn(_ answer: any HTTPAnswer) {
         do throws(StoreError) {
             guard try answer.fill(&outcome, from: resources.chunks) else { return }
-            if !answer.headComesFirst { outcome.append(answer.head(isLast: isAnswerLast)) }
+            if !answer.headComesFirst { sayHead(of: answer) }
             uploads.events.append(contentsOf: answer.events(peer: peer))
             (self.answer, incoming) = (nil, .ignored)
             answered(isLast: isAnswerLast)
