@@ -15,7 +15,9 @@ enum TLSTarget {
     private static let mostFlights = 10_000
 
     private static let server = Result { () throws(TLSError) in
-        try TLSContext.server(.ed25519(seed: [UInt8](repeating: 7, count: 32)))
+        try TLSContext.server(
+            .ed25519(seed: [UInt8](repeating: 7, count: 32)), protocols: ["transfer/2", "http/1.1"],
+            webProtocols: ["http/1.1"])
     }
 
     static func run(_ bytes: [UInt8]) throws(Finding) {

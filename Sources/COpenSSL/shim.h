@@ -6,6 +6,7 @@
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -100,6 +101,17 @@ static inline void copenssl_set_options(SSL_CTX *context) {
 static inline int copenssl_set_groups(SSL_CTX *context, const char *groups) {
     return (int)SSL_CTX_set1_groups_list(context, groups);
 }
+
+// Whose signatures are asked for, and made, the preferred one first.
+static inline int copenssl_set_algorithms(SSL_CTX *context, const char *algorithms) {
+    return (int)SSL_CTX_set1_sigalgs_list(context, algorithms);
+}
+
+static inline int copenssl_prefer_algorithms(SSL *session, const char *algorithms) {
+    return (int)SSL_set1_sigalgs_list(session, algorithms);
+}
+
+static inline EVP_PKEY *copenssl_new_p256(void) { return EVP_EC_gen("P-256"); }
 
 static inline void copenssl_set_session_cache(SSL_CTX *context, long mode) {
     (void)SSL_CTX_set_session_cache_mode(context, mode);

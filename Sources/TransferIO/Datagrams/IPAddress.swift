@@ -28,6 +28,32 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
+    /// - Parameter text: in digits, without a port, brackets or a zone. An IPv4 address that is written as an IPv6 one is an
+    ///   IPv4 address (RFC 4291, 2.5.5.2).
+    package init?(_ text: String) {
+        guard !text.utf8.contains(0) else { return nil }
+        var four = in_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            self = .ipv4(UInt32(bigEndian: four.s_addr))
+            return
+        }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
+        self = withUnsafeBytes(of: six) { IPAddress($0, family: AF_INET6) }.unmapped
+    }
+
+    /// In digits, without brackets.
+    package var text: String? {
+        guard case .internet(let host, _)? = SocketAddress(self, port: 0).endpoint else { return nil }
+        return host
+    }
+
+    /// The IPv4 address that an IPv6 one stands for; any other as it is.
+    package var unmapped: IPAddress {
+        guard case .ipv6(high: 0, let low) = self, low >> 32 == 0xFFFF else { return self }
+        return .ipv4(UInt32(truncatingIfNeeded: low))
+    }
+
     /// - Parameter bytes: in network byte order: 4 at least of an IPv4 address, and 16 of another one.
     init(_ bytes: UnsafeRawBufferPointer, family: Int32) {
         guard family == AF_INET6 else {

@@ -21,13 +21,17 @@ package final class BoundSocket: Sendable {
 
     /// Binds and listens.
     ///
-    /// - Parameter unixPath: the path of a Unix-domain address, removed again on close.
-    package init(_ wanted: SocketAddress, unixPath: String? = nil) throws(SystemError) {
+    /// - Parameters:
+    ///   - unixPath: the path of a Unix-domain address, removed again on close.
+    ///   - mode: of the file there; nothing for what the umask leaves.
+    package init(_ wanted: SocketAddress, unixPath: String? = nil, mode: UInt32? = nil) throws(SystemError) {
         let descriptor = try makeSocket(family: wanted.family)
         let number = descriptor.number
         try Self.prepare(number, family: wanted.family)
         if let unixPath { Self.removeStaleSocket(unixPath) }
         try system("bind") { wanted.withPointer { bind(number, $0, $1) } }
+        // Before anybody can connect.
+        if let unixPath, let mode { try Self.change(mode, of: unixPath) }
         try system("listen") { listen(number, Self.backlog) }
         address = try Self.address(of: number)
         self.number = descriptor.release()
@@ -88,6 +92,22 @@ package final class BoundSocket: Sendable {
         // Each address is listened on by its own socket, so that [::] and 0.0.0.0 can be given side by side.
         guard family == AF_INET6 else { return }
         try system("setsockopt") { setsockopt(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) }
+    }
+
+    /// Of the file itself, and of nothing that a link in its place leads to.
+    private static func change(_ mode: UInt32, of path: String) throws(SystemError) {
+        do throws(SystemError) {
+            let flags = clinux_o_path | clinux_o_nofollow | O_CLOEXEC
+            let file = Descriptor(try system("open") { clinux_openat(AT_FDCWD, path, flags, 0) })
+            let number = file.number
+            var status = stat()
+            try system("fstat") { fstat(number, &status) }
+            guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(errno: ENOTSOCK, call: "chmod") }
+            try system("chmod") { chmod("/proc/self/fd/\(number)", mode) }
+        } catch {
+            unlink(path)
+            throw error
+        }
     }
 
     /// A socket file that nobody listens on any more is in the way of bind(2) for ever.

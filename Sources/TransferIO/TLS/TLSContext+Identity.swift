@@ -37,6 +37,14 @@ extension TLSContext {
         return certificate
     }
 
+    /// Shows a second certificate, beside that of the identity.
+    func show(_ browser: BrowserCertificate) throws(TLSError) {
+        let pair = try browser.handles()
+        guard SSL_CTX_use_certificate(raw, pair.certificate) == 1, SSL_CTX_use_PrivateKey(raw, pair.key) == 1 else {
+            throw TLSError("The certificate for browsers cannot be used: \(TLSFault.taken().reason).")
+        }
+    }
+
     /// Shows what stands in files.
     func show(certificate: String, key: String) throws(TLSError) {
         ERR_clear_error()

@@ -19,6 +19,7 @@ package final class TLSContext: @unchecked Sendable {
     let side: Side
     let recordsPerKey: Int
     let protocols: ProtocolNames
+    let web: Web
     private let ticket = Locked<TLSTicket?>(nil)
     private let isTrustLoaded = Locked(false)
 
@@ -30,17 +31,24 @@ package final class TLSContext: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - protocols: what may run above TLS, by its registered names; the first one that a client offers is taken.
+    ///   - webProtocols: of these, what browsers speak. Who offers no other one and doesn't know Ed25519 isn't asked.
+    ///   - browser: shown to those who offer these, and to whoever doesn't know Ed25519.
     ///   - usesWideAES: false in tests.
     ///   - recordsPerKey: fewer in tests.
     /// - Throws: `TLSError` for files that cannot be used.
     package static func server(
-        _ identity: TLSIdentity, protocols: [String], usesWideAES: Bool = hasWideAES,
-        recordsPerKey: Int = recordsPerKey
+        _ identity: TLSIdentity, protocols: [String], webProtocols: [String] = [], browser: BrowserCertificate? = nil,
+        usesWideAES: Bool = hasWideAES, recordsPerKey: Int = recordsPerKey
     ) throws(TLSError) -> TLSContext {
+        let web = Web(
+            protocols: webProtocols, others: protocols.filter { !webProtocols.contains($0) },
+            hasCertificate: browser != nil)
         let context = try TLSContext(
-            .server, ProtocolNames(protocols), usesWideAES: usesWideAES, recordsPerKey: recordsPerKey)
+            .server, ProtocolNames(protocols), web, usesWideAES: usesWideAES, recordsPerKey: recordsPerKey)
         try context.show(identity)
+        if let browser { try context.show(browser) }
         context.askForCertificate()
+        guard context.regardHellos() else { throw TLSError("TLS cannot be used: \(TLSFault.taken().reason).") }
         return context
     }
 
@@ -55,7 +63,8 @@ package final class TLSContext: @unchecked Sendable {
         _ identity: TLSIdentity? = nil, protocols: [String], recordsPerKey: Int = recordsPerKey
     ) throws(TLSError) -> TLSContext {
         let context = try TLSContext(
-            .client, ProtocolNames(protocols), usesWideAES: hasWideAES, recordsPerKey: recordsPerKey)
+            .client, ProtocolNames(protocols), Web(protocols: [], others: protocols, hasCertificate: false),
+            usesWideAES: hasWideAES, recordsPerKey: recordsPerKey)
         if let identity { try context.show(identity) }
         context.judgeServers()
         context.keepTickets()
@@ -63,7 +72,7 @@ package final class TLSContext: @unchecked Sendable {
     }
 
     private init(
-        _ side: Side, _ protocols: ProtocolNames, usesWideAES: Bool, recordsPerKey: Int
+        _ side: Side, _ protocols: ProtocolNames, _ web: Web, usesWideAES: Bool, recordsPerKey: Int
     ) throws(TLSError) {
         let method = side == .server ? TLS_server_method() : TLS_client_method()
         // Preferred, not required: it has one cipher and nothing else.
@@ -73,6 +82,7 @@ package final class TLSContext: @unchecked Sendable {
         self.raw = raw
         self.side = side
         self.protocols = protocols
+        self.web = web
         self.recordsPerKey = recordsPerKey
         guard applyProfile() else { throw TLSError("TLS 1.3 cannot be used: \(TLSFault.taken().reason).") }
     }
@@ -98,6 +108,11 @@ package final class TLSContext: @unchecked Sendable {
         case .files(let certificate, let key): try show(certificate: certificate, key: key)
         }
         key = SSL_CTX_get0_certificate(raw).flatMap { TLSKey(certificate: $0) }
+    }
+
+    /// Whether a certificate that it shows is for a name or an address; of two, that for browsers.
+    package func covers(_ name: String) -> Bool {
+        SSL_CTX_get0_certificate(raw).map { CertifiedKey.covers($0, name) } ?? false
     }
 
     /// - Returns: true once.
