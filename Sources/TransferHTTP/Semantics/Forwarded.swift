@@ -1,5 +1,5 @@
-/// What the proxy right in front of this server says of the client: the last hop alone, since a client can have written
-/// all that stands before it. It must be believed only when it comes from a proxy that is configured.
+/// What a proxy says of whom it asks for: one hop. A client can have written all that stands before the last one. It must be
+/// believed only when it comes from a proxy that is configured.
 package struct Forwarded: Equatable, Sendable {
     /// Which fields a proxy sets. It is configured: what a proxy does not set a client can, and it comes through.
     package enum Style: Sendable {
@@ -25,17 +25,34 @@ package struct Forwarded: Equatable, Sendable {
     /// Bytes of an address: INET6_ADDRSTRLEN (netinet/in.h) without the NUL.
     package static let longestAddress = 45
 
-    /// - Throws: 400 when the fields are malformed anywhere: quotes that a client opens must not swallow what the proxy
-    ///   says.
+    /// The hop right in front of this server.
+    ///
+    /// - Throws: as `hops`.
     package init(_ fields: HTTPFields, _ style: Style) throws(HTTPFault) {
-        switch style {
-        case .standard: self = try Self.standard(fields.values("forwarded"))
-        case .customary:
-            let address = try Self.optional(Self.last(fields.values("x-forwarded-for")), Self.node)
-            let scheme = try Self.optional(Self.last(fields.values("x-forwarded-proto")), Self.isSecure)
-            let host = try Self.optional(Self.last(fields.values("x-forwarded-host")), Self.host)
-            self.init(address: address ?? nil, isSecure: scheme, host: host)
+        self = try Self.hops(fields, style).last ?? Forwarded(address: nil, isSecure: nil, host: nil)
+    }
+
+    /// All hops, the one right in front of this server last. Only that one is worth as much as the proxy, and one before
+    /// it as much as those behind it that vouch for it.
+    ///
+    /// - Throws: 400 when `Forwarded` is malformed anywhere: quotes that a client opens must not swallow what the proxy
+    ///   says. In the customary fields what does not stand last may be anything, and says nothing then.
+    package static func hops(_ fields: HTTPFields, _ style: Style) throws(HTTPFault) -> [Forwarded] {
+        guard style == .customary else { return try standard(fields.values("forwarded")) }
+        let addresses = try members(fields.values("x-forwarded-for"), node).map { $0 ?? nil }
+        let schemes = try members(fields.values("x-forwarded-proto"), isSecure)
+        let hosts = try members(fields.values("x-forwarded-host"), host)
+        let count = max(addresses.count, schemes.isEmpty && hosts.isEmpty ? 0 : 1)
+        return (0..<count).map { index in
+            Forwarded(
+                address: addresses.isEmpty ? nil : addresses[index], isSecure: member(index, of: count, schemes),
+                host: member(index, of: count, hosts))
         }
+    }
+
+    /// Some proxies add to a list for each hop, and some write what they know in its place.
+    private static func member<Value>(_ index: Int, of count: Int, _ list: [Value?]) -> Value? {
+        (list.count == count ? list[index] : list.last) ?? nil
     }
 
     private init(address: String?, isSecure: Bool?, host: String?) {
@@ -44,13 +61,13 @@ package struct Forwarded: Equatable, Sendable {
 
     private static let fault = HTTPFault(400, "The fields of a proxy are malformed.")
 
-    private static func standard(_ lines: [[UInt8]]) throws(HTTPFault) -> Forwarded {
-        var hop = Forwarded(address: nil, isSecure: nil, host: nil)
+    private static func standard(_ lines: [[UInt8]]) throws(HTTPFault) -> [Forwarded] {
+        var hops: [Forwarded] = []
         for line in lines {
             guard let members = FieldReader.members(line) else { throw fault }
-            for member in members { hop = try element(member) }
+            for member in members { hops.append(try element(member)) }
         }
-        return hop
+        return hops
     }
 
     /// `for=…;proto=…;host=…;by=…` (RFC 7239, section 4).
@@ -75,14 +92,17 @@ package struct Forwarded: Equatable, Sendable {
         return try read(text)
     }
 
-    /// The last member over all lines.
-    private static func last(_ lines: [[UInt8]]) throws(HTTPFault) -> [UInt8]? {
-        var last: [UInt8]?
+    /// The members over all lines.
+    private static func members<Value>(
+        _ lines: [[UInt8]], _ read: ([UInt8]) throws(HTTPFault) -> Value
+    ) throws(HTTPFault) -> [Value?] {
+        var texts: [[UInt8]] = []
         for line in lines {
             guard let members = FieldReader.members(line) else { throw fault }
-            last = members.last.map { Array($0) } ?? last
+            texts += members.map { Array($0) }
         }
-        return last
+        guard let last = texts.popLast() else { return [] }
+        return texts.map { try? read($0) } + [try read(last)]
     }
 
     /// `192.0.2.43`, `192.0.2.43:4711`, `[2001:db8::17]:4711`, also IPv6 without brackets where there is no port;

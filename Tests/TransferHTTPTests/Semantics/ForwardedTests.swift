@@ -73,6 +73,29 @@ import TransferHTTP
         #expect(ignored.address == nil, "the proxy sets another field")
     }
 
+    /// What a client has written in front of what proxies say is nobody's fault.
+    @Test func everyHop() throws {
+        let standard = try Forwarded.hops(
+            Self.fields([("forwarded", "for=1.1.1.1;proto=http, for=unknown"), ("forwarded", "for=\"[::1]\";host=a")]),
+            .standard)
+        #expect(standard.map(\.address) == ["1.1.1.1", nil, "::1"] && standard.map(\.isSecure) == [false, nil, nil])
+        let customary = try Forwarded.hops(
+            Self.fields([
+                ("x-forwarded-for", "name, 1.1.1.1"), ("x-forwarded-for", "2.2.2.2"), ("x-forwarded-proto", "https"),
+            ]),
+            .customary)
+        #expect(
+            customary.map(\.address) == [nil, "1.1.1.1", "2.2.2.2"] && customary.map(\.isSecure) == [true, true, true])
+        let aligned = try Forwarded.hops(
+            Self.fields([
+                ("x-forwarded-for", "1.1.1.1, 2.2.2.2"), ("x-forwarded-host", "a, b"),
+                ("x-forwarded-proto", "ws, http"),
+            ]),
+            .customary)
+        #expect(aligned.map(\.host) == ["a", "b"] && aligned.map(\.isSecure) == [nil, false])
+        #expect(try Forwarded.hops(HTTPFields(), .customary).isEmpty && Forwarded.hops(HTTPFields(), .standard).isEmpty)
+    }
+
     @Test(arguments: [
         ("x-forwarded-for", "name"), ("x-forwarded-for", "\"1.2.3.4"), ("x-forwarded-proto", "ws"),
         ("x-forwarded-host", "a\\b"),
