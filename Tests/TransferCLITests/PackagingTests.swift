@@ -88,7 +88,7 @@ import TransferTestSupport
         }
         for content in [text, lines.joined(separator: "\n") + "\n"] {
             let file = try ConfigurationFile(Array(content.utf8), path: "/etc/transfer/config.toml", home: nil)
-            #expect(file.settings(of: ServeCommand.definition).count == (content == text ? 0 : 8))
+            #expect(file.settings(of: ServeCommand.definition).count == (content == text ? 0 : 10))
         }
     }
 

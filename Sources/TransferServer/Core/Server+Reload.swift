@@ -63,7 +63,8 @@ extension ServerCore {
         guard case .certificate(let certificate, let key) = configuration.security else { return nil }
         do throws(TLSError) {
             return try TLSContext.server(
-                .files(certificate: certificate, key: key), protocols: frontEnds.protocols)
+                .files(certificate: certificate, key: key), protocols: frontEnds.protocols,
+                webProtocols: frontEnds.webProtocols)
         } catch {
             throw ServerError(error.message)
         }

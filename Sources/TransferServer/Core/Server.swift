@@ -44,7 +44,7 @@ package actor Server {
         } catch {
             throw ServerError(error.message)
         }
-        let identity = try Identity(configuration, foundations.frontEnds(configuration.http).protocols)
+        let identity = try Identity(configuration, foundations.frontEnds(configuration.http))
         self.identity = identity.events
         core = ServerCore(
             configuration: configuration, store: store, log: log, identity: identity, on: foundations)
@@ -79,7 +79,7 @@ package actor Server {
         let bound: [Endpoint]
         do throws(ServerError) {
             bound = try await listen()
-            try await bindDiscovery(listeners.map(\.socket.address))
+            try await bindDiscovery(listeners.filter { $0.use == nil }.map(\.socket.address))
         } catch {
             closeListeners()
             throw error
@@ -170,31 +170,40 @@ extension Server {
         do throws(SystemError) {
             for socket in sockets {
                 let listening = try ListeningSocket(socket.socket, loop: loop)
-                listeners.append(Listener(socket: listening, terms: terms(socket.classic), classic: socket.classic))
+                listeners.append(Listener(socket: listening, terms: terms(socket.use), use: socket.use))
             }
         } catch {
             for socket in sockets { socket.socket.close() }
             throw ServerError("Cannot accept connections: \(error).")
         }
-        return listeners.filter { $0.classic == nil }.map(\.socket.endpoint)
+        return listeners.filter { $0.use == nil }.map(\.socket.endpoint)
     }
 
-    private func terms(_ classic: ClassicListener?) -> Listener.Terms {
-        if let classic { return Listener.Terms(frontEnds: FrontEnds(ClassicFrontEnd(listener: classic))) { nil } }
-        return Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
+    private func terms(_ use: ListenerUse?) -> Listener.Terms {
+        switch use {
+        case .classic(let classic): Listener.Terms(frontEnds: FrontEnds(ClassicFrontEnd(listener: classic))) { nil }
+        case .http: Listener.Terms(frontEnds: FrontEnds(HTTPFrontEnd(isPlain: true))) { nil }
+        case nil: Listener.Terms(frontEnds: core.frontEnds) { [transport = core.transport] in transport.tls }
+        }
     }
 
     /// What the log says of where it listens.
     private var listening: [LogEvent] {
         listeners.map { listener in
             let address = listener.socket.address
-            return listener.classic.map { .listening(listener.socket.endpoint, $0, isLocal: address.isLocal) }
-                ?? .listening(listener.socket.endpoint.description)
+            return switch listener.use {
+            case .classic(let classic): .listening(listener.socket.endpoint, classic, isLocal: address.isLocal)
+            case .http: .listeningForProxies(listener.socket.endpoint, isLocal: address.isLocal)
+            case nil: .listening(listener.socket.endpoint.description)
+            }
         }
     }
 
     /// Where it listens for clients of the classic framings, in the order of the configuration.
-    package var classicEndpoints: [Endpoint] { listeners.filter { $0.classic != nil }.map(\.socket.endpoint) }
+    package var classicEndpoints: [Endpoint] { listeners.filter { $0.use?.classic != nil }.map(\.socket.endpoint) }
+
+    /// Where it listens for proxies, in the order of the configuration.
+    package var plainHTTPEndpoints: [Endpoint] { listeners.filter { $0.use?.http != nil }.map(\.socket.endpoint) }
 
     private func closeListeners() {
         for listener in listeners { listener.socket.close() }
@@ -326,7 +335,10 @@ extension Server {
         _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in
                 guard !server.isStopping else { return }
-                server.core.transport.pool.submit { [core = server.core] in core.expire(leftovers: false) }
+                server.core.transport.pool.submit { [core = server.core] in
+                    core.expire(leftovers: false)
+                    core.renewBrowserCertificate()
+                }
                 server.scheduleExpiry()
             }
         }

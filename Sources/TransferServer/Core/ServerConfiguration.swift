@@ -22,6 +22,15 @@ package struct ServerConfiguration: Sendable {
     /// Whether HTTP is spoken at `endpoints`.
     package var http = HTTPUse.off
 
+    /// Where proxies bring what is asked over HTTP, without encryption.
+    package var plainHTTP: [PlainHTTPListener] = []
+
+    /// Whether these may listen where others can reach them.
+    package var isPlainHTTPBeyondThisMachine = false
+
+    /// Who is believed when he says whom he asks for.
+    package var trustedProxies: [TrustedProxy] = []
+
     /// Sockets that somebody else has bound, to accept on in place of those.
     package var sockets: [ServerSocket] = []
 
@@ -60,7 +69,7 @@ package struct ServerConfiguration: Sendable {
         /// Without protection, where only this machine can connect.
         package static let plaintext = Security.plaintext(beyondThisMachine: false)
 
-        var isEncrypted: Bool {
+        package var isEncrypted: Bool {
             if case .plaintext = self { false } else { true }
         }
     }

@@ -21,6 +21,12 @@ final class ServerCore: Sendable {
     /// What may be spoken with clients.
     let frontEnds: FrontEnds
 
+    /// Nothing for a server without TLS, or with a certificate of others.
+    let ownTLS: OwnTLS?
+
+    /// What requests over HTTP are judged by.
+    let ways: HTTPWays
+
     /// Clients that have names and cannot prove them.
     let chatNames = ChatNames()
 
@@ -37,7 +43,10 @@ final class ServerCore: Sendable {
             mailroom: Self.openMailroom(configuration, store, log, gate, on: foundations)
         ) { event in log.write([LogEvent(event)]) }
         self.intake = intake
-        transport = Transport(configuration, identity, gate)
+        let transport = Transport(configuration, identity, gate)
+        self.transport = transport
+        ownTLS = identity.ownTLS
+        ways = HTTPWays(configuration) { transport.tls?.covers($0) ?? false }
         let figures = StoreFigures {
             StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.unfinished())
         }

@@ -15,26 +15,28 @@ struct Identity {
     /// For connections with TLS.
     var tls: TLSContext?
 
+    /// Where that is the server's own.
+    var ownTLS: OwnTLS?
+
     /// What to say of it when the server starts to listen.
     var events: [LogEvent] = []
 
     /// Reads the identity in the server's own folder, which the store has locked, or makes it there; and the certificate
     /// where the operator has one.
     ///
-    /// - Parameter protocols: what may run above TLS.
-    init(_ configuration: ServerConfiguration, _ protocols: [String]) throws(ServerError) {
+    /// - Parameter frontEnds: what may run above TLS.
+    init(_ configuration: ServerConfiguration, _ frontEnds: FrontEnds) throws(ServerError) {
         // A receipt is worth no more than the acknowledgement.
         let givesReceipts = configuration.durability == .commit
         let own = givesReceipts || configuration.security.isEncrypted ? try open(configuration) : nil
         if let own { secret = own.secret }
         if givesReceipts { signer = own }
-        try secure(configuration.security, own, protocols)
+        try secure(configuration, own, frontEnds)
     }
 
     private mutating func open(_ configuration: ServerConfiguration) throws(ServerError) -> ServerIdentity {
         do throws(ServerIdentity.Fault) {
-            let folder = "\(configuration.directory)/\(RelativePath.reservedName)"
-            let (identity, isNew) = try ServerIdentity.open(in: folder)
+            let (identity, isNew) = try ServerIdentity.open(in: Self.folder(of: configuration))
             events = [.identity(identity.key, isNew: isNew)]
             return identity
         } catch {
@@ -42,22 +44,35 @@ struct Identity {
         }
     }
 
+    /// The server's own folder.
+    private static func folder(of configuration: ServerConfiguration) -> String {
+        "\(configuration.directory)/\(RelativePath.reservedName)"
+    }
+
     private mutating func secure(
-        _ security: ServerConfiguration.Security, _ own: ServerIdentity?, _ protocols: [String]
+        _ configuration: ServerConfiguration, _ own: ServerIdentity?, _ frontEnds: FrontEnds
+    ) throws(ServerError) {
+        switch configuration.security {
+        case .plaintext: break
+        case .identity:
+            guard let own else { break }
+            let made = OwnTLS(own, in: Self.folder(of: configuration), names: configuration.ownNames, frontEnds)
+            let (context, said) = try made.open()
+            (tls, ownTLS) = (context, made)
+            events += said
+        case .certificate(let certificate, let key): try secure(certificate, key, frontEnds)
+        }
+    }
+
+    private mutating func secure(
+        _ certificate: String, _ key: String, _ frontEnds: FrontEnds
     ) throws(ServerError) {
         do throws(TLSError) {
-            switch security {
-            case .plaintext: break
-            case .identity:
-                tls = try own.map { (own) throws(TLSError) in
-                    try .server(.ed25519(seed: own.secret.bytes), protocols: protocols)
-                }
-            case .certificate(let certificate, let key):
-                let context = try TLSContext.server(
-                    .files(certificate: certificate, key: key), protocols: protocols)
-                if let key = context.key { events.append(.certificate(KeyFingerprint(of: key.bytes))) }
-                tls = context
-            }
+            let context = try TLSContext.server(
+                .files(certificate: certificate, key: key), protocols: frontEnds.protocols,
+                webProtocols: frontEnds.webProtocols)
+            if let key = context.key { events.append(.certificate(KeyFingerprint(of: key.bytes))) }
+            tls = context
         } catch {
             throw ServerError(error.message)
         }

@@ -14,7 +14,7 @@ struct Listener {
     let terms: Terms
 
     /// What is spoken here; nothing for the usual front ends.
-    let classic: ClassicListener?
+    let use: ListenerUse?
 }
 
 /// A socket that a server accepts on, and what is spoken there.
@@ -22,9 +22,9 @@ package struct ServerSocket: Sendable {
     package let socket: BoundSocket
 
     /// What comes in here; nothing for the usual front ends.
-    package let classic: ClassicListener?
+    package let use: ListenerUse?
 
-    package init(_ socket: BoundSocket, classic: ClassicListener? = nil) {
-        (self.socket, self.classic) = (socket, classic)
+    package init(_ socket: BoundSocket, for use: ListenerUse? = nil) {
+        (self.socket, self.use) = (socket, use)
     }
 }

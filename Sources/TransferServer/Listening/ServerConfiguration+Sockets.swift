@@ -10,10 +10,10 @@ extension ServerConfiguration {
     package func bind() throws(ServerError) -> [ServerSocket] {
         var bound = sockets
         do throws(ServerError) {
-            for socket in sockets { try checkReach(of: socket.socket.address, socket.socket.endpoint, socket.classic) }
-            for (endpoint, classic) in unserved {
+            for socket in sockets { try checkReach(of: socket.socket.address, socket.socket.endpoint, socket.use) }
+            for (endpoint, use) in unserved {
                 for address in try Self.resolve(endpoint) {
-                    bound.append(ServerSocket(try bind(endpoint, address, classic), classic: classic))
+                    bound.append(ServerSocket(try bind(endpoint, address, use), for: use))
                 }
             }
             return bound
@@ -24,11 +24,14 @@ extension ServerConfiguration {
     }
 
     /// Where to listen, as far as no socket for it was handed over.
-    var unserved: [(Endpoint, classic: ClassicListener?)] {
-        let usual = endpoints.map { ($0, nil as ClassicListener?) }
-        let others = classic.map { ($0.endpoint, $0 as ClassicListener?) }
-        return (usual + others).filter { _, classic in !sockets.contains { $0.classic?.name == classic?.name } }
+    var unserved: [(Endpoint, use: ListenerUse?)] {
+        let usual = endpoints.map { ($0, nil as ListenerUse?) }
+        let others = specialUses.map { ($0.endpoint, $0 as ListenerUse?) }
+        return (usual + others).filter { _, use in !sockets.contains { $0.use?.name == use?.name } }
     }
+
+    /// What there are listeners for beside the usual ones.
+    package var specialUses: [ListenerUse] { classic.map { .classic($0) } + plainHTTP.map { .http($0) } }
 
     private static func resolve(_ endpoint: Endpoint) throws(ServerError) -> [SocketAddress] {
         do throws(ResolutionError) {
@@ -38,34 +41,48 @@ extension ServerConfiguration {
         }
     }
 
-    private func bind(_ endpoint: Endpoint, _ address: SocketAddress, _ classic: ClassicListener?) throws(ServerError)
-        -> BoundSocket
-    {
-        try checkReach(of: address, endpoint, classic)
+    private func bind(
+        _ endpoint: Endpoint, _ address: SocketAddress, _ use: ListenerUse?
+    ) throws(ServerError) -> BoundSocket {
+        try checkReach(of: address, endpoint, use)
         do throws(SystemError) {
-            if case .unix(let path) = endpoint { return try BoundSocket(address, unixPath: path) }
+            if case .unix(let path) = endpoint {
+                return try BoundSocket(
+                    address, unixPath: path, mode: use?.http == nil ? nil : PlainHTTPListener.socketMode)
+            }
             return try BoundSocket(address)
         } catch {
             let advice =
-                classic == nil
-                ? "Is another server running? Choose another address with --listen."
-                : "Has --listen the same, or is another server running? Choose another address with --classic."
+                switch use {
+                case nil: "Is another server running? Choose another address with --listen."
+                case .classic:
+                    "Has --listen the same, or is another server running? Choose another address with --classic."
+                case .http:
+                    "Has --listen the same, or is another server running? Choose another address with --http-plain."
+                }
             throw ServerError(
                 "Cannot listen on \(endpoint): \(error.reason)." + (error.isAddressInUse ? " " + advice : ""))
         }
     }
 
-    /// The classic framings know no encryption.
+    /// Neither the classic framings nor what proxies bring is encrypted.
     private func checkReach(
-        of address: SocketAddress, _ endpoint: Endpoint, _ classic: ClassicListener?
+        of address: SocketAddress, _ endpoint: Endpoint, _ use: ListenerUse?
     ) throws(ServerError) {
         guard !address.isLocal else { return }
-        if let classic {
+        switch use {
+        case .classic(let classic):
             guard !isClassicBeyondThisMachine else { return }
             throw ServerError(
                 "Others can reach \(endpoint), and the framing \(classic.framing.name) knows no encryption and "
                     + "no keys: they could push, and read and change what is sent. Choose an address of this machine, or "
                     + "say --allow-insecure.")
+        case .http:
+            guard !isPlainHTTPBeyondThisMachine else { return }
+            throw ServerError(
+                "Others can reach \(endpoint), and --http-plain knows no encryption: they could read tokens and what is sent. "
+                    + "Choose an address of this machine, or say --allow-insecure.")
+        case nil: break
         }
         guard case .plaintext(beyondThisMachine: false) = security else { return }
         throw ServerError(

@@ -96,6 +96,14 @@ extension LogEvent {
             ])
     }
 
+    static func listeningForProxies(_ endpoint: Endpoint, isLocal: Bool) -> LogEvent {
+        let warning = isLocal ? "" : "; WHOEVER IS ON THE WAY CAN READ TOKENS AND CHANGE WHAT IS SENT"
+        return LogEvent(
+            isLocal ? .info : .warning, "listeningPlainHTTP",
+            "listening on \(endpoint) for HTTP from a proxy, without encryption\(warning)",
+            [("address", .string(endpoint.description)), ("local", .bool(isLocal))])
+    }
+
     static func identity(_ key: ServerKey, isNew: Bool) -> LogEvent {
         LogEvent(
             .info, "identity", (isNew ? "made a new identity, " : "the server's identity is ") + key.fingerprint,

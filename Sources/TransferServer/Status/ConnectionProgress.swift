@@ -21,6 +21,8 @@ package final class ConnectionProgress: Sendable {
     }
 
     struct State: Sendable {
+        /// The address of who asks, where the client is a proxy.
+        var asking: String?
         /// Who it is, as soon as that is known.
         var client: String?
         /// Whether the handshake is done.
@@ -58,6 +60,11 @@ package final class ConnectionProgress: Sendable {
             state.isEstablished = true
             state.client = client
         }
+    }
+
+    /// Somebody asks who may not be the one that is connected.
+    func asks(_ name: String) {
+        state.withLock { $0.asking = name }
     }
 
     /// Answers to requests are on their way.

@@ -59,7 +59,8 @@ extension ServerCore {
 extension ServerStatus.Connection {
     fileprivate init(_ progress: ConnectionProgress, _ state: ConnectionProgress.State, at now: Int64) {
         self.init(
-            number: progress.number, peer: progress.peer, client: state.client, isEstablished: state.isEstablished,
+            number: progress.number, peer: state.asking ?? progress.peer, client: state.client,
+            isEstablished: state.isEstablished,
             since: progress.since, stored: state.stored, received: state.received, sent: state.sent,
             rate: state.rate.rate(at: now))
     }

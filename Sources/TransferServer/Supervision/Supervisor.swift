@@ -85,7 +85,7 @@ package struct Supervisor: ~Copyable {
         let file = try CrashHandler.makeFile()
         var orders = WorkerOrders(supervisor: getpid(), report: file.number)
         orders.notifications = relay?.workerEnd
-        orders.listeners = sockets.map { WorkerOrders.Listener($0.socket.number, classic: $0.classic?.mark) }
+        orders.listeners = sockets.map { WorkerOrders.Listener($0.socket.number, mark: $0.use?.mark) }
         (orders.restarts, orders.lastSignal) = (restarts, lastSignal)
         setenv(WorkerOrders.variable, orders.text, 1)
         defer { unsetenv(WorkerOrders.variable) }

@@ -23,11 +23,11 @@ package struct WorkerOrders: Equatable, Sendable {
     package struct Listener: Equatable, Sendable {
         package let number: Int32
 
-        /// The mark of the classic listener that it is for; nothing for the usual front ends.
-        package let classic: Int32?
+        /// The mark of what it is for; nothing for the usual front ends.
+        package let mark: Int32?
 
-        package init(_ number: Int32, classic: Int32? = nil) {
-            (self.number, self.classic) = (number, classic)
+        package init(_ number: Int32, mark: Int32? = nil) {
+            (self.number, self.mark) = (number, mark)
         }
     }
 
@@ -38,7 +38,7 @@ package struct WorkerOrders: Equatable, Sendable {
 
     package var text: String {
         let fields = [Int(supervisor), Int(report), Int(notifications ?? -1), restarts, Int(lastSignal ?? 0)]
-        return (fields + listeners.flatMap { [Int($0.number), Int($0.classic ?? -1)] }).map { "\($0)" }.joined(
+        return (fields + listeners.flatMap { [Int($0.number), Int($0.mark ?? -1)] }).map { "\($0)" }.joined(
             separator: " ")
     }
 
@@ -56,7 +56,7 @@ package struct WorkerOrders: Equatable, Sendable {
         for place in stride(from: 5, to: numbers.count, by: 2) {
             guard numbers[place] >= 0, numbers[place + 1] >= -1 else { return nil }
             listeners.append(
-                Listener(numbers[place], classic: numbers[place + 1] < 0 ? nil : numbers[place + 1]))
+                Listener(numbers[place], mark: numbers[place + 1] < 0 ? nil : numbers[place + 1]))
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
         var orders = WorkerOrders(supervisor: 17, report: 5)
         #expect(WorkerOrders(orders.text) == orders)
         orders.notifications = 7
-        orders.listeners = [.init(3), .init(4, classic: 0), .init(5, classic: .max)]
+        orders.listeners = [.init(3), .init(4, mark: 0), .init(5, mark: .max)]
         (orders.restarts, orders.lastSignal) = (2, 11)
         #expect(WorkerOrders(orders.text) == orders)
     }

@@ -39,6 +39,8 @@ final class TestServer: Sendable {
     let endpoint: Endpoint
     /// Where clients of classic framings come in, in the order of the configuration.
     let classicEndpoints: [Endpoint]
+    /// Where proxies come in.
+    let plainHTTPEndpoints: [Endpoint]
     let directory: TemporaryDirectory
     private let ending = Locked<Task<Void, Never>?>(nil)
 
@@ -50,9 +52,12 @@ final class TestServer: Sendable {
         var configuration = ServerConfiguration(directory: directory.path("store"), endpoints: listen)
         configuration.security = .plaintext
         configuration.blockingThreads = 2
+        // What tests of HTTP call it.
+        configuration.advertised = "server"
         change(&configuration)
         (server, endpoint) = try await Self.start(configuration, log, foundations)
         classicEndpoints = await server.classicEndpoints
+        plainHTTPEndpoints = await server.plainHTTPEndpoints
     }
 
     /// A server that can be found wants the UDP port of its TCP port, which a socket of another test may have.

@@ -6,6 +6,8 @@ extension ServeCommand: ProgramCommand {
                 + "it has arrived, matches its digest and is on disk; then it is acknowledged.",
             "Connections are encrypted with TLS 1.3. Without --cert the server shows a key of its own, made at the first "
                 + "start and kept in DIR/.transfer; clients know it by the fingerprint that is logged.",
+            "On the same port it speaks HTTP, for browsers, curl and other programs; --http off turns that off. Browsers are shown a "
+                + "second certificate, whose fingerprint is logged, too. See docs/HTTP.md, also for use behind a proxy.",
             "Who may push is in DIR/.transfer: see 'transfer help access add'. From this machine the user who runs the server "
                 + "may. If it listens to other machines and nobody there may push yet, a line is printed that lets one in.",
             "On SIGTERM or SIGINT it stops listening and gives running uploads time to finish; a second signal ends "
@@ -27,6 +29,9 @@ extension ServeCommand: ProgramCommand {
             .init(
                 caption: "Show a certificate that clients trust already",
                 line: "transfer serve --cert chain.pem --key key.pem --listen 0.0.0.0:5288"),
+            .init(
+                caption: "Also be there for a proxy on this machine, which says who its clients are",
+                line: "transfer serve --http-plain unix:/run/http.sock --trusted-proxy unix"),
             .init(
                 caption: "Log for a program to read, and refuse uploads above 4 GiB",
                 line: "transfer serve --log-format json --max-upload 4G"),

@@ -34,7 +34,9 @@ struct ServeCommand {
         var configuration = ServerConfiguration(
             directory: arguments[ServeFlags.directory], endpoints: endpoints)
         configuration.security = try Self.security(arguments, endpoints)
-        configuration.http = arguments[ServeFlags.http]
+        let speaksHTTP = configuration.security.isEncrypted || arguments.isSet(ServeFlags.http.flag)
+        configuration.http = speaksHTTP ? arguments[ServeFlags.http] : .off
+        try ProxyFlags.apply(arguments, to: &configuration)
         try Self.check(arguments, below: configuration.directory)
         configuration.classic = try ClassicFlags.listeners(arguments)
         configuration.isClassicBeyondThisMachine = arguments[ServeFlags.allowsInsecure]
@@ -88,8 +90,9 @@ struct ServeCommand {
             }
             return .plaintext(beyondThisMachine: isAllowed)
         }
-        guard !isAllowed || arguments.isSet(ClassicFlags.listeners.flag) else {
-            throw arguments.error("--allow-insecure is for --plaintext and --classic")
+        let others = [ClassicFlags.listeners.flag, ProxyFlags.listeners.flag]
+        guard !isAllowed || others.contains(where: arguments.isSet) else {
+            throw arguments.error("--allow-insecure is for --plaintext, --classic and --http-plain")
         }
         switch (certificate, key) {
         case (let certificate?, let key?): return .certificate(certificate, key: key)
@@ -109,7 +112,10 @@ struct ServeCommand {
         do throws(ServerError) {
             let notifier = try Self.notifier()
             configuration.sockets = try sockets(log)
-            if Supervision.orders != nil { configuration.classic = configuration.sockets.compactMap(\.classic) }
+            if Supervision.orders != nil {
+                configuration.classic = configuration.sockets.compactMap(\.use?.classic)
+                configuration.plainHTTP = configuration.sockets.compactMap(\.use?.http)
+            }
             if let orders = Supervision.orders { configuration.supervision = .init(restarts: orders.restarts) }
             access.configure(&configuration)
             let server = try Server(configuration, log: log)
@@ -132,13 +138,13 @@ struct ServeCommand {
             var sockets: [ServerSocket] = []
             for listener in orders.listeners {
                 let socket = try BoundSocket(inherited: listener.number)
-                guard let mark = listener.classic else {
+                guard let mark = listener.mark else {
                     sockets.append(ServerSocket(socket))
                     continue
                 }
                 // The configuration may say something else by now; that takes a restart.
-                guard let classic = configuration.classic.first(where: { $0.mark == mark }) else { continue }
-                sockets.append(ServerSocket(socket, classic: classic))
+                guard let use = configuration.specialUses.first(where: { $0.mark == mark }) else { continue }
+                sockets.append(ServerSocket(socket, for: use))
             }
             return sockets
         } catch {

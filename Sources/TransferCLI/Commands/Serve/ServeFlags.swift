@@ -11,7 +11,8 @@ enum ServeFlags {
     static let all =
         [
             directory.flag, .config, listen.flag, durability.flag, isAlone.flag, logFormat.flag, logLevel.flag,
-            certificate.flag, key.flag, http.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
+            certificate.flag, key.flag, http.flag, ProxyFlags.listeners.flag, ProxyFlags.trusted.flag,
+            isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
         ] + DiscoveryFlags.all + MailFlags.all + limits.map(\.flag) + [.help]
 
@@ -67,12 +68,15 @@ enum ServeFlags {
         name: "key", placeholder: "FILE", help: "The key of --cert, in PEM and without a passphrase.", value: .file
     ).text
 
+    /// Where there is TLS, and nobody says anything else.
+    private static let usualHTTP = HTTPUse.on
+
     static let http = Flag(
         name: "http", placeholder: "MODE", help: "Whether to speak HTTP, too: on, off, or only.",
         details:
             "On the same addresses: curl, browsers and other programs put and get files there. Clients show a token, as a bearer's "
-            + "or as a password, or a key. It is new: switch it on where you want to try it."
-    ).choice(default: usual.http)
+            + "or as a password, or a key. With --plaintext it is off unless it is given."
+    ).choice(default: usualHTTP)
 
     static let isPlaintext = Flag(
         name: "plaintext", help: "Talk without encryption.",

@@ -23,13 +23,8 @@ package struct ClassicListener: Sendable {
     /// What its clients are called in logs and receipts, and whom their files belong to, also under a later server.
     package var name: String { "\(framing.name) \(endpoint)" }
 
-    /// What a supervisor calls it: 31 bits of its name (FNV-1a).
-    package var mark: Int32 {
-        let hash = name.utf8.reduce(into: UInt32(0x811C_9DC5)) { hash, byte in
-            hash = (hash ^ UInt32(byte)) &* 0x0100_0193
-        }
-        return Int32(truncatingIfNeeded: hash & 0x7FFF_FFFF)
-    }
+    /// What a supervisor calls it.
+    package var mark: Int32 { ListenerUse.mark(of: name) }
 
     var grant: Grant { Grant(.listener(name), name: name, options: options) }
 }

@@ -5,7 +5,12 @@ struct HTTPFrontEnd: FrontEnd {
     let name = "http"
 
     /// RFC 7301, section 6.
-    let protocols = ["http/1.1", "http/1.0"]
+    static let names = ["http/1.1", "http/1.0"]
+
+    var protocols: [String] { Self.names }
+
+    /// Whether clients come over a proxy, on a listener that knows no encryption.
+    var isPlain = false
 
     private static let emptyLine = Array("\r\n".utf8)
 
@@ -22,5 +27,7 @@ struct HTTPFrontEnd: FrontEnd {
         return (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) ? .yes : .no
     }
 
-    func session(for handover: Handover, of core: ServerCore) -> any Session { HTTPSession(handover, core) }
+    func session(for handover: Handover, of core: ServerCore) -> any Session {
+        HTTPSession(handover, core, isPlain: isPlain)
+    }
 }

@@ -14,6 +14,7 @@ struct HTTPRequest: Sendable {
 
     let head: RequestHead
     let body: BodyFraming
+    let way: HTTPWay
     let client: Result<Client, Refusal>
 
     /// Whether the connection may be used for another one.

@@ -40,7 +40,7 @@ package final class ConnectionUploads {
     /// What is to be logged at the end of the turn.
     var events: [LogEvent] = []
 
-    let peer: String
+    var peer: String
     private(set) var current = Current.none
     private let resources: LaneResources
     private let payer = Payer()

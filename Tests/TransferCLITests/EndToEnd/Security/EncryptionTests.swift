@@ -98,7 +98,15 @@ import TransferTestSupport
         }
         #expect(try see([]).contains("TLSv1.3"))
         #expect(try see(["-alpn", "transfer/2"]).contains("TLSv1.3"))
-        #expect(try see(["-alpn", "http/1.1"]).contains("no application protocol"))
+        #expect(try see(["-alpn", "http/1.1"]).contains("TLSv1.3"))
+        #expect(try see(["-alpn", "other/1"]).contains("no application protocol"))
+        // Who knows no Ed25519 gets the other certificate, and a browser is not asked for one.
+        for flags in [["-alpn", "http/1.1"], ["-alpn", "transfer/2"], []] {
+            let text = try see(flags + ["-sigalgs", "ecdsa_secp256r1_sha256"])
+            #expect(text.contains("Signature type: ECDSA") && text.contains("TLSv1.3"), "\(text)")
+            #expect(text.contains("Requested Signature Algorithms") == !flags.contains("http/1.1"), "\(text)")
+        }
+        #expect(try see(["-alpn", "transfer/2"]).contains("Signature type: ed25519"))
         for version in ["-tls1_2", "-tls1_1"] { #expect(try !see([version]).contains("CONNECTION ESTABLISHED")) }
     }
 }

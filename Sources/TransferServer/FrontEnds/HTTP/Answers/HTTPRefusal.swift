@@ -26,6 +26,12 @@ struct HTTPRefusal: Error {
         self.init(fault.status, .malformedFrame, fault.message)
     }
 
+    /// A browser was led here under a name of somebody else (RFC 9110, section 15.5.20).
+    static let misdirected = HTTPRefusal(
+        421, .forbidden,
+        "This server doesn't know itself under that name. Ask for its address, or have it told its name with --advertise."
+    )
+
     /// A client that may not come in is told what it could show (RFC 9110, section 11.6.1).
     init(_ refusal: Refusal) {
         self.init(refusal.code.httpStatus, refusal.code, refusal.message)

@@ -23,7 +23,8 @@ final class HTTPLane: @unchecked Sendable {
     let uploads: ConnectionUploads
     let files: ConnectionFiles
     let resources: LaneResources
-    let peer: String
+    /// The address of who asks.
+    private(set) var peer: String
     private(set) var failures = FailureTally()
 
     /// Who asks.
@@ -148,8 +149,11 @@ extension HTTPLane {
     private func begin(_ request: HTTPRequest) {
         incoming = .ignored
         (hasContinued, hasAllContent) = (false, false)
+        peer = request.way.origin.name
+        uploads.peer = peer
         do throws(HTTPRefusal) {
             if isStopping { throw HTTPRefusal(.serverStopping) }
+            if request.way.isMisdirected { throw .misdirected }
             switch request.client {
             case .success(let client): try admit(client)
             case .failure(let refusal):
@@ -176,7 +180,7 @@ extension HTTPLane {
             return reply(request, HTTPReply(204, [("Allow", Self.allowed)]))
         }
         let target = try HTTPTarget(request.head)
-        try checkOrigin(request.head)
+        try checkOrigin(request)
         if let address = UploadAddress(target) {
             switch address.family {
             case .tus: return try answerTus(request, address, target)
@@ -195,14 +199,11 @@ extension HTTPLane {
     }
 
     /// A page of another site must not have a browser write here in its user's name: browsers say whose page it is.
-    private func checkOrigin(_ head: RequestHead) throws(HTTPRefusal) {
+    private func checkOrigin(_ request: HTTPRequest) throws(HTTPRefusal) {
+        let head = request.head
         let origins = head.fields.values("origin")
         guard ![.get, .head, .options].contains(head.method), !origins.isEmpty else { return }
-        let host = head.fields.values("host")
-        let isOwn =
-            origins.count == 1 && host.count == 1
-            && ["https://", "http://"].contains { HTTPCharacter.areSame(origins[0], Array($0.utf8) + host[0]) }
-        guard isOwn else {
+        guard origins.count == 1, request.way.isOwn(origins[0], head) else {
             throw HTTPRefusal(403, .forbidden, "A page of another site may not write here.")
         }
     }

@@ -12,6 +12,7 @@ import TransferSystem
 struct UndecidedRequest {
     let head: RequestHead
     let body: BodyFraming
+    let way: HTTPWay
 
     /// What the client shows of itself.
     var authorization: [[UInt8]] { head.fields.values("authorization") }
@@ -20,6 +21,7 @@ struct UndecidedRequest {
 /// Who asked last on a connection, and what he showed. A proxy may send requests of several over one.
 struct KnownClient {
     let authorization: [[UInt8]]
+    let origin: PeerOrigin
     let client: HTTPRequest.Client
 }
 
@@ -27,21 +29,26 @@ struct KnownClient {
 extension HTTPSession {
     /// The request that is undecided, of somebody who has shown the same before.
     func repeated() -> HTTPRequest? {
-        guard let undecided, let known, known.authorization == undecided.authorization else { return nil }
-        return HTTPRequest(head: undecided.head, body: undecided.body, client: .success(known.client))
+        guard let undecided, let known, known.authorization == undecided.authorization,
+            known.origin == undecided.way.origin
+        else { return nil }
+        return HTTPRequest(
+            head: undecided.head, body: undecided.body, way: undecided.way, client: .success(known.client))
     }
 
     func decide() async {
         guard let undecided else { return }
         let client = await client(of: undecided)
         if case .success(let client) = client {
-            known = KnownClient(authorization: undecided.authorization, client: client)
+            known = KnownClient(
+                authorization: undecided.authorization, origin: undecided.way.origin, client: client)
             pay(as: client.holder)
             let caller = client.caller
+            progress.asks(undecided.way.origin.name)
             progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
             establish()
         }
-        decided = HTTPRequest(head: undecided.head, body: undecided.body, client: client)
+        decided = HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, client: client)
         self.undecided = nil
     }
 
@@ -56,6 +63,7 @@ extension HTTPSession {
     }
 
     private func client(of request: UndecidedRequest) async -> Result<HTTPRequest.Client, Refusal> {
+        let (origin, peer, secret) = (request.way.origin, request.way.origin.name, transport.uploadSecret)
         guard let gate = transport.gate else {
             return .success(HTTPRequest.Client(caller: Caller(peer: peer), holder: AccountHolder(origin)))
         }
@@ -63,7 +71,6 @@ extension HTTPSession {
         let credentials = Credentials(
             network: origin.network, isLocal: origin.isLocal, key: clientKey,
             token: HTTPCredentials.token(request.authorization))
-        let (origin, peer, secret) = (origin, peer, transport.uploadSecret)
         let decision = await transport.accessPool.run {
             Result { () throws(Refusal) in
                 let admission = try gate.authenticate(credentials)

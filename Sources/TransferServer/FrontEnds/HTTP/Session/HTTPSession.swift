@@ -41,6 +41,9 @@ actor HTTPSession {
     var known: KnownClient?
     /// Whether it was made to turn the client away, whatever he asks for.
     let isTurningAway: Bool
+    /// Whether clients come over a proxy.
+    let isPlain: Bool
+    let web: HTTPWays
     /// Whether the client has asked for something, so that the deadline of its handshake is past.
     var isEstablished = false
     /// Requests that have no answer yet.
@@ -60,7 +63,9 @@ actor HTTPSession {
 
     var peer: String { origin.name }
 
-    init(_ handover: Handover, _ core: ServerCore) {
+    /// - Parameter isPlain: whether clients come over a proxy, without encryption.
+    init(_ handover: Handover, _ core: ServerCore, isPlain: Bool) {
+        (self.isPlain, web) = (isPlain, core.ways)
         (number, origin, loop) = (handover.number, handover.origin, handover.loop)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
         (driver, progress, settings) = (handover.driver, handover.progress, handover.settings)
@@ -191,10 +196,11 @@ extension HTTPSession: ServedSession {
             if reader.isBetweenRequests == isReceiving { expectContent(!reader.isBetweenRequests) }
             return .needsMore
         case .head(let head, let body):
+            let way = try way(of: head)
             unanswered += 1
             isInContent = true
             expectContent(true)
-            undecided = UndecidedRequest(head: head, body: body)
+            undecided = UndecidedRequest(head: head, body: body, way: way)
             // Whoever shows the same as before need not be asked about again: the lane looks whether he still may.
             if let request = repeated() {
                 undecided = nil

@@ -1,0 +1,59 @@
+private import TransferIO
+private import TransferModel
+internal import TransferServer
+
+/// The flags of `transfer serve` for HTTP behind a proxy.
+enum ProxyFlags {
+    static let listeners = Flag(
+        name: "http-plain", placeholder: "ADDRESS",
+        help: "Also speak HTTP without encryption there, for a proxy: HOST:PORT, [IPv6]:PORT or unix:PATH.",
+        details:
+            "May be given several times. Tokens and rights count as everywhere; keys cannot be shown there, and nobody is taken for "
+            + "the user who runs the server. A Unix socket is open to the server's user and group. An address that others can "
+            + "reach needs --allow-insecure. See docs/HTTP.md."
+    ).texts
+
+    static let trusted = Flag(
+        name: "trusted-proxy", placeholder: "ADDRESS[/BITS]",
+        help: "Believe this proxy whom it asks for over HTTP: an address, a network, or unix for Unix sockets.",
+        details:
+            "May be given several times. From these, Forwarded or X-Forwarded-For, -Proto and -Host say who the client is, for limits, "
+            + "the log and 'transfer status', and under which address it asked. From others these fields are ignored."
+    ).texts
+
+    /// - Throws: `UsageError` for what is no address, or that others can reach.
+    static func apply(_ arguments: ParsedArguments, to configuration: inout ServerConfiguration) throws(UsageError) {
+        configuration.plainHTTP = try plain(arguments)
+        configuration.isPlainHTTPBeyondThisMachine = arguments[ServeFlags.allowsInsecure]
+        for text in arguments[trusted] {
+            guard let proxy = TrustedProxy(text) else {
+                throw arguments.error(
+                    "'\(text.escapedForDisplay)' is no proxy for --trusted-proxy: ADDRESS, ADDRESS/BITS or unix")
+            }
+            configuration.trustedProxies.append(proxy)
+        }
+        guard arguments[trusted].isEmpty || configuration.http != .off || !configuration.plainHTTP.isEmpty else {
+            throw arguments.error("--trusted-proxy is for HTTP: give --http on or --http-plain with it")
+        }
+    }
+
+    private static func plain(_ arguments: ParsedArguments) throws(UsageError) -> [PlainHTTPListener] {
+        var made: [PlainHTTPListener] = []
+        for text in arguments[listeners] {
+            // Without a port it would be another one each time.
+            guard let endpoint = Endpoint(text, defaultPort: 0), endpoint == Endpoint(text, defaultPort: 1) else {
+                throw arguments.error(
+                    "'\(text.escapedForDisplay)' is no address for --http-plain: HOST:PORT, [IPv6]:PORT or unix:PATH")
+            }
+            guard arguments[ServeFlags.allowsInsecure] || endpoint.mayBeLocal else {
+                throw arguments.error("--http-plain on an address that others can reach needs --allow-insecure")
+            }
+            let listener = PlainHTTPListener(endpoint)
+            guard !made.contains(where: { ListenerUse.http($0).mark == ListenerUse.http(listener).mark }) else {
+                throw arguments.error("'\(text.escapedForDisplay)' for --http-plain comes twice")
+            }
+            made.append(listener)
+        }
+        return made
+    }
+}
