@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures HTTP over TLS beside nginx, in turn within each run.
 
-usage: Benchmarks/http.py [--transfer PATH] [--runs N] [--only put,get,small,tus,idle] [--size MIB] [--dir DIR]
+usage: Benchmarks/web.py [--transfer PATH] [--runs N] [--only put,get,small,tus,idle] [--size MIB] [--dir DIR]
 
     put    a file by one `curl -T`; nginx digests nothing and syncs nothing
     get    the same file by curl, from both
