@@ -20,6 +20,9 @@ package struct HTTPMethod: Hashable, Sendable {
     package static let delete = HTTPMethod(known: "DELETE")
     package static let options = HTTPMethod(known: "OPTIONS")
 
+    /// RFC 4918, section 9.3; only asked for here.
+    package static let makeCollection = HTTPMethod(known: "MKCOL")
+
     /// Never served: this is no proxy.
     static let connect = HTTPMethod(known: "CONNECT")
 }

@@ -1,0 +1,149 @@
+package import TransferModel
+
+/// One upload by PUT: under which name to send it, and what an answer means. It does no I/O.
+///
+/// A server that says how names that are taken are treated is told what is wanted. Any other one is asked to replace
+/// nothing (`If-None-Match: *`) unless that is wanted, and where both are to be kept the next numbered name is tried.
+package struct PutUpload: Sendable {
+    package enum Step: Equatable, Sendable {
+        /// Make a folder on the way: `makeFolder`.
+        case makeFolder
+        /// Send the content: `put`.
+        case put
+    }
+
+    /// The field in which a server of ours says which conflict policies it takes in a query.
+    package static let policiesField = "Transfer-On-Conflict"
+
+    /// Numbered names that are tried: each costs the server a request.
+    package static let mostNumbers = 100
+
+    private let folder: String
+    private let name: RelativePath
+    private let policy: ConflictPolicy
+    /// Whether the server takes the policy.
+    private let isTold: Bool
+    private var number = 0
+    /// Folders on the way that are still to be made; nothing before the server has asked for them.
+    private var missing: [String]?
+    /// Whether the server may have it from an earlier time.
+    private var mayBeThere = false
+
+    /// - Parameters:
+    ///   - folder: path of the folder on the server, encoded, with a slash behind it.
+    ///   - name: below that.
+    ///   - isTold: whether the server takes the policy in the query.
+    package init(in folder: String, name: RelativePath, _ policy: ConflictPolicy, isTold: Bool) {
+        (self.folder, self.name, self.policy, self.isTold) = (folder, name, policy, isTold)
+    }
+
+    package var step: Step { missing?.isEmpty ?? true ? .put : .makeFolder }
+
+    /// Path that it is put under, encoded.
+    package var path: String { folder + PercentEncoding.path(numbered.string.utf8) }
+
+    private var numbered: RelativePath {
+        guard number > 0 else { return name }
+        let bytes = name.name.utf8
+        let dot = bytes.dropFirst().lastIndex(of: UInt8(ascii: "."))
+        let stem = String(Substring(dot.map { bytes[..<$0] } ?? bytes[...]))
+        let rest = dot.map { String(Substring(bytes[$0...])) } ?? ""
+        // A name that would be too long is as good as taken.
+        return (try? name.renamed("\(stem)-\(number)\(rest)")) ?? name
+    }
+
+    /// What the head of the request begins with.
+    package func put() -> RequestHead {
+        var fields = HTTPFields()
+        guard !isTold else { return RequestHead(.put, "\(path)?on-conflict=\(word)", fields: fields) }
+        if policy != .overwrite { fields.append("If-None-Match", "*") }
+        return RequestHead(.put, path, fields: fields)
+    }
+
+    package func makeFolder() -> RequestHead { RequestHead(.makeCollection, missing?.first ?? folder) }
+
+    private var word: String {
+        switch policy {
+        case .keepBoth: "keep-both"
+        case .overwrite: "overwrite"
+        case .skip: "skip"
+        case .fail: "fail"
+        }
+    }
+
+    /// The connection broke before the answer came.
+    ///
+    /// - Parameter isAllSent: whether the connection had taken all of the request.
+    package mutating func lost(isAllSent: Bool) {
+        if isAllSent, step == .put { mayBeThere = true }
+    }
+
+    /// What the answer to the latest request means.
+    package mutating func take(_ head: ResponseHead) -> UploadVerdict {
+        switch step {
+        case .makeFolder: madeFolder(head)
+        case .put: wasPut(head)
+        }
+    }
+
+    private mutating func wasPut(_ head: ResponseHead) -> UploadVerdict {
+        switch head.status {
+        case 202:
+            return .failed(
+                UploadFault(
+                    .unacknowledged,
+                    "The server answered 202 Accepted: it has taken it, and not said that it is stored."
+                ))
+        case 200...299: return .complete
+        case 412 where !isTold && policy != .overwrite: return taken()
+        case 409 where missing == nil && !isTold:
+            missing = folders
+            return .goOn
+        default:
+            return .other(head, doing: "PUT")
+        }
+    }
+
+    private mutating func taken() -> UploadVerdict {
+        guard !mayBeThere else {
+            return .failed(
+                UploadFault(
+                    .unacknowledged,
+                    "All of it was sent, the connection was lost before the answer came, and now there is something under "
+                        + "its name: most likely this."))
+        }
+        switch policy {
+        case .skip: return .skipped
+        case .keepBoth where number < Self.mostNumbers:
+            number += 1
+            return .goOn
+        case .keepBoth:
+            return .failed(UploadFault(.pathConflict, "The name and \(Self.mostNumbers) numbered ones are taken."))
+        case .overwrite, .fail: return .failed(UploadFault(.pathConflict, "The name is taken."))
+        }
+    }
+
+    /// From the top down; the server's own folder is there.
+    private var folders: [String] {
+        var path = folder
+        return name.components.dropLast().map { component in
+            path += PercentEncoding.component(component.utf8) + "/"
+            return path
+        }
+    }
+
+    private mutating func madeFolder(_ head: ResponseHead) -> UploadVerdict {
+        switch head.status {
+        // Made, or there already (RFC 4918, section 9.3.1).
+        case 200...299, 405:
+            missing?.removeFirst()
+            return .goOn
+        default:
+            if case .wait(let fault, let pause) = UploadVerdict.other(head, doing: "MKCOL") {
+                return .wait(fault, pause)
+            }
+            return .failed(
+                UploadFault(.pathConflict, "The server has no such folder, and answered \(head.statusText) to MKCOL."))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// `Retry-After` (RFC 9110, section 10.2.3).
+package enum RetryAfter: Equatable, Sendable {
+    case seconds(Int64)
+    /// As it stands there; what it means depends on the time.
+    case date([UInt8])
+
+    /// - Returns: nothing when it is missing or malformed.
+    package init?(_ fields: HTTPFields) {
+        guard let value = fields.values("retry-after").first else { return nil }
+        if value.allSatisfy(HTTPCharacter.isDigit) {
+            guard let seconds = FieldSyntax.number(value) else { return nil }
+            self = .seconds(seconds)
+        } else {
+            self = .date(value)
+        }
+    }
+
+    /// - Parameter now: seconds since 1970.
+    /// - Returns: seconds to wait, 0 or more; nothing for what is no date.
+    package func seconds(now: Int64) -> Int64? {
+        switch self {
+        case .seconds(let seconds): return max(0, seconds)
+        case .date(let text):
+            let present = HTTPDate(clamping: now)
+            return HTTPDate(text, now: present).map { max(0, $0.seconds - present.seconds) }
+        }
+    }
+}
