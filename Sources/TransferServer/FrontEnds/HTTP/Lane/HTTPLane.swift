@@ -177,7 +177,7 @@ extension HTTPLane {
 
     private func route(_ request: HTTPRequest) throws(HTTPRefusal) {
         if request.head.method == .options, request.head.resource.utf8.elementsEqual("*".utf8) {
-            return reply(request, HTTPReply(204, [("Allow", Self.allowed)]))
+            return reply(request, HTTPReply(204, offer))
         }
         let target = try HTTPTarget(request.head)
         try checkOrigin(request)
@@ -193,7 +193,7 @@ extension HTTPLane {
         case .put: try store(request, target)
         case .post: try storeForm(request, target)
         case .delete: try remove(request, target)
-        case .options: reply(request, HTTPReply(204, [("Allow", Self.allowed)] + uploadLimit))
+        case .options: reply(request, HTTPReply(204, offer))
         default: throw HTTPRefusal(405, .wrongForm, "This is not done here.", [("Allow", Self.allowed)])
         }
     }
@@ -209,6 +209,11 @@ extension HTTPLane {
     }
 
     private static let allowed = "GET, HEAD, PUT, POST, DELETE, OPTIONS"
+
+    /// What can be done here.
+    private var offer: [(String, String)] {
+        [("Allow", Self.allowed), (PutUpload.policiesField, "overwrite, keep-both, skip, fail")] + uploadLimit
+    }
 
     /// Says why a request is not met. Its content is not looked at; where much of it may come, the connection ends with it.
     func refuse(_ request: HTTPRequest, _ refusal: HTTPRefusal) {
