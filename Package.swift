@@ -32,7 +32,7 @@ let isSimulating = Context.environment["TRANSFER_SIMULATION"] == "1"
 
 let commandLine: [Target.Dependency] = [
     "TransferServer", "TransferClient", "TransferAccess", "TransferModel", "TransferProtocol", "TransferClassic",
-    "TransferCodec", "TransferKeys",
+    "TransferHTTP", "TransferCodec", "TransferKeys",
     "TransferReceipts", "TransferSealing", "TransferStore", "TransferSystem", "TransferIO", "CLinux",
 ]
 
@@ -100,7 +100,7 @@ let package = Package(
         library(
             "TransferClient",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec", "TransferKeys",
+                "TransferModel", "TransferProtocol", "TransferClassic", "TransferHTTP", "TransferCodec", "TransferKeys",
                 "TransferReceipts", "TransferSealing",
                 "TransferSystem", "TransferIO", "TransferConnection",
                 "TransferStore", "CLinux",
@@ -190,7 +190,7 @@ let package = Package(
         tests(
             "TransferClient",
             uses: [
-                "TransferModel", "TransferProtocol", "TransferClassic", "TransferCodec", "TransferKeys",
+                "TransferModel", "TransferProtocol", "TransferClassic", "TransferHTTP", "TransferCodec", "TransferKeys",
                 "TransferReceipts", "TransferSealing", "TransferIO",
                 "TransferServer", "TransferAccess",
                 "TransferStore", "CLinux",
@@ -198,7 +198,8 @@ let package = Package(
         tests(
             "TransferCLI",
             uses: [
-                "CLinux", "TransferModel", "TransferProtocol", "TransferCodec", "TransferClient", "TransferAccess",
+                "CLinux", "TransferModel", "TransferProtocol", "TransferHTTP", "TransferCodec", "TransferClient",
+                "TransferAccess",
                 "TransferKeys",
                 "TransferReceipts", "TransferSealing",
                 "TransferIO",

@@ -31,8 +31,7 @@ package struct Remote: Equatable, Sendable {
 
     /// The server, and a folder below its own.
     package func server(_ folder: String) -> ServerAddress {
-        let folders = [address.folder, folder].filter { !$0.isEmpty }
-        return ServerAddress(address.endpoint, folder: folders.joined(separator: "/"))
+        address.below(folder)
     }
 }
 

@@ -43,7 +43,7 @@ struct SettingReader {
         }
         guard case .string(let text) = entry.value, let address = ServerAddress(text) else {
             throw ConfigurationFault(
-                place(entry.line), "the address is not a server; give \"HOST[:PORT][/FOLDER]\"")
+                place(entry.line), "the address is not a server; give \"HOST[:PORT][/FOLDER]\" or a URL")
         }
         let settings = try settings(table.entries, Commands.remoteFlags, Remote.addressKey) { .remote(name, $0) }
         return Remote(name: name, address: address, place: place(table.line), settings: settings)

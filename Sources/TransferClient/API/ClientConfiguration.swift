@@ -36,6 +36,9 @@ public struct ClientConfiguration: Sendable {
     /// What is spoken where the server is older than this protocol; nothing for this protocol. Only with `plaintext`.
     package var classic: ClassicTarget?
 
+    /// Whether what is not encrypted may go to this machine only, whatever `security` says; over HTTP.
+    package var isPlainOnlyHere = false
+
     /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
     package var key: KeyPair?
 

@@ -17,11 +17,21 @@ final class ClientSecurity: Sendable {
     let name: String?
 
     private let key: KeyPair?
-    private let context = Locked<Result<TLSContext, Fault>?>(nil)
+    private let speaksHTTP: Bool
+    private let state = Locked(State())
 
-    /// - Parameter key: what to show the server; nothing to show none.
-    init(_ trust: ServerTrust, _ server: ServerAddress, key: KeyPair?) {
-        self.key = key
+    private struct State {
+        var context: Result<TLSContext, Fault>?
+        /// Whether the key is shown in it.
+        var showsKey = false
+    }
+
+    /// - Parameters:
+    ///   - key: what to show the server; nothing to show none.
+    ///   - speaksHTTP: whether the server may be one that this key is nothing to: it is shown to those that are known by theirs,
+    ///     and servers that know certificates of other kinds would refuse it.
+    init(_ trust: ServerTrust, _ server: ServerAddress, key: KeyPair?, speaksHTTP: Bool = false) {
+        (self.key, self.speaksHTTP) = (key, speaksHTTP)
         verifier = ServerVerifier(trust, address: server.server)
         name =
             switch server.endpoint {
@@ -34,9 +44,11 @@ final class ClientSecurity: Sendable {
     /// Makes the context and reads what is known of the server, once. Blocks.
     @discardableResult
     func prepare() -> Result<TLSContext, Fault> {
-        context.withLock { context in
-            let made = context ?? Result { () throws(Fault) in try make() }
-            context = made
+        state.withLock { state in
+            // Somebody may have trusted the server since.
+            if let context = state.context, state.showsKey || !speaksHTTP || !verifier.isByKey { return context }
+            let made = Result { () throws(Fault) in try make() }
+            state = State(context: made, showsKey: !speaksHTTP || verifier.isByKey)
             return made
         }
     }
@@ -47,11 +59,16 @@ final class ClientSecurity: Sendable {
         } catch {
             throw Fault(message: error.message)
         }
+        let shown = speaksHTTP && !verifier.isByKey ? nil : key
         do throws(TLSError) {
             return try TLSContext.client(
-                key.map { .ed25519(seed: $0.secret.bytes) }, protocols: [FrameHeader.protocolName])
+                shown.map { .ed25519(seed: $0.secret.bytes) },
+                protocols: [speaksHTTP ? Self.httpName : FrameHeader.protocolName])
         } catch {
             throw Fault(message: error.message)
         }
     }
+
+    /// RFC 7301, section 6.
+    private static let httpName = "http/1.1"
 }

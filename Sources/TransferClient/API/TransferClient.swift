@@ -40,6 +40,7 @@ public final class TransferClient: Sendable {
         if case .plaintext = configuration.security, configuration.token != nil { throw .bareToken }
         guard configuration.classic == nil || !configuration.security.isEncrypted else { throw .bareClassic }
         if let failure = configuration.recipientsFailure { throw failure }
+        if let web = server.web { try configuration.check(web) }
         self.server = server
         var configuration = configuration
         // What is sealed doesn't get any smaller.
@@ -48,7 +49,8 @@ public final class TransferClient: Sendable {
         security =
             switch configuration.security {
             case .plaintext: nil
-            case .tls(let trust): ClientSecurity(trust, server, key: configuration.key)
+            case .tls(let trust):
+                ClientSecurity(trust, server, key: configuration.key, speaksHTTP: server.web != nil)
             }
         do throws(SystemError) {
             loops = try ClientLoops()
@@ -119,7 +121,9 @@ public final class TransferClient: Sendable {
         let context = RunContext(
             server: server, configuration: configuration, loop: loops.main, pool: pool, buffers: buffers, feed: feed,
             security: security, sealing: sealing, channel: channel)
-        if let classic = configuration.classic {
+        if let web = server.web {
+            await HTTPRun(context, web).run()
+        } else if let classic = configuration.classic {
             await ClassicRun(context, classic).run()
         } else {
             await PushRun(context).run()

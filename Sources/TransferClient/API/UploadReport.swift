@@ -32,8 +32,8 @@ public struct UploadReport: Sendable, Equatable {
     public var digest: Digest?
 
     /// Whether the server has compared what it stored with what was sent. A server of a classic framing may say that it has
-    /// the content without that.
-    public var isVerified: Bool { result == .committed || result == .alreadyStored }
+    /// the content without that, and so may one of HTTP that is not Transfer's.
+    public var isVerified: Bool { result == .committed || result == .alreadyStored || isComparedElsewhere }
 
     /// Whether the server had synced file and directory before it answered.
     public var isDurable = false
@@ -50,6 +50,9 @@ public struct UploadReport: Sendable, Equatable {
 
     /// The path that was asked for, the server's folder included; nothing when there was none yet.
     package var destination: String?
+
+    /// Whether a server that is not Transfer's has compared a digest that it was given, or names that of what was sent.
+    package var isComparedElsewhere = false
 
     /// The name that a server lists it under.
     package var listedName: String? { isSealed ? SealedUpload.wirePath : destination }

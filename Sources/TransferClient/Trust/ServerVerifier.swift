@@ -37,6 +37,12 @@ final class ServerVerifier: Sendable {
         state.withLock { $0.known = fingerprint }
     }
 
+    /// Whether the server is trusted for its key, and not for what others say of it.
+    var isByKey: Bool {
+        if case .trust = trust.firstContact { return true }
+        return trust.key != nil || state.withLock { $0.known != nil }
+    }
+
     /// Why the latest server was not trusted.
     var refusal: Refusal? { state.withLock { $0.refusal } }
 

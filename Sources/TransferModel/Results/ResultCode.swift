@@ -66,7 +66,8 @@ extension ResultCode {
     public static let staged = ResultCode(rawValue: 4)
     /// What was asked for is done, all of it.
     public static let completed = ResultCode(rawValue: 5)
-    /// A server that speaks another protocol says that it has the content; nothing was verified. Never on the wire.
+    /// A server that speaks another protocol says that it has the content, and nothing shows that it is durable. Never on the
+    /// wire.
     public static let stored = ResultCode(rawValue: 6)
 
     /// A frame or a body that cannot be decoded.

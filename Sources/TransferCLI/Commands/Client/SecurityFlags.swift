@@ -35,6 +35,7 @@ enum SecurityFlags {
 
     static let plaintext = Flag(
         name: "plaintext", help: "Talk without encryption, to a server that was started with --plaintext.",
-        details: "Who can reach the network between can then read and change everything."
+        details:
+            "Who can reach the network between can then read and change everything."
     ).isOn
 }

@@ -20,6 +20,9 @@ struct RemoteAddCommand {
             throw arguments.error("'\(name.escapedForDisplay)' cannot be a name; take letters, digits, - and _")
         }
         let target = try PushTarget(arguments.operands[1], of: "the second operand", arguments)
+        guard !target.server.hasPassword else {
+            throw arguments.error("a password is not kept with an address; keep a token, with --token-file")
+        }
         let key = try arguments[SecurityFlags.serverKey] ?? target.key
         guard target.key == nil || target.key == key else {
             throw arguments.error("--server-key is another key than that of the link")
@@ -64,7 +67,7 @@ struct RemoteAddCommand {
 
 extension RemoteAddCommand: ProgramCommand {
     static let definition = Command(
-        name: "remote add", summary: "Give a server a name.", operands: "NAME HOST[:PORT][/FOLDER]|LINK",
+        name: "remote add", summary: "Give a server a name.", operands: "NAME HOST[:PORT][/FOLDER]|URL|LINK",
         description: [
             Remote.about,
             "A name has letters, digits, - and _. With a folder, all pushes go below that folder.",

@@ -1,3 +1,4 @@
+private import TransferClient
 internal import TransferModel
 
 extension Flag {
@@ -25,7 +26,12 @@ struct ShownSettings {
     /// What a flag is set to; a pairing code is nobody's to see.
     private func shown(_ flag: Flag) -> [String] {
         if flag.isSwitch { return [arguments.isSet(flag) ? Setting.on : Setting.off] }
-        return arguments.values(of: flag).map { ArgumentSecrets.isSecret(in: $0) ? "(secret)" : $0 }
+        return arguments.values(of: flag).map { value in
+            if ArgumentSecrets.isSecret(in: value) { return "(secret)" }
+            guard flag.value == .server, ServerAddress.isURL(value) else { return value }
+            // A URL can have a password in it.
+            return ServerAddress(value)?.description ?? "(no URL)"
+        }
     }
 
     /// The line of a flag as it stands in a file; a comment where there is no value, or none of a file.

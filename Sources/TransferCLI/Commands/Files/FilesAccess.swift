@@ -20,6 +20,9 @@ struct FilesAccess {
         quiet: FlagKey<Bool, Never>, _ choices: [FlagEffect<ClientConfiguration>] = []
     ) throws(UsageError) {
         let target = try PushTarget(server, arguments)
+        guard target.server.web == nil else {
+            throw arguments.error("over HTTP this client only pushes; give HOST[:PORT][/FOLDER]")
+        }
         self.server = target.server
         access = try PushAccess(arguments, target, isQuiet: arguments[quiet])
         var configuration = ClientConfiguration()

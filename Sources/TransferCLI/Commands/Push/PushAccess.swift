@@ -1,5 +1,6 @@
 internal import TransferAccess
 internal import TransferClient
+private import TransferHTTP
 private import TransferIO
 internal import TransferKeys
 private import TransferModel
@@ -25,18 +26,25 @@ struct PushAccess {
     /// - Throws: `UsageError` for what cannot be meant together, and for secrets that cannot be read.
     init(_ arguments: ParsedArguments, _ target: PushTarget, isQuiet: Bool) throws(UsageError) {
         secret = try Self.secret(arguments, target)
+        if target.server.hasPassword {
+            guard case .none = secret else {
+                throw arguments.error("a password in the URL and a token exclude each other")
+            }
+        }
         self.isQuiet = isQuiet
         let key = try arguments[SecurityFlags.serverKey] ?? target.key
         guard target.key == nil || target.key == key else {
             throw arguments.error("--server-key is another key than that of the link")
         }
-        guard !arguments[SecurityFlags.plaintext] else {
+        let isPlain = target.server.web.map { !$0.isSecure } ?? false
+        guard !isPlain, !arguments[SecurityFlags.plaintext] else {
+            let remedy = isPlain ? "use https://" : "drop --plaintext"
             guard key == nil, !arguments[SecurityFlags.trustsNew] else {
-                throw arguments.error("without encryption no server can be told from another; drop --plaintext")
+                throw arguments.error("without encryption no server can be told from another; \(remedy)")
             }
             guard case .none = secret else {
                 throw arguments.error(
-                    "without encryption whoever listens in could use the token; drop --plaintext, or the token")
+                    "without encryption whoever listens in could use the token; \(remedy), or drop the token")
             }
             (security, notice) = (.plaintext, nil)
             return

@@ -41,6 +41,9 @@ extension PushCommand: ProgramCommand {
             caption: "Send to a folder on another machine",
             line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),
         .init(
+            caption: "Send to a server that speaks tus or takes PUT",
+            line: "transfer push photo.png --to https://files.example.com/inbox/"),
+        .init(
             caption: "Send to a folder of a server that 'transfer remote add' has named",
             line: "transfer push photo.png --to home:/holiday"),
     ]

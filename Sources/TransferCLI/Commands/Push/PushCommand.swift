@@ -42,12 +42,13 @@ struct PushCommand {
         } else {
             let target = try PushTarget(PushFlags.to, arguments)
             server = target.server
+            try PushHTTP.check(server, arguments, &configuration)
             access = try PushAccess(arguments, target, isQuiet: arguments[ClientFlags.quiet])
         }
         input = StandardInput()
         uploads = try PushUploads(arguments, input)
         // What a server of a classic framing has is never known, so the same command would send it once more.
-        canGoOn = !arguments.operands.contains("-") && classic == nil
+        canGoOn = !arguments.operands.contains("-") && classic == nil && server.web == nil
         output = PushOutput(arguments, json: PushFlags.json, quiet: ClientFlags.quiet)
         configuration.countsAhead = output.progress != .none
         isDryRun = arguments[PushFlags.isDryRun]

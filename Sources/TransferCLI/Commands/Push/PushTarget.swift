@@ -43,6 +43,11 @@ struct PushTarget {
             return
         }
         guard let server = ServerAddress(text) else {
+            // Not with the text in it, which may have a password.
+            guard !ServerAddress.isURL(text) else {
+                throw arguments.error(
+                    "\(source) is no URL to push to; give https://[USER:PASSWORD@]HOST[:PORT]/FOLDER/, without ? and #")
+            }
             // Behind a sign that no address has, there may be a part of a code.
             let address = String(text.prefix { $0 != "#" })
             throw arguments.error(

@@ -101,7 +101,7 @@ import TransferTestSupport
     }
 
     @Test(arguments: [
-        (["add", "a"], "give NAME HOST[:PORT][/FOLDER]|LINK"), (["add", "a.b", "h"], "'a.b' cannot be a name"),
+        (["add", "a"], "give NAME HOST[:PORT][/FOLDER]|URL|LINK"), (["add", "a.b", "h"], "'a.b' cannot be a name"),
         (["add", "-", "h"], "'-' cannot be a name"), (["add", "a", "h:x"], "'h:x' is not a server"),
         (["add", "a", "b:/c"], "there is no remote 'b'"), (["remove"], "give NAME"),
         (["add", "a", "transfer://h#code=pair_1"], "the link of the second operand has a pairing code that is cut"),

@@ -1,0 +1,184 @@
+import TransferCodec
+import TransferModel
+import TransferSystem
+
+/// The content of one upload over HTTP: read from any place that is still there, and digested once, in its order. Called on
+/// the pool.
+///
+/// `@unchecked Sendable`: the session hands it to one job of the pool at a time, and looks at it in between.
+final class HTTPContent: @unchecked Sendable {
+    /// What came of reading for a while.
+    enum Step {
+        /// There is nothing to give yet.
+        case more
+        /// The same, and nothing can be read before somebody lets go of what was.
+        case noRoom
+        case piece([UInt8], isLast: Bool)
+    }
+
+    private enum Origin {
+        case file(path: String, followsLinks: Bool, SourceFile.Identity)
+        case bytes([UInt8])
+        case stream(BlockStream)
+    }
+
+    let upload: PendingUpload
+
+    /// Bytes in all; nothing when only the end will tell.
+    let size: UInt64?
+
+    private let origin: Origin
+    /// The file as it is being read, and where.
+    private var open: (file: SourceFile, next: UInt64)?
+    /// What was read last of a stream, and where it begins.
+    private var held: (start: UInt64, bytes: [UInt8], isLast: Bool) = (0, [], false)
+    private let hasher = BlockHasher(.sha256)
+    /// Bytes that were digested.
+    private(set) var digested: UInt64 = 0
+    private var finished: [UInt8]?
+
+    /// Opens it.
+    ///
+    /// - Throws: `sourceUnreadable`, `sourceSkipped`.
+    init(_ pending: PendingUpload) throws(LocalFailure) {
+        upload = pending
+        upload.started = monotonicNanoseconds()
+        switch pending.content {
+        case .stream(let stream):
+            (origin, size) = (.stream(stream), nil)
+            upload.kind = upload.wantedKind ?? .file
+        case .file(let path, let followsLinks):
+            let file = try SourceFile(path: path, followsLinks: followsLinks)
+            (origin, size, open) = (.file(path: path, followsLinks: followsLinks, file.identity), file.size, (file, 0))
+            recognise(ContentReader(file))
+        default:
+            let reader = try ContentReader(pending.content)
+            let bytes = try Self.all(reader)
+            (origin, size) = (.bytes(bytes), UInt64(bytes.count))
+            recognise(try ContentReader(pending.content))
+        }
+    }
+
+    /// Of what is in memory already.
+    private static func all(_ reader: ContentReader) throws(LocalFailure) -> [UInt8] {
+        guard let size = reader.size, let count = Int(exactly: size) else { return [] }
+        var failure: LocalFailure?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, filled in
+            do throws(LocalFailure) {
+                filled = try reader.read(into: UnsafeMutableRawBufferPointer(space))
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    private func recognise(_ reader: ContentReader) {
+        let front = reader.front(ContentKind.sampleSize)
+        let found =
+            upload.wantedKind
+            ?? front.withUnsafeBytes { ContentKind(recognising: $0, isWhole: $0.count < ContentKind.sampleSize) }
+        (upload.kind, upload.size, upload.file) = (found, reader.size, reader.file)
+        upload.picture = found == .picture ? Picture(reader) : nil
+    }
+
+    /// What it is, for servers (RFC 6838).
+    var mediaType: String {
+        switch upload.kind {
+        case .picture: upload.picture.map { "image/\($0.format.rawValue)" } ?? "application/octet-stream"
+        case .text: "text/plain; charset=utf-8"
+        default: "application/octet-stream"
+        }
+    }
+
+    /// Whether all can be read once more.
+    var isRepeatable: Bool { if case .stream = origin { held.start == 0 } else { true } }
+
+    /// SHA-256 of all of it; nothing before all was read.
+    var sha256: [UInt8]? {
+        if let finished { return finished }
+        guard let size = size ?? upload.size, digested == size else { return nil }
+        finished = hasher.finish()
+        return finished
+    }
+}
+
+// MARK: Reading
+
+extension HTTPContent {
+    /// Reads from some place. The last piece of a file is only given when the file is still the one that was opened.
+    ///
+    /// - Parameters:
+    ///   - offset: of a stream, no further back than the latest piece.
+    ///   - most: bytes; a stream gives a block at once.
+    /// - Throws: `sourceChanged`, `sourceUnreadable`, `connectionLost` for what of a stream is gone.
+    func piece(at offset: UInt64, most: Int) throws(LocalFailure) -> Step {
+        switch origin {
+        case .bytes(let bytes):
+            guard let start = Int(exactly: offset), start <= bytes.count else { throw .connectionLost }
+            let end = start + min(most, bytes.count - start)
+            return given(Array(bytes[start..<end]), at: offset, isLast: end == bytes.count)
+        case .file(let path, let followsLinks, let identity):
+            let piece = try read(path, followsLinks, identity, offset, most)
+            return given(piece, at: offset, isLast: offset + UInt64(piece.count) == identity.size)
+        case .stream(let stream): return try read(stream, offset)
+        }
+    }
+
+    private func given(_ bytes: [UInt8], at offset: UInt64, isLast: Bool) -> Step {
+        let end = offset + UInt64(bytes.count)
+        if offset <= digested, end > digested {
+            // No more than what is there.
+            bytes.withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[Int(digested - offset)...])) }
+            digested = end
+        }
+        return .piece(bytes, isLast: isLast)
+    }
+
+    private func read(
+        _ path: String, _ followsLinks: Bool, _ identity: SourceFile.Identity, _ offset: UInt64, _ most: Int
+    ) throws(LocalFailure) -> [UInt8] {
+        guard offset <= identity.size else { throw .connectionLost }
+        let file: SourceFile
+        if let open, open.next == offset {
+            file = open.file
+        } else {
+            file = try SourceFile(path: path, followsLinks: followsLinks, range: offset..<identity.size)
+            guard file.identity == identity else { throw .changed }
+        }
+        let wanted = Int(min(UInt64(most), identity.size - offset))
+        var failure: LocalFailure?
+        let piece = [UInt8](unsafeUninitializedCapacity: wanted) { space, filled in
+            do throws(LocalFailure) {
+                let room = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(space)[..<wanted])
+                filled = try file.read(into: room)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        guard piece.count == wanted else { throw .changed }
+        let end = offset + UInt64(wanted)
+        open = (file, end)
+        if end == identity.size { try file.checkUnchanged() }
+        return piece
+    }
+
+    private func read(_ stream: BlockStream, _ offset: UInt64) throws(LocalFailure) -> Step {
+        let end = held.start + UInt64(held.bytes.count)
+        guard offset >= held.start, offset <= end else { throw .connectionLost }
+        guard offset == end, !held.isLast else {
+            return given(Array(held.bytes[Int(offset - held.start)...]), at: offset, isLast: held.isLast)
+        }
+        switch try stream.read() {
+        case .more: return .more
+        case .noRoom: return .noRoom
+        case .block(let block): held = (offset, Array(block.bytes), false)
+        case .end(let block):
+            held = (offset, block.map { Array($0.bytes) } ?? [], true)
+            upload.size = offset + UInt64(held.bytes.count)
+        }
+        return given(held.bytes, at: offset, isLast: held.isLast)
+    }
+}

@@ -1,0 +1,140 @@
+import TransferConnection
+import TransferHTTP
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// What the connection says, and what is made of silence.
+extension HTTPPushSession: DrivenSession {
+    /// Seconds that a server may take to answer when it has all of a request: some copy what has come, or sync it.
+    private static let longestAnswer = 120.0
+
+    var isEnding: Bool { ending != nil || isSpent }
+
+    var isWorking: Bool { false }
+
+    var hasUnsent: Bool { !outbound.isEmpty && !hasSendFailed }
+
+    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
+        let before = outbound.count
+        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
+        guard outbound.count < before else { return false }
+        // A server that takes something is alive, though it says nothing before the end.
+        driver.liveness.received(0, now: .now)
+        return true
+    }
+
+    func flushed() {
+        watch()
+        progress()
+        news.fire()
+    }
+
+    /// The server may have said why before it closed; the reader will find that, or the end.
+    func sendingFailed(_ error: StreamError) {
+        hasSendFailed = true
+        news.fire()
+    }
+
+    /// HTTP/1.1 has no signs of life.
+    func sendPing() {}
+
+    func broke(_ fault: ProtocolFault) { finish(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
+
+    func lost(_ reason: String) { finish(.lost(reason)) }
+
+    func queue(_ bytes: [UInt8]) {
+        outbound.append(bytes)
+        watch()
+        flush()
+    }
+
+    func establish() {
+        driver.liveness.timeouts.heartbeat = Interval(nanoseconds: .max)
+        driver.liveness.established(now: .now)
+        watch()
+    }
+
+    /// A server is only blamed for silence while something is expected of it: to take bytes, or to answer.
+    func watch() {
+        guard !driver.isOver else { return }
+        let usual = run.configuration.silenceTimeout
+        driver.liveness.timeouts.silence = .seconds(hasUnsent ? usual : max(usual, Self.longestAnswer))
+        driver.liveness.pauseReading(!hasUnsent && exchange == nil, now: .now)
+        armTimer()
+    }
+
+    private func progress() {
+        guard let current, !run.channel.isFull else { return }
+        let gone = current.queued - min(current.queued, UInt64(outbound.count))
+        let bytes = min(current.upload.size ?? .max, current.before.addingClamped(gone))
+        run.channel.send(
+            .progress(UploadProgress(source: current.upload.label, bytes: bytes, size: current.upload.size)))
+    }
+}
+
+// MARK: Receiving
+
+extension HTTPPushSession {
+    func readLoop() async {
+        let hasEnded = await read(holding: ResponseReader.window + (64 << 10)) { bytes in parse(bytes) }
+        if hasEnded { peerEnded() }
+    }
+
+    /// An answer can last until the end of the connection.
+    private func peerEnded() {
+        do throws(HTTPFault) {
+            try reader.closed()
+            if exchange?.head != nil { _ = parse(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        } catch {
+            return finish(.lost("the server closed the connection"))
+        }
+        spend()
+    }
+
+    /// - Returns: how many bytes were taken.
+    private func parse(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var consumed = 0
+        do throws(HTTPFault) {
+            while !isEnding {
+                let shown = UnsafeRawBufferPointer(rebasing: bytes[consumed...])
+                let (step, count) = try reader.next(shown)
+                consumed += count
+                guard step != .needsMore else { return consumed }
+                take(step, shown)
+                if exchange?.isOver ?? true, consumed == bytes.count { return consumed }
+            }
+        } catch {
+            // Some servers say that they close before they do.
+            guard exchange != nil else {
+                spend()
+                return bytes.count
+            }
+            finish(.fault(ProtocolFault(.malformedFrame, error.message)))
+        }
+        return consumed
+    }
+
+    private func take(_ step: ResponseStep, _ bytes: UnsafeRawBufferPointer) {
+        switch step {
+        case .needsMore: break
+        case .informational(let head): if head.status == 100 { exchange?.isContinued = true }
+        case .head(let head, _): exchange?.head = head
+        case .content(let range): take(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        case .end:
+            exchange?.isOver = true
+            hasAnswered = true
+        }
+        news.fire()
+    }
+
+    private func take(_ content: UnsafeRawBufferPointer) {
+        guard let exchange else { return }
+        let room = max(0, HTTPAnswer.mostKept - exchange.body.count)
+        self.exchange?.body += content.prefix(room)
+        self.exchange?.bodySize += content.count
+        if exchange.bodySize + content.count > HTTPAnswer.mostRead {
+            finish(.fault(ProtocolFault(.frameTooLarge, "An answer has more than \(HTTPAnswer.mostRead) bytes.")))
+        }
+    }
+}

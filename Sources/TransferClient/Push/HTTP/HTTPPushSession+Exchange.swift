@@ -1,0 +1,210 @@
+import TransferConnection
+import TransferHTTP
+import TransferIO
+import TransferModel
+
+/// Requests and their answers.
+extension HTTPPushSession {
+    /// Bytes that wait to be sent: reading ahead hides the latency of the disk.
+    private static let mostUnsent = 1 << 20
+
+    /// Bytes that are read at once: few calls, and little memory.
+    private static let longestPiece = 256 << 10
+
+    /// How long a server is waited for that was asked whether it wants content: many never answer that (RFC 9110, section
+    /// 10.1.1).
+    private static let longestContinue = Interval.seconds(1)
+
+    /// How long to leave a stream alone for which there is no room now; nothing tells when there is.
+    private static let shortPause = Interval.milliseconds(5)
+
+    /// Places that one request is sent on to: browsers follow 20, and a chain has one or two.
+    private static let mostRedirects = 5
+
+    /// Makes a request, and again where the server sends it.
+    func perform(_ head: RequestHead, _ body: HTTPBody) async -> HTTPReply {
+        var (head, redirects) = (head, 0)
+        while true {
+            let reply = await ask(head, body)
+            guard case .answer(let answer) = reply else { return reply }
+            switch answer.head.status {
+            case 417 where push.expectsContinue: push.expectsContinue = false
+            case 301, 302, 307, 308:
+                redirects += 1
+                switch redirect(answer, redirects) {
+                case .failure(let failure): return .failed(failure)
+                case .success(let target): head = RequestHead(head.method, target, fields: head.fields)
+                }
+            default: return reply
+            }
+            guard body.isRepeatable else { return .failed(.notRepeatable) }
+            guard isUsable else { return .lost(isAllSent: false) }
+        }
+    }
+
+    private func redirect(_ answer: HTTPAnswer, _ count: Int) -> Result<String, LocalFailure> {
+        guard count <= Self.mostRedirects else { return .failure(.redirected("sends the request on for ever.")) }
+        guard let reference = answer.head.fields.values("location").first else {
+            return .failure(.redirected("sends the request on and doesn't say where."))
+        }
+        return push.web.target(of: reference, from: answer.target).mapError {
+            LocalFailure(code: $0.code, message: $0.message)
+        }
+    }
+
+    private func ask(_ head: RequestHead, _ body: HTTPBody) async -> HTTPReply {
+        let isAsking = push.expectsContinue && head.method == .put && body.isWorthAsking
+        guard let bytes = HeadWriter.bytes(whole(head, body, isAsking)) else {
+            return .failed(.unsuitable("Its name or what is known of it cannot stand in a request."))
+        }
+        guard isUsable else { return .lost(isAllSent: false) }
+        exchange = HTTPExchange(target: head.target)
+        defer {
+            exchange = nil
+            watch()
+        }
+        reader.expect(head.method)
+        queue(bytes)
+        if isAsking {
+            await pause(Self.longestContinue) { $0.isSpent || $0.exchange?.isContinued ?? true || $0.hasAnswer }
+        }
+        var isWhole = false
+        switch await sendBody(body) {
+        case .success(let isSent): isWhole = isSent
+        case .failure(let failure):
+            // What is half sent cannot be taken back.
+            if ending == nil { spend() }
+            return .failed(failure)
+        }
+        await wait { $0.isSpent || $0.exchange?.isOver ?? true }
+        let isAllSent = isWhole && outbound.isEmpty
+        guard let answer = exchange?.answer else { return .lost(isAllSent: isAllSent) }
+        if !isAllSent || reader.isLastAnswer { spend() }
+        return .answer(answer)
+    }
+
+    private var hasAnswer: Bool { exchange?.head != nil }
+
+    private func whole(_ head: RequestHead, _ body: HTTPBody, _ isAsking: Bool) -> RequestHead {
+        var fields = HTTPFields()
+        fields.append("Host", push.web.hostField)
+        fields.append("User-Agent", run.configuration.agent)
+        if let authorization = push.authorization { fields.append("Authorization", authorization) }
+        for field in head.fields.lines { fields.append(field) }
+        switch (body, body.size) {
+        case (.none, _) where [.get, .head, .options].contains(head.method): break
+        case (_, let size?): fields.append("Content-Length", "\(size)")
+        case (_, nil): fields.append("Transfer-Encoding", "chunked")
+        }
+        if isAsking { fields.append("Expect", "100-continue") }
+        return RequestHead(head.method, head.target, fields: fields)
+    }
+
+    /// - Returns: whether all of it was queued; not when the server has answered before.
+    private func sendBody(_ body: HTTPBody) async -> Result<Bool, LocalFailure> {
+        switch body {
+        case .none: return .success(true)
+        case .bytes(let bytes): return .success(await send(bytes))
+        case .content(let content): return await send(content)
+        }
+    }
+
+    /// - Returns: whether all of it was queued.
+    private func send(_ bytes: [UInt8]) async -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            await wait { $0.outbound.count < Self.mostUnsent || !$0.isWanted }
+            guard isWanted else { return false }
+            let count = await permitted(min(rest.count, Self.longestPiece))
+            guard isWanted else { return false }
+            current?.queued += UInt64(count)
+            queue(Array(rest.prefix(count)))
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// Whether the server still takes the content.
+    private var isWanted: Bool { isUsable && !hasSendFailed && !hasAnswer }
+
+    private func permitted(_ count: Int) async -> Int {
+        guard let bandwidth = run.bandwidth else { return count }
+        while isWanted {
+            switch bandwidth.take(atMost: count) {
+            case .bytes(let count): return count
+            case .waitUntil(let time): await pause(time - .now) { !$0.isWanted }
+            }
+        }
+        return 0
+    }
+
+    private func send(_ content: HTTPContent) async -> Result<Bool, LocalFailure> {
+        let isChunked = content.size == nil
+        var offset: UInt64 = 0
+        while isWanted {
+            switch await read(content, at: offset, most: Self.longestPiece, unless: { !$0.isWanted }) {
+            case .failure(let failure): return .failure(failure)
+            case .success(nil): return .success(false)
+            case .success(let (piece, isLast)?):
+                let head = isChunked ? ChunkWriter.head(UInt64(piece.count)) ?? [] : []
+                let isFramed = !head.isEmpty
+                if isFramed { queue(head) }
+                guard await send(piece) else { return .success(false) }
+                if isFramed { queue(ChunkWriter.end) }
+                offset += UInt64(piece.count)
+                guard isLast else { continue }
+                if isChunked { queue(ChunkWriter.last() ?? []) }
+                return .success(true)
+            }
+        }
+        return .success(false)
+    }
+
+    /// Reads some content.
+    ///
+    /// - Returns: nothing when nobody wants it any more.
+    func read(
+        _ content: HTTPContent, at offset: UInt64, most: Int, unless isDone: (isolated HTTPPushSession) -> Bool
+    ) async -> Result<(bytes: [UInt8], isLast: Bool)?, LocalFailure> {
+        while !isDone(self) {
+            let read = await run.pool.run {
+                Result { () throws(LocalFailure) in try content.piece(at: offset, most: most) }
+            }
+            switch read {
+            case .failure(let failure): return .failure(failure)
+            case .success(.more): continue
+            case .success(.noRoom): await pause(Self.shortPause)
+            case .success(.piece(let bytes, let isLast)): return .success((bytes, isLast))
+            }
+        }
+        return .success(nil)
+    }
+}
+
+extension WebAddress {
+    /// Where a server may send this client.
+    func target(of reference: [UInt8], from target: String) -> Result<String, UploadFault> {
+        switch resolve(reference, from: target) {
+        case .target(let target): .success(target)
+        case .otherOrigin:
+            .failure(
+                UploadFault(
+                    .unsuitable,
+                    "The server names a place on another server or port, and nothing is sent there: it could be given what "
+                        + "this one may know. Give its address if that is meant."))
+        case .downgrade:
+            .failure(UploadFault(.unsuitable, "The server names a place without encryption; nothing is sent there."))
+        case .malformed: .failure(UploadFault(.malformedFrame, "The server names a place that cannot be one."))
+        }
+    }
+}
+
+extension LocalFailure {
+    fileprivate static let notRepeatable = LocalFailure(
+        code: .unsuitable,
+        message: "The server sends the request on, and what was read of the stream cannot be read again.")
+
+    fileprivate static func redirected(_ words: String) -> LocalFailure {
+        LocalFailure(code: .unsuitable, message: "The server \(words)")
+    }
+}

@@ -1,0 +1,210 @@
+import Synchronization
+import TransferHTTP
+import TransferIO
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// What the server can do, and what becomes of uploads.
+extension HTTPPushSession {
+    /// Asks what the server speaks; the answer to that is no promise, so only a refusal of this client ends the push.
+    func discover() async {
+        switch await perform(RequestHead(.options, push.web.path), .none) {
+        case .lost: finish(.lost("the server closed the connection"))
+        case .failed(let failure): finish(.unsupported("\(failure.message) Nothing was sent."))
+        case .answer(let answer):
+            guard answer.head.status != 401 else {
+                let message = "It answered 401 Unauthorized to what this client shows, and nothing was sent"
+                return finish(.refused(UploadResult(id: .none, code: .authenticationRequired, message: message)))
+            }
+            let path = String(Substring(answer.target.utf8.prefix { $0 != UInt8(ascii: "?") }))
+            push.offer = HTTPPush.Offer(
+                tus: TusOffer(answer.head), takesPolicy: answer.head.fields.has(PutUpload.policiesField), path: path)
+            run.channel.send(.connected(server: push.web.description))
+        }
+    }
+
+    /// Sends one upload to its end, or as far as the connection lasts.
+    func send(_ upload: PendingUpload) async {
+        let job: HTTPJob
+        if let begun = push.job(of: upload) {
+            job = begun
+        } else {
+            switch await open(upload) {
+            case .failure(let failure): return report(upload, failure)
+            case .success(let opened): job = opened
+            }
+            push.keep(job, for: upload)
+        }
+        while isUsable {
+            if await step(job, upload) { return }
+        }
+        current = nil
+        guard job.content.canGoOn(job.machine) else {
+            return report(upload, ending == .cancelled ? .stopped : .connectionLost)
+        }
+        run.feed.putBack([upload])
+    }
+
+    func report(_ upload: PendingUpload, _ failure: LocalFailure) { end(upload, .failed(upload, failure)) }
+
+    private func end(_ upload: PendingUpload, _ report: UploadReport) {
+        current = nil
+        hasProgressed = true
+        push.end(upload)
+        push.report(report)
+    }
+
+    private func open(_ upload: PendingUpload) async -> Result<HTTPJob, LocalFailure> {
+        guard let offer = push.offer else { return .failure(.connectionLost) }
+        let opened = await run.pool.run { Result { () throws(LocalFailure) in try HTTPContent(upload) } }
+        return opened.flatMap { content in
+            Result { () throws(LocalFailure) in HTTPJob(content, try machine(upload, content, offer)) }
+        }
+    }
+
+    private func machine(
+        _ upload: PendingUpload, _ content: HTTPContent, _ offer: HTTPPush.Offer
+    ) throws(LocalFailure) -> HTTPJob.Machine {
+        let policy = run.configuration.conflict
+        if let tus = offer.tus, policy == .keepBoth || !offer.takesPolicy {
+            guard policy == .keepBoth else {
+                throw .unsuitable(
+                    "tus has no words for what is to happen when a name is taken; push without --on-conflict.")
+            }
+            guard content.size != nil || tus.takesUnknownLength else {
+                throw .unsuitable(
+                    "The server wants to know the length first, and a stream has none; put it into a file.")
+            }
+            guard content.size ?? 0 <= tus.maxSize ?? .max else {
+                throw LocalFailure(
+                    code: .uploadTooLarge, message: "The server takes \(ByteFormat.size(tus.maxSize ?? 0)) at most.")
+            }
+            return .tus(TusUpload(tus, at: offer.path, length: content.size))
+        }
+        do throws(RelativePath.Fault) {
+            let name = try RelativePath(upload.destination)
+            let folder = offer.path.utf8.last == UInt8(ascii: "/") ? offer.path : offer.path + "/"
+            return .put(PutUpload(in: folder, name: name, policy, isTold: offer.takesPolicy))
+        } catch {
+            throw LocalFailure(code: .invalidPath, message: error.message)
+        }
+    }
+
+    /// Makes the next request of an upload.
+    ///
+    /// - Returns: whether the upload has its report.
+    private func step(_ job: HTTPJob, _ upload: PendingUpload) async -> Bool {
+        switch job.machine {
+        case .tus(let machine): await step(job, upload, machine)
+        case .put(let machine): await step(job, upload, machine)
+        }
+    }
+
+    // MARK: PUT
+
+    private func step(_ job: HTTPJob, _ upload: PendingUpload, _ machine: PutUpload) async -> Bool {
+        var machine = machine
+        let reply: HTTPReply
+        switch machine.step {
+        case .makeFolder: reply = await perform(machine.makeFolder(), .none)
+        case .put:
+            if let failure = await digest(job.content) {
+                report(upload, failure)
+                return true
+            }
+            guard isUsable else { return false }
+            upload.begun.add(1, ordering: .relaxed)
+            current = (upload, 0, 0)
+            reply = await perform(head(machine.put(), job.content), .content(job.content))
+        }
+        switch reply {
+        case .failed(let failure):
+            report(upload, failure)
+            return true
+        case .lost(let isAllSent):
+            machine.lost(isAllSent: isAllSent)
+            job.machine = .put(machine)
+            return false
+        case .answer(let answer):
+            let verdict = machine.take(answer.head)
+            job.machine = .put(machine)
+            if !job.content.canGoOn(job.machine), case .goOn = verdict {
+                report(upload, .answered(UploadFault(.unsuitable, Self.streamIsGone), answer))
+                return true
+            }
+            return await take(verdict, answer, job, upload)
+        }
+    }
+
+    private static let streamIsGone =
+        "The server asks for the content once more, and what was read of the stream cannot be read again."
+
+    /// Reads all of what has an end, so that the server knows what it is to be before it has it.
+    private func digest(_ content: HTTPContent) async -> LocalFailure? {
+        guard let size = content.size else { return nil }
+        while isUsable, content.sha256 == nil, content.digested < size {
+            let most = Int(TusUpload.pieceSize)
+            switch await read(content, at: content.digested, most: most, unless: { !$0.isUsable }) {
+            case .failure(let failure): return failure
+            case .success: continue
+            }
+        }
+        return nil
+    }
+
+    private func head(_ head: RequestHead, _ content: HTTPContent) -> RequestHead {
+        var fields = head.fields
+        fields.append("Content-Type", content.mediaType)
+        if content.size != nil, let digest = content.sha256 {
+            fields.append("Repr-Digest", DigestField(sha256: digest).text)
+        }
+        return RequestHead(head.method, head.target, fields: fields)
+    }
+
+    // MARK: Verdicts
+
+    /// - Returns: whether the upload has its report.
+    func take(
+        _ verdict: UploadVerdict, _ answer: HTTPAnswer, _ job: HTTPJob, _ upload: PendingUpload
+    ) async -> Bool {
+        switch verdict {
+        case .goOn: return false
+        case .complete:
+            end(upload, UploadReport(upload, job, answer))
+            return true
+        case .skipped:
+            report(upload, LocalFailure(code: .skipped, message: "The name is taken."))
+            return true
+        case .failed(let fault):
+            report(upload, .answered(fault, answer))
+            return true
+        case .anew(let sentence):
+            guard job.content.isRepeatable else {
+                report(upload, .answered(UploadFault(.incomplete, "\(sentence). \(Self.streamIsGone)"), answer))
+                return true
+            }
+            run.channel.send(.notice("\(upload.label): \(sentence); it is sent from the front again"))
+            return false
+        case .wait(let fault, let told):
+            let seconds = told?.seconds(now: UTCTime.now.seconds)
+            guard job.content.canGoOn(job.machine),
+                let interval = job.wait(seconds, most: run.configuration.retries)
+            else {
+                report(upload, .answered(fault, answer))
+                return true
+            }
+            // Also when the connection ends with the answer: the next one is no sooner welcome.
+            await pause(interval)
+            return false
+        }
+    }
+}
+
+extension HTTPContent {
+    /// Whether an upload can go on over another connection, or with another request.
+    func canGoOn(_ machine: HTTPJob.Machine) -> Bool {
+        // A server of tus says how far it is, and what it doesn't have is held.
+        if case .tus = machine { true } else { isRepeatable }
+    }
+}

@@ -1,0 +1,110 @@
+import TransferHTTP
+import TransferIO
+import TransferModel
+import TransferProtocol
+
+/// One push to a server of HTTP, from the first connection to the last report.
+actor HTTPRun {
+    /// Connections at once: several hide the round trips of small files, and browsers open no more than six.
+    private static let mostConnections = 4
+
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    private let push: HTTPPush
+    private var context: RunContext { push.run }
+    private var workers: [HTTPWorker] = []
+    private var isOver = false
+    private var isCancelled = false
+
+    init(_ context: RunContext, _ web: WebAddress) {
+        push = HTTPPush(context, web)
+        unownedExecutor = context.loop.asUnownedSerialExecutor()
+    }
+
+    func run() async {
+        let loop = context.loop
+        let first = HTTPWorker(push)
+        workers = [first]
+        context.channel.connect(
+            onRoom: { Task(executorPreference: loop) { await self.resume() } },
+            onCancel: { Task(executorPreference: loop) { await self.cancel() } })
+        let others = Task(executorPreference: loop) { await self.openOthers() }
+        var outcome = await first.carryOn()
+        isOver = true
+        push.isReady.fire()
+        for other in await others.value {
+            if case .complete = outcome { outcome = other }
+        }
+        context.channel.finish(await result(of: outcome))
+    }
+
+    /// Once the server has answered and there is more than one upload.
+    ///
+    /// - Returns: what came of them.
+    private func openOthers() async -> [Reconnector.Outcome] {
+        await push.isReady.wait()
+        let loop = context.loop
+        var tasks: [Task<Reconnector.Outcome, Never>] = []
+        while !isOver, !isCancelled, workers.count < Self.mostConnections, let upload = await push.next() {
+            context.feed.putBack([upload])
+            // It may be over since.
+            guard !isOver, !isCancelled else { break }
+            let worker = HTTPWorker(push)
+            workers.append(worker)
+            tasks.append(Task(executorPreference: loop) { await worker.carryOn() })
+        }
+        var outcomes: [Reconnector.Outcome] = []
+        for task in tasks { outcomes.append(await task.value) }
+        return outcomes
+    }
+
+    private func resume() async {
+        for worker in workers { await worker.resume() }
+    }
+
+    private func cancel() async {
+        isCancelled = true
+        for worker in workers { await worker.cancel() }
+    }
+}
+
+// MARK: The end
+
+extension HTTPRun {
+    private func result(of outcome: Reconnector.Outcome) async -> Result<Void, PushFailure> {
+        switch outcome {
+        case .complete where !isCancelled: return .success(())
+        case .complete, .cancelled:
+            await giveUp(LocalFailure(code: .cancelled, message: "Stopped before it was acknowledged."), all: false)
+            return .failure(PushFailure(reason: .cancelled, message: "The push was stopped."))
+        case .failed(let failure, let ending):
+            if case .lost = ending {
+                // Before anything was sent there is nothing to be said of each upload.
+                guard push.offer != nil else { return .failure(failure) }
+                // What one connection left, another one may have done.
+                guard await giveUp(.connectionLost) else { return .success(()) }
+            } else {
+                await giveUp(.notSent)
+            }
+            return .failure(failure)
+        }
+    }
+
+    /// Reports what has no report yet.
+    ///
+    /// - Parameter all: whether also what was not looked at so far.
+    /// - Returns: whether there was any.
+    @discardableResult
+    private func giveUp(_ failure: LocalFailure, all: Bool = true) async -> Bool {
+        var hasAny = false
+        for upload in context.feed.takeReturned() {
+            push.report(.failed(upload, failure))
+            hasAny = true
+        }
+        while all, let upload = await push.next() {
+            push.report(.failed(upload, failure))
+            hasAny = true
+        }
+        return hasAny
+    }
+}

@@ -1,0 +1,191 @@
+import CLinux
+import Glibc
+import TransferHTTP
+import TransferSystem
+import TransferTestSupport
+
+/// What a server of a test does with requests. Called on the threads of connections.
+protocol HTTPService: Sendable {
+    /// - Returns: nothing to end the connection without a word.
+    func answer(_ request: HTTPServer.Request) -> HTTPServer.Answer?
+
+    /// The connection ended within the content of a request.
+    func cut(_ request: HTTPServer.Request)
+}
+
+/// A server of HTTP/1.1 on a port of this machine, with a thread for each connection. It ends with its owner.
+final class HTTPServer: Sendable {
+    struct Request {
+        let head: RequestHead
+        var body: [UInt8] = []
+
+        subscript(field: String) -> String? {
+            head.fields.values(field).first.map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    struct Answer {
+        var status: Int
+        var fields: [(String, String)] = []
+        var body: [UInt8] = []
+        /// Whether the connection ends behind it.
+        var closes = false
+
+        init(_ status: Int, _ fields: [(String, String)] = [], body: [UInt8] = [], closes: Bool = false) {
+            (self.status, self.fields, self.body, self.closes) = (status, fields, body, closes)
+        }
+    }
+
+    private struct State {
+        var connections: [Int32] = []
+        var threads: [TestThread] = []
+        var isOver = false
+        /// Bytes of content after which a connection is cut, each once, in this order.
+        var cuts: [Int] = []
+        var accepted = 0
+    }
+
+    /// `http://HOST:PORT`.
+    let url: String
+
+    private let number: Int32
+    private let service: any HTTPService
+    private let shared = Shared()
+
+    /// Whatever a thread may outlive is not the server itself.
+    private final class Shared: Sendable {
+        let state = Locked(State())
+    }
+
+    init(_ service: any HTTPService) throws {
+        self.service = service
+        number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var wanted = sockaddr_in()
+        wanted.sin_family = sa_family_t(AF_INET)
+        wanted.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let number = number
+        let code = withUnsafeMutablePointer(to: &wanted) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(number, $0, length) == 0 && listen(number, 64) == 0 ? getsockname(number, $0, &length) : -1
+            }
+        }
+        guard code == 0 else { throw Program.Failure(description: "listen: errno \(errno)") }
+        url = "http://127.0.0.1:\(UInt16(bigEndian: wanted.sin_port))"
+        let thread = TestThread { [shared, service] in Self.accept(number, shared, service) }
+        shared.state.withLock { $0.threads.append(thread) }
+    }
+
+    deinit {
+        let threads = shared.state.withLock { state in
+            state.isOver = true
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+            return state.threads
+        }
+        // Wakes the one who accepts.
+        shutdown(number, Int32(SHUT_RDWR))
+        for thread in threads { thread.join() }
+        for thread in shared.state.withLock({ Array($0.threads.dropFirst(threads.count)) }) { thread.join() }
+        close(number)
+    }
+
+    /// Cuts the connections that have received so many bytes of content since, one after the other.
+    func cut(after counts: [Int]) { shared.state.withLock { $0.cuts += counts } }
+
+    /// Connections so far.
+    var accepted: Int { shared.state.withLock { $0.accepted } }
+
+    private static func accept(_ number: Int32, _ shared: Shared, _ service: any HTTPService) {
+        while true {
+            let connection = Glibc.accept(number, nil, nil)
+            guard connection >= 0 else { return }
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            let isOver = shared.state.withLock { state in
+                state.accepted += 1
+                if !state.isOver { state.connections.append(connection) }
+                return state.isOver
+            }
+            guard !isOver else {
+                close(connection)
+                return
+            }
+            let thread = TestThread {
+                Self.serve(connection, shared, service)
+                shared.state.withLock { $0.connections.removeAll { $0 == connection } }
+                close(connection)
+            }
+            shared.state.withLock { $0.threads.append(thread) }
+        }
+    }
+
+    // MARK: One connection
+
+    private static func serve(_ connection: Int32, _ shared: Shared, _ service: any HTTPService) {
+        var reader = RequestReader()
+        var (held, request, count): ([UInt8], Request?, Int) = ([], nil, 0)
+        let limit = shared.state.withLock { $0.cuts.isEmpty ? nil : $0.cuts.removeFirst() }
+        while let more = receive(connection) {
+            held += more
+            while true {
+                guard let next = next(&reader, held) else { return }
+                let (step, consumed) = next
+                switch step {
+                case .needsMore: break
+                case .head(let head, _):
+                    request = Request(head: head)
+                    if head.expectsContinue { send(connection, Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+                case .content(let range):
+                    let room = max(0, min(range.count, (limit ?? .max) - count))
+                    request?.body += held[range.prefix(room)]
+                    count += range.count
+                    if room < range.count {
+                        if let request { service.cut(request) }
+                        return
+                    }
+                case .end:
+                    guard let whole = request, let answer = service.answer(whole) else { return }
+                    request = nil
+                    send(connection, bytes(answer, isHead: whole.head.method == .head))
+                    if answer.closes { return }
+                }
+                held.removeFirst(consumed)
+                if step == .needsMore { break }
+            }
+        }
+        if let request { service.cut(request) }
+    }
+
+    private static func next(_ reader: inout RequestReader, _ held: [UInt8]) -> (step: RequestStep, consumed: Int)? {
+        do {
+            return try held.withUnsafeBytes { try reader.next($0) }
+        } catch {
+            return nil
+        }
+    }
+
+    private static func receive(_ connection: Int32) -> [UInt8]? {
+        var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, Int32(Program.patience) * 1000) == 1 else { return nil }
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        let count = recv(connection, &buffer, buffer.count, 0)
+        return count > 0 ? Array(buffer[..<count]) : nil
+    }
+
+    private static func send(_ connection: Int32, _ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private static func bytes(_ answer: Answer, isHead: Bool) -> [UInt8] {
+        var fields = HTTPFields()
+        for (name, value) in answer.fields { fields.append(name, value) }
+        if answer.status >= 200, answer.status != 204 { fields.append("Content-Length", "\(answer.body.count)") }
+        if answer.closes { fields.append("Connection", "close") }
+        let head = HeadWriter.bytes(ResponseHead(answer.status, fields: fields)) ?? []
+        return head + (isHead ? [] : answer.body)
+    }
+}

@@ -1,0 +1,206 @@
+import Testing
+import TransferHTTP
+import TransferTestSupport
+
+/// `transfer push` to a server of tus.
+@Suite(.ownThreads) struct TusPushTests {
+    private static let all = "creation,creation-with-upload,creation-defer-length,checksum"
+
+    private let home: TemporaryDirectory
+
+    init() throws {
+        home = try TemporaryDirectory()
+    }
+
+    private func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try writeFile(home.path(name), bytes)
+        return home.path(name)
+    }
+
+    private func push(_ arguments: [String], to server: HTTPServer) throws -> Finished {
+        try Finished(["push", "--json", "--to", server.url + "/files/"] + arguments)
+    }
+
+    @Test(arguments: [("creation", nil), (all, "sha1"), (all, "sha256")])
+    func pushes(_ extensions: String, _ algorithm: String?) throws {
+        let tus = TusService(extensions, algorithm: algorithm)
+        let server = try HTTPServer(tus)
+        let long = randomBytes(20_000_001, seed: 1)
+        let paths = try [file("a.txt", Array("hello\n".utf8)), file("empty", []), file("long", long), photo]
+        let push = try push(paths, to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.uploads.count == 4 && tus.uploads.allSatisfy { $0.isComplete })
+        #expect(tus.uploads.contains { $0.bytes == long })
+        let names = tus.uploads.compactMap { try? $0.metadata?.string("filename") }
+        #expect(names.sorted() == ["a.txt", "demo.png", "empty", "long"])
+        #expect(tus.uploads.contains { (try? $0.metadata?.string("filetype")) == "image/png" })
+        let objects = try push.objects()
+        #expect(
+            objects.allSatisfy { $0["result"] == "stored" && $0["durable"] == "false" && $0["storedPath"] == "null" })
+        // Of the others nothing was compared.
+        #expect(objects.allSatisfy { $0["verified"] == (algorithm == nil ? "false" : "true") })
+        #expect(server.accepted <= 4)
+    }
+
+    @Test func foldersAreTold() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        try makeDirectory(home.path("d"))
+        try makeDirectory(home.path("d/sub"))
+        try writeFile(home.path("d/sub/ä b.txt"), Array("x".utf8))
+        let push = try push([home.path("d")], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(try tus.uploads.first?.metadata?.string("relativePath") == "d/sub/ä b.txt")
+    }
+
+    @Test(arguments: [0, 5, 5 << 20]) func streams(_ count: Int) throws {
+        let tus = TusService(Self.all, algorithm: "sha256")
+        let server = try HTTPServer(tus)
+        let bytes = randomBytes(count, seed: 2)
+        var surroundings = Surroundings()
+        surroundings.input = .pipe
+        let program = try Program(
+            ["push", "--json", "-", "--name", "s", "--to", server.url + "/files/"], surroundings)
+        try program.write(bytes)
+        program.closeInput()
+        let push = try Finished(program)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.uploads.map(\.bytes) == [bytes] && tus.uploads.allSatisfy { $0.isComplete })
+    }
+
+    @Test func aStreamNeedsAServerThatTakesOne() throws {
+        let server = try HTTPServer(TusService())
+        let push = try Finished(["push", "-", "--name", "s", "--to", server.url + "/files/"])
+        #expect(push.end == .exited(1) && push.errors.contains("a stream has none"), "\(push.errors)")
+    }
+
+    /// The connection is cut again and again, and every byte is sent once all the same.
+    @Test(arguments: [nil, "sha256"]) func goesOnAfterLostConnections(_ algorithm: String?) throws {
+        let tus = TusService(algorithm == nil ? "creation" : "creation,checksum", algorithm: algorithm)
+        let server = try HTTPServer(tus)
+        server.cut(after: [0, 1, 700_000, 9_000_000, 3])
+        let long = randomBytes(20_000_001, seed: 3)
+        let push = try push([file("long", long)], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.uploads.map(\.bytes) == [long])
+        #expect(tus.heads.contains { $0.method == .head })
+    }
+
+    @Test func waitsForALock() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.instead(of: "PATCH") { _ in HTTPServer.Answer(423) }
+        tus.instead(of: "HEAD") { _ in HTTPServer.Answer(503, [("Retry-After", "0")]) }
+        tus.instead(of: "POST") { _ in HTTPServer.Answer(500) }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.uploads.map(\.bytes) == [Array("hello".utf8)])
+    }
+
+    @Test func asksAgainAfterAConflict() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        // Stored, and answered as if it were not.
+        tus.instead(of: "PATCH") { [unowned tus] request in
+            _ = tus.usual(request)
+            return HTTPServer.Answer(409)
+        }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.uploads.map(\.bytes) == [Array("hello".utf8)])
+    }
+
+    @Test func beginsAnewWhereTheServerHasForgotten() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.instead(of: "PATCH") { [unowned tus] _ in
+            tus.forget()
+            return HTTPServer.Answer(404)
+        }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(push.errors.contains("sent from the front again"), "\(push.errors)")
+        #expect(tus.uploads.map(\.bytes) == [Array("hello".utf8)])
+    }
+
+    /// The last piece was taken, its answer lost, and the upload forgotten.
+    @Test func whatMayBeThereIsNotSentAgain() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.instead(of: "PATCH") { [unowned tus] _ in
+            tus.forget()
+            return nil
+        }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(6), "\(push.errors)")
+        #expect(try push.object()["result"] == "unacknowledged" && tus.heads.count { $0.method == .post } == 1)
+    }
+
+    @Test(arguments: ["4", "6", "-1", "x"]) func offsetsThatCannotBeSo(_ offset: String) throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.instead(of: "PATCH") { [unowned tus] request in
+            _ = tus.usual(request)
+            return HTTPServer.Answer(204, [("Upload-Offset", offset)])
+        }
+        // One is behind, and only then the end; the others are none.
+        if offset == "4" { tus.instead(of: "PATCH") { _ in HTTPServer.Answer(204, [("Upload-Offset", "3")]) } }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(5), "\(push.errors)")
+        #expect(try push.object()["result"] == "malformedFrame")
+    }
+
+    @Test(arguments: ["http://127.0.0.1:1/x/", "http://example.com/x/", "https://127.0.0.1/x/"])
+    func placesElsewhereAreRefused(_ place: String) throws {
+        let tus = TusService(place: place)
+        let server = try HTTPServer(tus)
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(1), "\(push.errors)")
+        #expect(try push.object()["message"]?.contains("another server") ?? false, "\(push.output)")
+        #expect(!tus.heads.contains { $0.method == .patch })
+    }
+
+    @Test(arguments: ["1", "/other/"]) func placesAreRelative(_ place: String) throws {
+        let tus = TusService(place: place == "1" ? "" : place)
+        let server = try HTTPServer(tus)
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.heads.last?.target == (place == "1" ? "/files/0" : "/other/0"))
+    }
+
+    @Test func redirectsOnTheSameServer() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.instead(of: "OPTIONS") { _ in HTTPServer.Answer(301, [("Location", "/new/")]) }
+        tus.instead(of: "PATCH") { _ in HTTPServer.Answer(307, [("Location", "/there/0")]) }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.heads.map(\.target) == ["/files/", "/new/", "/new/", "/files/0", "/there/0"])
+        #expect(tus.uploads.map(\.bytes) == [Array("hello".utf8)])
+    }
+
+    @Test func redirectsHaveAnEnd() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        for _ in 0..<6 { tus.instead(of: "POST") { _ in HTTPServer.Answer(308, [("Location", "/again/")]) } }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(1) && push.output.contains("for ever"), "\(push.output)")
+    }
+
+    @Test(arguments: [(413, "uploadTooLarge", 1), (403, "forbidden", 4), (401, "authenticationRequired", 4)])
+    func refusals(_ status: Int, _ result: String, _ code: Int32) throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.instead(of: "POST") { _ in HTTPServer.Answer(status, closes: true) }
+        let push = try push(["--text", "hello"], to: server)
+        #expect(push.end == .exited(code), "\(push.errors)")
+        #expect(try push.object()["result"] == result)
+    }
+
+    @Test func policiesThatNobodyKnows() throws {
+        let server = try HTTPServer(TusService())
+        let push = try push(["--text", "hello", "--on-conflict", "fail"], to: server)
+        #expect(push.end == .exited(1), "\(push.errors)")
+        #expect(try push.object()["result"] == "unsuitable")
+    }
+}
