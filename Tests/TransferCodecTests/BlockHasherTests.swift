@@ -49,17 +49,3 @@ import TransferModel
         digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 }
-
-@Suite struct PieceChecksumTests {
-    /// FIPS 180-4 has the vector.
-    @Test func sha1() {
-        let digest = Array("abc".utf8).withUnsafeBytes { PieceChecksum.sha1($0) }
-        #expect(
-            digest == [
-                0xA9, 0x99, 0x3E, 0x36, 0x47, 0x06, 0x81, 0x6A, 0xBA, 0x3E, 0x25, 0x71, 0x78, 0x50, 0xC2, 0x6C, 0x9C,
-                0xD0,
-                0xD8, 0x9D,
-            ])
-        #expect([UInt8]().withUnsafeBytes { PieceChecksum.sha1($0) }?.first == 0xDA)
-    }
-}

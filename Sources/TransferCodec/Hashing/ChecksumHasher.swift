@@ -72,6 +72,13 @@ package final class ChecksumHasher {
         }
     }
 
+    /// The digest of bytes that are there as a whole.
+    package static func digest(_ algorithm: ChecksumAlgorithm, _ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        let hasher = ChecksumHasher(algorithm)
+        hasher.update(bytes)
+        return hasher.finish()
+    }
+
     /// The digest of everything so far. To be asked for once.
     package func finish() -> [UInt8] {
         switch state {

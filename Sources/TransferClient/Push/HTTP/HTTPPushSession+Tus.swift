@@ -87,10 +87,10 @@ extension TusOffer.Checksum {
     fileprivate func value(of bytes: [UInt8]) -> String? {
         let digest = bytes.withUnsafeBytes { bytes in
             switch self {
-            case .sha256: BlockHasher.digest(.sha256, bytes)
-            case .sha1: PieceChecksum.sha1(bytes)
+            case .sha256: ChecksumHasher.digest(.sha256, bytes)
+            case .sha1: ChecksumHasher.digest(.sha1, bytes)
             }
         }
-        return digest.map { "\(rawValue) \(Base64Text.encode($0))" }
+        return "\(rawValue) \(Base64Text.encode(digest))"
     }
 }

@@ -127,7 +127,7 @@ final class TusService: HTTPService {
         guard let text = request["upload-checksum"] else { return true }
         guard let checksum = try? UploadChecksum(text), checksum.algorithm == algorithm else { return false }
         return request.body.withUnsafeBytes { bytes in
-            let own = algorithm == "sha1" ? PieceChecksum.sha1(bytes) : BlockHasher.digest(.sha256, bytes)
+            let own = algorithm == "sha1" ? ChecksumHasher.digest(.sha1, bytes) : BlockHasher.digest(.sha256, bytes)
             return own == checksum.digest
         }
     }
