@@ -65,7 +65,7 @@ package final class IntakeSession {
     private let connection: Connection
     /// The upload whose content is coming, if any: all of them share the digesters.
     private var current: OpenUpload?
-    private var receipts: RepeatedReceipts
+    var receipts: RepeatedReceipts
     private var digesters: [DigestFunction: ContentDigester] = [:]
     /// Of the uploads that parts of came here.
     private var assemblies: [UploadID: Assembly] = [:]
@@ -79,9 +79,11 @@ package final class IntakeSession {
     }
 
     /// The caller wants a receipt with every acknowledgement.
-    package func giveReceipts() {
-        completion.issuer = intake.issuer
-        receipts.issuer = intake.issuer
+    ///
+    /// - Parameter areWanted: false where it wants none any more.
+    package func giveReceipts(_ areWanted: Bool = true) {
+        completion.issuer = areWanted ? intake.issuer : nil
+        receipts.issuer = completion.issuer
     }
 
     /// The caller has gone. What is published is recorded, though nobody hears of it; what it has begun and not finished stays

@@ -21,6 +21,12 @@ extension FileStore {
         return isFreeTooMuch || isTotalTooMuch ? nil : Room(free: free, total: total)
     }
 
+    /// Whether the file system is mounted so that nothing can be written.
+    package var isReadOnly: Bool {
+        let status = try? incoming.directory.disk.room(incoming.directory.number)
+        return status.map { $0.f_flag & UInt(ST_RDONLY) != 0 } ?? false
+    }
+
     /// Holds to other limits from now on, as far as that can change: not whether there is a quota, and nothing where there
     /// were no limits.
     ///

@@ -44,7 +44,7 @@ package struct Refusal: Error, Equatable, Sendable {
             "The server does not know this client. To let it in, run there: transfer access add '\(line)'")
     }
 
-    static let nothingShown = Refusal(
+    package static let nothingShown = Refusal(
         .authenticationRequired,
         "The server wants to know who its clients are, and this one has shown neither a key nor a token.")
 

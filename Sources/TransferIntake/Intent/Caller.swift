@@ -67,6 +67,14 @@ extension Caller {
         return try inner(path).string
     }
 
+    /// Where a folder that the client wants to make is in the server's directory.
+    ///
+    /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
+    package func makable(_ path: String) throws(StoreError) -> RelativePath {
+        _ = try place(path)
+        return try inner(path)
+    }
+
     /// Where what the client wants to see is in the server's directory; nothing for the directory itself.
     ///
     /// - Parameter path: as the client knows it; empty for its own top.

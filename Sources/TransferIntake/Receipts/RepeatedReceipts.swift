@@ -28,6 +28,17 @@ package struct RepeatedReceipts {
         return acknowledgement
     }
 
+    /// - Parameter entry: of the upload that was acknowledged.
+    /// - Returns: the receipt that its acknowledgement came with, where it can be made again; otherwise one of now.
+    mutating func made(
+        for acknowledgement: Acknowledgement, of entry: CatalogEntry, by issuer: ReceiptIssuer, for caller: Caller
+    ) -> [UInt8]? {
+        if let receipt = earlier(entry.id, entry.run, by: issuer, for: caller) { return receipt }
+        // It says whom the server had it from, whoever asks.
+        return ReceiptIssuer.Acknowledged(acknowledgement, for: caller)
+            .map { issuer.issue([$0], sender: entry.sender).encoded(0) }
+    }
+
     /// Puts a receipt of now into every one; all of them share one signature.
     func add(to acknowledgements: inout [Acknowledgement?], of caller: Caller) {
         guard let issuer else { return }

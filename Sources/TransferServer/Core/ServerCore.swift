@@ -27,6 +27,9 @@ final class ServerCore: Sendable {
     /// What requests over HTTP are judged by.
     let ways: HTTPWays
 
+    /// What connections share on which HTTP is spoken.
+    let http = HTTPShared()
+
     /// Clients that have names and cannot prove them.
     let chatNames = ChatNames()
 

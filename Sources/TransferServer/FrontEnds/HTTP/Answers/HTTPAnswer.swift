@@ -28,6 +28,9 @@ protocol HTTPAnswer {
     /// - Throws: why it cannot be completed.
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool
 
+    /// What the client gets in its place, when it is made; nothing where it is itself what the client gets.
+    var successor: (any HTTPAnswer)? { get }
+
     /// What there is to say of it in the log, when all is made.
     func events(peer: String) -> [LogEvent]
 }
@@ -36,6 +39,7 @@ extension HTTPAnswer {
     var endsConnection: Bool { false }
     var headComesFirst: Bool { true }
     var suspect: RottenFile? { nil }
+    var successor: (any HTTPAnswer)? { nil }
 }
 
 /// A short answer.

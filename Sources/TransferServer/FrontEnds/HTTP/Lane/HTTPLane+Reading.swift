@@ -43,14 +43,31 @@ extension HTTPLane {
             case .proceed: break
             }
             let ranges = try ranges(request, current, size: attributes.size)
-            let sending = HTTPSending(
-                target.path, place, content, ranges, fields: fields, known: known,
-                digester: known.map { files.digester($0.algorithm.function) })
-            guard request.head.method == .get else { return sayHead(request, of: sending) }
-            begin(sending, to: request)
+            let sending = { [files] (digest: [(String, String)]) in
+                HTTPSending(
+                    target.path, place, content, ranges, fields: fields + digest, known: known,
+                    digester: known.map { files.digester($0.algorithm.function) })
+            }
+            answer(request, content, of: target, sending)
         } catch {
             reply(request, HTTPReply(error, size: attributes.size))
         }
+    }
+
+    /// - Parameter sending: makes the answer, with fields that say which digest the file has.
+    private func answer(
+        _ request: HTTPRequest, _ content: StoredContent, of target: HTTPTarget,
+        _ sending: @escaping ([(String, String)]) -> HTTPSending
+    ) {
+        let wanted = DigestPreference(request.head.fields.values("want-repr-digest"))?.algorithms.first
+        if let wanted, service.shared.digests.find(content.attributes.version, wanted) == nil {
+            let digesting = HTTPDigesting(target.path, content, wanted, service.shared.digests, then: sending)
+            return begin(digesting, to: request)
+        }
+        let known = wanted.flatMap { service.shared.digests.find(content.attributes.version, $0) }
+        let sending = sending(known.map { [("Repr-Digest", $0.text)] } ?? [])
+        guard request.head.method == .get else { return sayHead(request, of: sending) }
+        begin(sending, to: request)
     }
 
     /// - Returns: nothing where all of it is wanted.
@@ -95,6 +112,9 @@ extension HTTPLane {
             throw HTTPRefusal(error.status, error.status == 412 ? .pathConflict : .malformedFrame, error.message)
         }
         do throws(StoreError) {
+            if target.isFolder, let found = files.attributes(at: place), !found.isDirectory {
+                throw StoreError(.wrongForm, "\(target.path.escapedForDisplay) is a file, and no folder.")
+            }
             let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)
             begin(HTTPRemoval(target.path, removal, files), to: request)
         } catch {

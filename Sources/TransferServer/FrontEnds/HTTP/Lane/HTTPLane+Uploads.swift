@@ -6,6 +6,7 @@ import TransferStore
 /// Files that come with requests: each is an upload of the connection, and nothing else stores or acknowledges it.
 extension HTTPLane {
     func store(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
+        if target.isFolder, !target.path.isEmpty { return try makeFolder(request, target) }
         let upload = try HTTPUpload(request, target, for: client, files)
         incoming = .upload(upload)
         let isWanted = uploads.begin(upload.intent, mayEnd: request.head.expectsContinue)
@@ -49,9 +50,11 @@ extension HTTPLane {
             try upload.checkConditions(files)
         }
         if upload.outcome == nil {
+            uploads.intake.giveReceipts(upload.wantsReceipt)
             uploads.end(DeclaredEnd())
             uploads.publish()
             _ = uploads.acknowledge()
+            uploads.intake.giveReceipts(false)
         }
         conclude(upload)
     }
@@ -72,7 +75,8 @@ extension HTTPLane {
                     isLast: isLast)
             }
         }
-        reply(request, upload.reply(acknowledgement, client))
+        let receipt = upload.wantsReceipt ? uploads.intake.receipt(of: acknowledgement.id) : nil
+        reply(request, upload.reply(acknowledgement, client, receipt))
     }
 }
 

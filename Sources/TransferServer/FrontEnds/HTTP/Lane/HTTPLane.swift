@@ -29,6 +29,8 @@ final class HTTPLane: @unchecked Sendable {
 
     /// Who asks.
     private(set) var client = Caller(peer: "")
+    /// What is asked of the server itself.
+    let service: HTTPService
     var incoming = Incoming.ignored
     /// The answer that is being made; what comes behind its request waits.
     private var answer: (any HTTPAnswer)?
@@ -54,8 +56,10 @@ final class HTTPLane: @unchecked Sendable {
     /// Whether something can be said now that the client takes for an answer.
     var mayAnswer: Bool { isBetweenAnswers.load(ordering: .acquiring) }
 
-    init(_ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress) {
-        (self.resources, self.peer) = (resources, peer)
+    init(
+        _ resources: LaneResources, _ service: HTTPService, connection: Int, peer: String, progress: ConnectionProgress
+    ) {
+        (self.resources, self.service, self.peer) = (resources, service, peer)
         files = ConnectionFiles(resources)
         uploads = ConnectionUploads(resources, connection: connection, peer: peer, progress: progress)
         uploads.whenSettled = { [unowned self] upload, outcome in
@@ -152,6 +156,7 @@ extension HTTPLane {
         peer = request.way.origin.name
         uploads.peer = peer
         do throws(HTTPRefusal) {
+            if try answerProbe(request) { return }
             if isStopping { throw HTTPRefusal(.serverStopping) }
             if request.way.isMisdirected { throw .misdirected }
             switch request.client {
@@ -168,7 +173,7 @@ extension HTTPLane {
     }
 
     /// Asks what the client may do now.
-    private func admit(_ client: HTTPRequest.Client) throws(HTTPRefusal) {
+    func admit(_ client: HTTPRequest.Client) throws(HTTPRefusal) {
         uploads.intake.caller = client.caller
         uploads.intake.accountHolder = client.holder
         if let refusal = uploads.recheck() { throw HTTPRefusal(refusal) }
@@ -181,6 +186,7 @@ extension HTTPLane {
         }
         let target = try HTTPTarget(request.head)
         try checkOrigin(request)
+        if try answerOwn(request, target) { return }
         if let address = UploadAddress(target) {
             switch address.family {
             case .tus: return try answerTus(request, address, target)
@@ -299,6 +305,11 @@ extension HTTPLane {
     private func goOn(_ answer: any HTTPAnswer) {
         do throws(StoreError) {
             guard try answer.fill(&outcome, from: resources.chunks) else { return }
+            if let successor = answer.successor, let answering {
+                self.answer = nil
+                return answering.head.method == .get
+                    ? begin(successor, to: answering) : sayHead(answering, of: successor)
+            }
             if !answer.headComesFirst { sayHead(of: answer) }
             uploads.events.append(contentsOf: answer.events(peer: peer))
             (self.answer, incoming) = (nil, .ignored)

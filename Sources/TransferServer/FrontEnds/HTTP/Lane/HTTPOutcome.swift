@@ -29,12 +29,21 @@ struct HTTPOutcome: Sendable {
 
     var ending: Ending?
 
+    /// Whether it is of no use to anybody that the pool goes on once the client has gone.
+    private(set) var isForClientAlone = false
+
     init(room: Int) { self.room = room }
 
     mutating func append(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         pieces.append(.bytes(bytes))
         room -= bytes.count
+    }
+
+    /// Others have their turn before an answer goes on that nobody but the client has anything of.
+    mutating func rest() {
+        room = 0
+        isForClientAlone = true
     }
 
     mutating func append(_ chunk: ContentChunk) {

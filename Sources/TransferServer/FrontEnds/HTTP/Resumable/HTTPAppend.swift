@@ -67,7 +67,7 @@ final class HTTPAppend {
             throw StoreError(
                 .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
         }
-        stored.sha256 = computed
+        stored.digests = DigestField(sha256: computed)
     }
 
     private func endsUpload(with size: UInt64) -> Bool {

@@ -38,7 +38,9 @@ extension HTTPSession {
 
     func decide() async {
         guard let undecided else { return }
-        let client = await client(of: undecided)
+        // Who asks whether the server is there need not show anything, and has not tried to come in.
+        let isProbe = lane.service.probe(undecided.head)?.isForAnybody ?? false
+        let client = isProbe ? .failure(.nothingShown) : await client(of: undecided)
         if case .success(let client) = client {
             known = KnownClient(
                 authorization: undecided.authorization, origin: undecided.way.origin, client: client)

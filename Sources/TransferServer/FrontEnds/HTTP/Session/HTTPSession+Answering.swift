@@ -28,7 +28,13 @@ extension HTTPSession {
         }
         driver.liveness.active(now: .now)
         answer(outcome)
-        pipe.worked(leaving: outcome.isBusy && !driver.isOver ? .work : .nothing)
+        pipe.worked(leaving: outcome.isBusy && isWorthwhile(outcome) ? .work : .nothing)
+    }
+
+    /// Whether there is somebody for whom the pool can go on.
+    private func isWorthwhile(_ outcome: HTTPOutcome) -> Bool {
+        if outcome.isForClientAlone, case .lost? = ending { return false }
+        return !driver.isOver
     }
 
     private func abandon() {

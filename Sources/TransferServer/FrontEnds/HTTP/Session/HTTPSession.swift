@@ -71,7 +71,8 @@ actor HTTPSession {
         (driver, progress, settings) = (handover.driver, handover.progress, handover.settings)
         accountHolder = AccountHolder(origin)
         account = transport.accounts.enter(accountHolder)
-        lane = HTTPLane(LaneResources(core), connection: number, peer: origin.name, progress: progress)
+        lane = HTTPLane(
+            LaneResources(core), HTTPService(core), connection: number, peer: origin.name, progress: progress)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
         isTurningAway = handover.refusal != nil

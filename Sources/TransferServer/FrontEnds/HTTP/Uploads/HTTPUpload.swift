@@ -2,6 +2,7 @@ import TransferCodec
 import TransferHTTP
 import TransferIntake
 import TransferModel
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -25,6 +26,11 @@ final class HTTPUpload {
     /// Whether its sender wants to hear when there is something under the path.
     private let isOnlyNew: Bool
     private let began = monotonicNanoseconds()
+    /// Whether its sender wants the receipt in the answer.
+    let wantsReceipt: Bool
+    /// For a sender that wants that digest in the answer.
+    private let longHasher: LongHasher?
+    private var longDigest: [UInt8]?
 
     /// - Throws: what speaks against it before its content comes.
     init(
@@ -36,6 +42,7 @@ final class HTTPUpload {
                 409, .wrongForm, "A file needs a name: put it to the path of a file, without a slash behind it.")
         }
         let fields = request.head.fields
+        (wantsReceipt, longHasher) = (HTTPReceipt.isWanted(fields), Self.longHasher(fields))
         // Part of a file is no file (RFC 9110, section 14.5).
         guard fields.values("content-range").isEmpty else {
             throw HTTPRefusal(400, .wrongForm, "Part of a file cannot be put.")
@@ -89,7 +96,15 @@ final class HTTPUpload {
         return lines.count == 1 && lines[0] == [UInt8(ascii: "*")]
     }
 
-    func hash(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+    func hash(_ bytes: UnsafeRawBufferPointer) {
+        hasher.update(bytes)
+        longHasher?.update(bytes)
+    }
+
+    private static func longHasher(_ fields: HTTPFields) -> LongHasher? {
+        let wanted = DigestPreference(fields.values("want-repr-digest"))?.algorithms.first
+        return wanted == .sha512 ? LongHasher() : nil
+    }
 
     /// Somebody may have stored something else meanwhile. Between this and the moment at which it is published somebody still may.
     ///
@@ -106,6 +121,7 @@ final class HTTPUpload {
     func check(_ trailers: HTTPFields) throws(StoreError) {
         let computed = hasher.finish()
         digest = computed
+        longDigest = longHasher?.finish()
         do throws(HTTPFault) {
             for wanted in [declared, try DigestField.sha256(of: trailers)] {
                 guard wanted ?? computed == computed else { throw HTTPFault(422, "") }
@@ -129,10 +145,13 @@ extension HTTPUpload {
     }
 
     /// What is stored, as JSON, too.
-    func reply(_ acknowledgement: Acknowledgement, _ client: Caller) -> HTTPReply {
+    ///
+    /// - Parameter receipt: nothing where none is wanted, or there is none.
+    func reply(_ acknowledgement: Acknowledgement, _ client: Caller, _ receipt: SignedReceipt?) -> HTTPReply {
         StoredReply(
-            path: intent.path, hasReplaced: replaces && intent.conflict == .overwrite, sha256: digest, began: began
-        ).reply(acknowledgement, client)
+            path: intent.path, hasReplaced: replaces && intent.conflict == .overwrite,
+            digests: digest.map { DigestField(sha256: $0, sha512: longDigest) }, began: began
+        ).reply(acknowledgement, client, receipt)
     }
 }
 

@@ -1,6 +1,7 @@
 import TransferHTTP
 import TransferIntake
 import TransferModel
+import TransferReceipts
 import TransferSystem
 
 /// The answer to an upload that is stored, whatever way it came in.
@@ -11,13 +12,16 @@ struct StoredReply {
     /// Whether it has replaced something, as far as is known.
     var hasReplaced = false
 
-    /// Of all of it, where that was computed.
-    var sha256: [UInt8]?
+    /// Of all of it, where they were computed.
+    var digests: DigestField?
 
     /// When it began, in nanoseconds of the monotonic clock.
     let began: Int64
 
-    func reply(_ acknowledgement: Acknowledgement, _ client: Caller) -> HTTPReply {
+    /// - Parameter receipt: nothing where none is wanted, or there is none.
+    func reply(
+        _ acknowledgement: Acknowledgement, _ client: Caller, _ receipt: SignedReceipt? = nil
+    ) -> HTTPReply {
         let stored = client.shown(acknowledgement.path)?.string ?? path
         var fields = [
             ("Location", "/" + PercentEncoding.path(stored.utf8)),
@@ -25,7 +29,8 @@ struct StoredReply {
             ("Transfer-Result", acknowledgement.code.name),
             ("Cache-Control", "no-store"),
         ]
-        if let sha256 { fields.append(("Repr-Digest", DigestField(sha256: sha256).text)) }
+        if let digests { fields.append(("Repr-Digest", digests.text)) }
+        if let receipt { fields += HTTPReceipt.fields(receipt) }
         let document = UploadDocument(
             source: path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
             kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,

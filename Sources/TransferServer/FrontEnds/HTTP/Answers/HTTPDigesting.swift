@@ -1,0 +1,104 @@
+import TransferCodec
+import TransferHTTP
+import TransferIO
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// Reads a file for the digest that a client wants to have in the head of the answer, some of it at a time; then it is answered.
+/// Belongs to one task at a time.
+final class HTTPDigesting: HTTPAnswer {
+    private enum Hasher {
+        case sha256(BlockHasher)
+        case sha512(LongHasher)
+
+        init(_ algorithm: HTTPDigestAlgorithm) {
+            switch algorithm {
+            case .sha256: self = .sha256(BlockHasher(.sha256))
+            case .sha512: self = .sha512(LongHasher())
+            }
+        }
+
+        func update(_ bytes: UnsafeRawBufferPointer) {
+            switch self {
+            case .sha256(let hasher): hasher.update(bytes)
+            case .sha512(let hasher): hasher.update(bytes)
+            }
+        }
+
+        func finish() -> [UInt8] {
+            switch self {
+            case .sha256(let hasher): hasher.finish()
+            case .sha512(let hasher): hasher.finish()
+            }
+        }
+    }
+
+    /// Bytes read before others have their turn: some milliseconds of a thread.
+    private static let step: UInt64 = 8 << 20
+
+    /// Bytes read at once.
+    private static let piece = 256 << 10
+
+    let path: String
+    let headComesFirst = false
+    private(set) var successor: (any HTTPAnswer)?
+    private let content: StoredContent
+    private let algorithm: HTTPDigestAlgorithm
+    private let hasher: Hasher
+    private let digests: ReprDigests
+    private let makeSuccessor: ([(String, String)]) -> HTTPSending
+    private var offset: UInt64 = 0
+
+    /// - Parameter successor: the answer, made with the fields that say what the digest is.
+    init(
+        _ path: String, _ content: StoredContent, _ algorithm: HTTPDigestAlgorithm, _ digests: ReprDigests,
+        then successor: @escaping ([(String, String)]) -> HTTPSending
+    ) {
+        (self.path, self.content, self.algorithm, self.digests) = (path, content, algorithm, digests)
+        (hasher, makeSuccessor) = (Hasher(algorithm), successor)
+        content.expectAll()
+    }
+
+    /// Not asked for: it has a successor.
+    func head(isLast: Bool) -> [UInt8] { [] }
+
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+        let size = content.attributes.size
+        let end = min(size, offset.addingClamped(Self.step))
+        try read(upTo: end)
+        guard end == size else {
+            outcome.rest()
+            return false
+        }
+        guard content.isUnchanged else { throw changed }
+        let digest = hasher.finish()
+        digests.add(digest, algorithm, of: content.attributes.version)
+        successor = makeSuccessor([("Repr-Digest", DigestField(digest, algorithm).text)])
+        return true
+    }
+
+    private func read(upTo end: UInt64) throws(StoreError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.piece, alignment: 64)
+        defer { buffer.deallocate() }
+        while offset < end {
+            let count = Int(min(UInt64(Self.piece), end - offset))
+            let place = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+            let found: Int
+            do throws(SystemError) {
+                found = try content.read(into: place, at: offset)
+            } catch {
+                throw StoreError(.storageFailed, "\(path.escapedForDisplay) cannot be read: \(error.reason).")
+            }
+            guard found == count else { throw changed }
+            hasher.update(UnsafeRawBufferPointer(place))
+            offset += UInt64(count)
+        }
+    }
+
+    private var changed: StoreError {
+        StoreError(.fileChanged, "\(path.escapedForDisplay) changed while it was read.")
+    }
+
+    func events(peer: String) -> [LogEvent] { [] }
+}

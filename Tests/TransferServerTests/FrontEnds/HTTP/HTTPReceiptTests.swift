@@ -1,0 +1,119 @@
+import Glibc
+import Testing
+import TransferAccess
+import TransferHTTP
+import TransferKeys
+import TransferModel
+import TransferProtocol
+import TransferReceipts
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// Receipts of what is put over HTTP.
+    @Suite struct HTTPReceiptTests {
+        private static let content = Array("what a receipt is of\n".utf8)
+
+        private let directory: TemporaryDirectory
+        private let folder: AccessFolder
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            _ = mkdir(directory.path("store"), 0o755)
+            folder = AccessFolder(of: directory.path("store"))
+            try folder.make()
+        }
+
+        private func serving(
+            isSecured: Bool = false, _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws {
+            let change = { @Sendable (configuration: inout ServerConfiguration) in
+                configuration.http = .on
+                guard isSecured else { return }
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+            }
+            try await TransferServerTests.serving(change, in: directory, body)
+        }
+
+        private static func receipt(_ answer: HTTPClient.Answer) throws -> SignedReceipt {
+            let fields = answer.head.fields.values("transfer-receipt")
+            guard case .bytes(let line)? = StructuredField.item(fields)?.value else {
+                throw RawClient.Failure(description: "no receipt")
+            }
+            return try SignedReceipt(json: line)
+        }
+
+        private static func id(_ answer: HTTPClient.Answer) throws -> String {
+            let key = "\"uploadID\":\""
+            let start = try #require(answer.text.firstRange(ofText: key))
+            return String(answer.text[start...].prefix(32))
+        }
+
+        @Test func whoAsksForAReceiptHasItInTheAnswer() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let plain = try client.ask(.put, "/a", [], Self.content)
+                #expect(plain.status == 201 && plain["transfer-receipt"] == nil)
+                let answer = try client.ask(.put, "/b", [("Prefer", "Transfer-Receipt")], Self.content)
+                #expect(answer.status == 201 && answer["preference-applied"] == "transfer-receipt")
+                let receipt = try Self.receipt(answer)
+                #expect(receipt.receipt.path.string == "b" && receipt.receipt.size == UInt64(Self.content.count))
+                let id = try Self.id(answer)
+                #expect(receipt.receipt.result == .committed && receipt.receipt.uploadID.description == id)
+                try ReceiptVerifier().verify(receipt)
+                // Later, the same one.
+                let again = try client.ask(.get, "/.transfer/receipt/\(id)")
+                #expect(again.status == 200 && again.content == receipt.jsonBytes + [10])
+                // Of what had none, one of then.
+                let later = try client.ask(.get, "/.transfer/receipt/\(try Self.id(plain))")
+                let given = try SignedReceipt(json: Array(later.content.dropLast()))
+                #expect(later.status == 200 && given.receipt.path.string == "a" && given.receipt.result == .committed)
+                try ReceiptVerifier().verify(given)
+            }
+        }
+
+        @Test func thereIsNoneOfWhatIsNotThere() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let id = try Self.id(client.ask(.put, "/a", [], Self.content))
+                for other in ["x", String(repeating: "0", count: 32), id.dropLast() + "g", id + "0"] {
+                    #expect(try client.ask(.get, "/.transfer/receipt/\(other)").status == 404)
+                }
+                #expect(try client.ask(.put, "/.transfer/receipt/\(id)", [], [1]).status == 405)
+                #expect(try client.ask(.head, "/.transfer/receipt/\(id)").status == 200)
+                #expect(try client.ask(.put, "/a", [], [1]).status == 200)
+                #expect(try client.ask(.get, "/.transfer/receipt/\(id)").status == 404)
+            }
+        }
+
+        @Test func onlyWhoSentItOrMaySeeItHasIt() async throws {
+            var options = AccessOptions()
+            options.rights = .writeOnly
+            let tokens = [
+                try folder.issue(.token, name: "one", options: options, at: .now),
+                try folder.issue(.token, name: "two", options: options, at: .now),
+            ].map { [("Authorization", "Bearer \($0.text)")] }
+            try await serving(isSecured: true) { server in
+                let client = try HTTPClient(server, isSecured: true)
+                let id = try Self.id(client.ask(.put, "/a", tokens[0], Self.content))
+                #expect(try client.ask(.get, "/.transfer/receipt/\(id)", tokens[0]).status == 200)
+                #expect(try client.ask(.get, "/.transfer/receipt/\(id)", tokens[1]).status == 404)
+                #expect(try client.ask(.get, "/.transfer/receipt/\(id)").status == 401)
+            }
+        }
+    }
+}
+
+extension String {
+    /// - Returns: where it goes on behind a text.
+    fileprivate func firstRange(ofText text: String) -> Index? {
+        let (all, wanted) = (Array(utf8), Array(text.utf8))
+        guard all.count >= wanted.count else { return nil }
+        for start in 0...(all.count - wanted.count) where all[start..<start + wanted.count].elementsEqual(wanted) {
+            return utf8.index(startIndex, offsetBy: start + wanted.count)
+        }
+        return nil
+    }
+}
