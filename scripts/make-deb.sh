@@ -55,6 +55,7 @@ make --no-print-directory -s install install-service DESTDIR="$root" PREFIX=/usr
 if [[ -z ${DEB_KEEP_SYMBOLS-} ]]; then strip --strip-unneeded "$root/usr/bin/transfer"; fi
 gzip -9n "$root"/usr/share/man/man1/*.1
 install -D -m 0644 packaging/deb/copyright "$root/usr/share/doc/transfer/copyright"
+install -D -m 0644 -t "$root/usr/share/doc/transfer/examples" packaging/monitoring/alerts.yml packaging/monitoring/dashboard.json
 gzip -9nc CHANGELOG.md >"$root/usr/share/doc/transfer/changelog.gz"
 
 install -d "$root/DEBIAN"

@@ -210,6 +210,15 @@ extension BatchPipe {
         if left == .results, queue.isEmpty { _ = handOverAll() }
     }
 
+    /// Something has happened that the pool has waited for, with nothing else to do.
+    ///
+    /// - Returns: whether it has to begin.
+    package mutating func resume() -> Bool {
+        guard worker == .idle else { return false }
+        worker = .working(.work)
+        return true
+    }
+
     /// The pool has found nothing more to do.
     package mutating func rest() {
         worker = .idle

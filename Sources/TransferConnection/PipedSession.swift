@@ -165,6 +165,11 @@ extension PipedSession {
         while pipe.isWorking { await driver.rested.wait() }
     }
 
+    /// Lets the pool go on with what it has left, where it has nothing to do now.
+    package func resumeWork() {
+        if pipe.resume() { startWork() }
+    }
+
     private func handOver() {
         if pipe.handOver() { startWork() }
     }

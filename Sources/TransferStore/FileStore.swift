@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
 package import TransferModel
-import TransferSystem
+package import TransferSystem
 
 /// Where accepted bytes live: a directory of plain files, with the server's own folder `.transfer` at its top.
 /// Synchronous and safe to call from any thread; called on the blocking pool.
@@ -88,6 +88,9 @@ package final class FileStore: ContentStore {
     /// Whether a sync has failed since the machine was started, or was in flight when a server ended: nothing that is
     /// found is taken for stored until it is started again.
     package var isInDoubt: Bool { incoming.committer.isInDoubt }
+
+    /// How long waiting for the disk takes, where there is anything to wait for.
+    package var syncDurations: DurationHistogram { incoming.committer.durations }
 
     /// The descriptor of the directory, for as long as the store is there.
     package var directory: Int32 { tree.root.number }

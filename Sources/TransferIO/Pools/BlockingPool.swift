@@ -31,6 +31,11 @@ package final class BlockingPool: TaskExecutor {
         monitor = Monitor(State(queue: FairQueue(threads: limit)))
     }
 
+    /// How many threads there are, how many of them have nothing to do, and how much work waits for one.
+    package var figures: (threads: Int, idle: Int, waiting: Int) {
+        monitor.withLock { (monitor.state.threads, monitor.state.idle, monitor.state.queue.count) }
+    }
+
     /// Whether work waits for a thread, so that who has one should not keep it for long.
     package var isContended: Bool { waiting.load(ordering: .relaxed) > 0 }
 

@@ -55,6 +55,9 @@ package final class BufferPool: Sendable {
         }
     }
 
+    /// Buffers that somebody has.
+    package var used: Int { state.withLock { $0.used } }
+
     /// Whether more than half of the buffers are in use, or the account has most of those that it may have: three eighths
     /// of all.
     package func isScarce(for account: BufferAccount? = nil) -> Bool {

@@ -26,6 +26,9 @@ package final class OpenUpload {
     /// When the caller came with it, in nanoseconds of the monotonic clock.
     package let started: Int64
 
+    /// Who sends it; nothing for one that cannot be told from others.
+    package var client: UInt64? { caller.id }
+
     /// What a part belongs to, or whose end this is; set before anything else is asked for.
     var assembly: Assembly?
 

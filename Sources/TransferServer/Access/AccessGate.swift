@@ -8,13 +8,20 @@ final class AccessGate: Sendable {
     private let authenticator: Authenticator
     private let log: Log
 
-    init(_ authenticator: Authenticator, log: Log) {
-        (self.authenticator, self.log) = (authenticator, log)
+    private let refusals: ResultCounters
+
+    init(_ authenticator: Authenticator, log: Log, _ refusals: ResultCounters) {
+        (self.authenticator, self.log, self.refusals) = (authenticator, log, refusals)
     }
 
     func authenticate(_ credentials: Credentials) throws(Refusal) -> Admission {
         defer { logFaults() }
-        return try authenticator.authenticate(credentials, at: .now, .now)
+        do throws(Refusal) {
+            return try authenticator.authenticate(credentials, at: .now, .now)
+        } catch {
+            refusals.add(error.code)
+            throw error
+        }
     }
 
     /// Asks whether a client may still come in, and renews what it may do.

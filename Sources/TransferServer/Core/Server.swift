@@ -79,7 +79,8 @@ package actor Server {
         let bound: [Endpoint]
         do throws(ServerError) {
             bound = try await listen()
-            try await bindDiscovery(listeners.filter { $0.use == nil }.map(\.socket.address))
+            try await listenForProbes()
+            try await bindDiscovery(listeners.filter { $0.use == nil && !$0.isForProbes }.map(\.socket.address))
         } catch {
             closeListeners()
             throw error
@@ -179,6 +180,24 @@ extension Server {
         return listeners.filter { $0.use == nil }.map(\.socket.endpoint)
     }
 
+    /// Another worker binds it again: who asks for numbers can wait, and asks again.
+    private func listenForProbes() async throws(ServerError) {
+        guard case .listener(let endpoint) = core.configuration.metrics else { return }
+        let bound = await core.transport.pool.run { Result { () throws(ServerError) in try endpoint.boundForProbes() } }
+        let sockets = try bound.get()
+        do throws(SystemError) {
+            for socket in sockets {
+                let terms = Listener.Terms(frontEnds: FrontEnds(ProbesFrontEnd())) { nil }
+                listeners.append(
+                    Listener(
+                        socket: try ListeningSocket(socket, loop: loop), terms: terms, use: nil, isForProbes: true))
+            }
+        } catch {
+            for socket in sockets { socket.close() }
+            throw ServerError("Cannot accept connections: \(error).")
+        }
+    }
+
     private func terms(_ use: ListenerUse?) -> Listener.Terms {
         switch use {
         case .classic(let classic): Listener.Terms(frontEnds: FrontEnds(ClassicFrontEnd(listener: classic))) { nil }
@@ -191,6 +210,7 @@ extension Server {
     private var listening: [LogEvent] {
         listeners.map { listener in
             let address = listener.socket.address
+            if listener.isForProbes { return .listeningForProbes(listener.socket.endpoint, isLocal: address.isLocal) }
             return switch listener.use {
             case .classic(let classic): .listening(listener.socket.endpoint, classic, isLocal: address.isLocal)
             case .http: .listeningForProxies(listener.socket.endpoint, isLocal: address.isLocal)
@@ -198,6 +218,9 @@ extension Server {
             }
         }
     }
+
+    /// Where it listens for programs that watch over it.
+    package var probeEndpoints: [Endpoint] { listeners.filter(\.isForProbes).map(\.socket.endpoint) }
 
     /// Where it listens for clients of the classic framings, in the order of the configuration.
     package var classicEndpoints: [Endpoint] { listeners.filter { $0.use?.classic != nil }.map(\.socket.endpoint) }
@@ -260,14 +283,17 @@ extension Server {
         let number = connectionNumber
         switch core.transport.limits.withLock({ $0.arrive(number, from: origin.network) }) {
         case .admitted(let evicted):
+            core.observability.metrics.accepted.add()
             if let evicted { await evict(evicted) }
             await permits.acquire()
             guard !isStopping else { return leave(number, closing: descriptor) }
             core.transport.limits.withLock { $0.begin(number) }
             begin(number, descriptor, from: origin, on: terms)
         case .refused(isTold: true):
+            core.observability.metrics.refusedConnections[.perAddress]?.add()
             begin(number, descriptor, from: origin, on: terms, refusal: .tooManyConnections)
         case .refused(isTold: false):
+            core.observability.metrics.refusedConnections[.perAddress]?.add()
             close(descriptor)
             core.observability.log.write([.refused(peer: origin.name, .tooManyConnections)])
         }
@@ -291,6 +317,7 @@ extension Server {
     /// Ends a connection whose handshake has taken longest. Its place is free at once, and its descriptor is when this
     /// returns: otherwise a flood would be accepted faster than closed.
     private func evict(_ number: Int) async {
+        core.observability.metrics.refusedConnections[.handshakes]?.add()
         permits.release()
         await connections[number]?.evict()
     }

@@ -31,6 +31,9 @@ package struct ServerConfiguration: Sendable {
     /// Who is believed when he says whom he asks for.
     package var trustedProxies: [TrustedProxy] = []
 
+    /// Where programs that watch over the server find its numbers.
+    package var metrics = MetricsUse.off
+
     /// Sockets that somebody else has bound, to accept on in place of those.
     package var sockets: [ServerSocket] = []
 
@@ -199,6 +202,15 @@ package enum HTTPUse: String, CaseIterable, Sendable {
     case on, off
     /// And nothing else.
     case only
+}
+
+/// Where a server tells of itself in numbers.
+package enum MetricsUse: Equatable, Sendable {
+    case off
+    /// Where HTTP is spoken, to clients that may see everything.
+    case on
+    /// To whoever reaches this address, where nothing else is answered.
+    case listener(Endpoint)
 }
 
 /// Why a server could not start.

@@ -16,6 +16,9 @@ extension ServerCore {
             for case (.unix(let path), _) in configuration.unserved {
                 try confinement.allowRemoving(below: Self.folder(of: path))
             }
+            if case .listener(.unix(let path)) = configuration.metrics {
+                try confinement.allowRemoving(below: Self.folder(of: path))
+            }
             for file in rereadFiles {
                 // What cannot be allowed cannot be read again. That is no reason to leave the rest unconfined.
                 try? confinement.allowReading(file.path, isReplaceable: file.isReplaceable)

@@ -28,7 +28,7 @@ final class ServerCore: Sendable {
     let ways: HTTPWays
 
     /// What connections share on which HTTP is spoken.
-    let http = HTTPShared()
+    let http: HTTPShared
 
     /// Clients that have names and cannot prove them.
     let chatNames = ChatNames()
@@ -39,7 +39,8 @@ final class ServerCore: Sendable {
     ) {
         (self.configuration, self.store) = (configuration, store)
         frontEnds = foundations.frontEnds(configuration.http)
-        let gate = configuration.authenticator.map { AccessGate($0, log: log) }
+        let metrics = ServerMetrics()
+        let gate = configuration.authenticator.map { AccessGate($0, log: log, metrics.refusedAuthentications) }
         let intake = Intake(
             Intake.Configuration(configuration), store: store,
             records: Self.openCatalog(configuration, store, log, on: foundations), signer: identity.signer,
@@ -53,7 +54,8 @@ final class ServerCore: Sendable {
         let figures = StoreFigures {
             StoreFigures.Figures(catalog: intake.known.totals(), unfinished: try? store.unfinished())
         }
-        observability = Observability(of: configuration.directory, log: log, figures)
+        observability = Observability(of: configuration.directory, log: log, figures, metrics)
+        http = HTTPShared(observability.connections)
         transport.pool.submit {
             intake.known.load()
             intake.forgetUnfinished()

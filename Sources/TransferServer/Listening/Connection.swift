@@ -60,7 +60,7 @@ actor Connection {
         choice = FrontEndChoice(terms.frontEnds)
         tls = terms.security()
         settings = core.transport.settings
-        progress = ConnectionProgress(number, peer: origin.name)
+        progress = ConnectionProgress(number, peer: origin.name, counting: core.observability.metrics)
         driver = ConnectionDriver(settings.timeouts, turn: Transport.bufferSize)
         ending = refusal.map { .fault($0) }
     }
@@ -117,6 +117,7 @@ actor Connection {
     /// Hands the connection over.
     private func begin(_ frontEnd: any FrontEnd) async -> any Session {
         disarm()
+        progress.speaks(ServerMetrics.Wire(frontEnd: frontEnd.name))
         if !frontEnds.others.isEmpty { log(.recognised(frontEnd.name, peer: peer)) }
         var refusal: ProtocolFault?
         if case .fault(let fault)? = ending { refusal = fault }

@@ -15,6 +15,9 @@ struct Listener {
 
     /// What is spoken here; nothing for the usual front ends.
     let use: ListenerUse?
+
+    /// Whether only programs that watch over the server come here.
+    var isForProbes = false
 }
 
 /// A socket that a server accepts on, and what is spoken there.

@@ -10,6 +10,8 @@ package final class ConnectionProgress: Sendable {
         /// The server's id of the whole upload.
         let id: UploadID
         let path: String
+        /// Who sends it; nothing for one that cannot be told from others.
+        let client: UInt64?
         /// Bytes of the whole upload, where they are known.
         let size: UInt64?
         /// Whether other connections may bring other parts.
@@ -46,10 +48,22 @@ package final class ConnectionProgress: Sendable {
     /// UTC, in nanoseconds since 1970.
     let since = utcNanoseconds()
 
+    /// What is counted over all connections; nothing where nobody counts.
+    private let metrics: ServerMetrics?
+    private let traffic = Locked<ServerMetrics.Traffic?>(nil)
+
     private let state = Locked(State(rate: RateEstimate(start: monotonicNanoseconds())))
 
-    package init(_ number: Int, peer: String) {
-        (self.number, self.peer) = (number, peer)
+    package convenience init(_ number: Int, peer: String) { self.init(number, peer: peer, counting: nil) }
+
+    init(_ number: Int, peer: String, counting metrics: ServerMetrics?) {
+        (self.number, self.peer, self.metrics) = (number, peer, metrics)
+    }
+
+    /// It is known what is spoken.
+    func speaks(_ wire: ServerMetrics.Wire) {
+        let counted = metrics?.traffic[wire]
+        traffic.withLock { $0 = counted }
     }
 
     var present: State { state.withLock { $0 } }
@@ -70,6 +84,7 @@ package final class ConnectionProgress: Sendable {
     /// Answers to requests are on their way.
     func answered(_ bytes: Int) {
         let (bytes, now) = (UInt64(clamping: bytes), monotonicNanoseconds())
+        traffic.withLock { $0 }?.sent.add(bytes)
         state.withLock { state in
             state.sent = state.sent.addingClamped(bytes)
             state.rate.add(bytes, at: now)
@@ -83,6 +98,7 @@ package final class ConnectionProgress: Sendable {
     ///   - uploads: that were acknowledged since the last batch.
     func advance(_ bytes: UInt64, uploads: Int, _ current: Current?) {
         let now = monotonicNanoseconds()
+        if bytes > 0 { traffic.withLock { $0 }?.received.add(bytes) }
         state.withLock { state in
             state.received = state.received.addingClamped(bytes)
             state.stored += uploads
@@ -90,4 +106,17 @@ package final class ConnectionProgress: Sendable {
             state.current = current
         }
     }
+
+    /// An upload has its result.
+    ///
+    /// - Parameter duration: nanoseconds since it began.
+    func settled(_ code: ResultCode, after duration: Int64) {
+        traffic.withLock { $0 }?.results.add(code)
+        if code.isSuccess { metrics?.uploadDurations.add(duration) }
+    }
+
+    /// Complete uploads were published.
+    ///
+    /// - Parameter duration: nanoseconds that this took.
+    func committed(after duration: Int64) { metrics?.commitDurations.add(duration) }
 }

@@ -41,11 +41,13 @@ extension ConnectionProgress.Current {
         switch intent.extent {
         case .whole:
             self.init(
-                id: intent.id, path: intent.path, size: intent.size, isPart: false, started: upload.started,
+                id: intent.id, path: intent.path, client: upload.client, size: intent.size, isPart: false,
+                started: upload.started,
                 received: upload.size)
         case .part(let part):
             self.init(
-                id: part.upload, path: intent.path, size: part.total, isPart: true, started: upload.started,
+                id: part.upload, path: intent.path, client: upload.client, size: part.total, isPart: true,
+                started: upload.started,
                 received: upload.size)
         case .append(let append):
             self.init(

@@ -21,8 +21,13 @@ final class Observability: Sendable {
     /// Reports that there were at the start: nobody writes more while this server runs.
     let crashes: [CrashReports.Entry]
 
-    init(of directory: String, log: Log, _ figures: StoreFigures) {
-        (self.log, self.figures) = (log, figures)
+    /// What is counted for as long as the server runs.
+    let metrics: ServerMetrics
+
+    let process = ProcessFigures()
+
+    init(of directory: String, log: Log, _ figures: StoreFigures, _ metrics: ServerMetrics) {
+        (self.log, self.figures, self.metrics) = (log, figures, metrics)
         crashReports = CrashReports(of: directory)
         crashes = crashReports.all
     }

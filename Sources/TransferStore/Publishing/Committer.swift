@@ -16,6 +16,8 @@ final class Committer: Sendable {
     private let device: dev_t
     private let group: GroupSync
     let directories: DurableDirectories
+    /// How long syncs take.
+    let durations = DurationHistogram()
     /// Nothing where nothing is synced.
     private let mark: SyncMark?
     /// Bytes of others that a group may wait for, because it has saved as much.
@@ -99,7 +101,9 @@ final class Committer: Sendable {
         guard let mark, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
         do throws(SystemError) {
             let number = try mark.begin()
+            let began = monotonicNanoseconds()
             let errors = sync(descriptors, bytes, since: failures)
+            durations.add(monotonicNanoseconds() - began)
             let hasFailed = errors.contains { $0 != nil }
             if hasFailed { failing() }
             mark.end(number, hasFailed: hasFailed)

@@ -41,6 +41,9 @@ final class TestServer: Sendable {
     let classicEndpoints: [Endpoint]
     /// Where proxies come in.
     let plainHTTPEndpoints: [Endpoint]
+
+    /// Where programs come in that watch over it; nothing where they have no address of their own.
+    let probeEndpoint: Endpoint?
     let directory: TemporaryDirectory
     private let ending = Locked<Task<Void, Never>?>(nil)
 
@@ -58,6 +61,7 @@ final class TestServer: Sendable {
         (server, endpoint) = try await Self.start(configuration, log, foundations)
         classicEndpoints = await server.classicEndpoints
         plainHTTPEndpoints = await server.plainHTTPEndpoints
+        probeEndpoint = await server.probeEndpoints.first
     }
 
     /// A server that can be found wants the UDP port of its TCP port, which a socket of another test may have.

@@ -37,6 +37,7 @@ struct ServeCommand {
         let speaksHTTP = configuration.security.isEncrypted || arguments.isSet(ServeFlags.http.flag)
         configuration.http = speaksHTTP ? arguments[ServeFlags.http] : .off
         try ProxyFlags.apply(arguments, to: &configuration)
+        configuration.metrics = try MetricsFlag.use(arguments, configuration.http)
         try Self.check(arguments, below: configuration.directory)
         configuration.classic = try ClassicFlags.listeners(arguments)
         configuration.isClassicBeyondThisMachine = arguments[ServeFlags.allowsInsecure]

@@ -12,7 +12,7 @@ enum ServeFlags {
         [
             directory.flag, .config, listen.flag, durability.flag, isAlone.flag, logFormat.flag, logLevel.flag,
             certificate.flag, key.flag, http.flag, ProxyFlags.listeners.flag, ProxyFlags.trusted.flag,
-            isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
+            MetricsFlag.place.flag, isPlaintext.flag, allowsInsecure.flag, isOpen.flag, advertised.flag,
             ClassicFlags.listeners.flag, ClassicFlags.folder.flag,
         ] + DiscoveryFlags.all + MailFlags.all + limits.map(\.flag) + [.help]
 

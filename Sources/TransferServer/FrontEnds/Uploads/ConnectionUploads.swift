@@ -44,6 +44,9 @@ package final class ConnectionUploads {
     private(set) var current = Current.none
     private let resources: LaneResources
     private let payer = Payer()
+    private let progress: ConnectionProgress
+    /// What others may want to hear of.
+    private var news: [UploadNews.Item] = []
     private var failures = FailureTally()
     private var meter: LaneMeter
     /// When it was last asked what the client may do.
@@ -56,7 +59,7 @@ package final class ConnectionUploads {
     ///   - connection: its number; they grow.
     ///   - progress: is told what becomes of the uploads.
     init(_ resources: LaneResources, connection: Int, peer: String, progress: ConnectionProgress) {
-        (self.resources, self.peer) = (resources, peer)
+        (self.resources, self.peer, self.progress) = (resources, peer, progress)
         meter = LaneMeter(progress)
         let way = IntakeSession.Connection(number: connection) { [later = resources.later, payer] work in
             later(payer.account.withLock { $0 }, work)
@@ -69,6 +72,13 @@ package final class ConnectionUploads {
         if case .receiving(let upload) = current { meter.publish(upload) } else { meter.publish(nil) }
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
+        tellNews()
+    }
+
+    private func tellNews() {
+        guard !news.isEmpty else { return }
+        resources.news?.post(news)
+        news.removeAll()
     }
 
     /// The connection ended: what is not complete will not be.
@@ -167,6 +177,7 @@ extension ConnectionUploads {
         whenSettled(upload, result)
         guard result.code != .staged else { return }
         if result.code.isSuccess { meter.stored() }
+        count(upload, result)
         let isRepeated = !result.code.isSuccess && failures.add(result.code) > 1
         events.append(
             .settled(
@@ -175,12 +186,29 @@ extension ConnectionUploads {
     }
 }
 
+extension ConnectionUploads {
+    private func count(_ upload: OpenUpload, _ result: UploadOutcome) {
+        let duration = monotonicNanoseconds() - upload.began
+        progress.settled(result.code, after: duration)
+        // What is for somebody is nobody else's business.
+        guard resources.news != nil, upload.intent.recipients.isEmpty,
+            case .acknowledged(let acknowledgement) = result, acknowledgement.code == .committed
+        else { return }
+        news.append(
+            UploadNews.Item(
+                acknowledgement: acknowledgement, client: intake.caller.id, seconds: Double(max(0, duration)) / 1e9))
+    }
+}
+
 // MARK: The end
 
 extension ConnectionUploads {
     /// Publishes what is complete, so that all of it shares its syncs.
     func publish() {
+        let began = monotonicNanoseconds()
+        let mustPublish = intake.completion.sealedCount > 0
         let report = intake.publish()
+        if mustPublish { progress.committed(after: monotonicNanoseconds() - began) }
         for upload in report.ended { settle(upload.upload, upload.outcome) }
         for path in report.healed { events.append(.healed(path, peer: peer)) }
     }

@@ -17,6 +17,9 @@ package struct LaneResources: Sendable {
     /// Memory of answers to requests.
     let chunks: BufferPool
 
+    /// Those who want to hear of what is stored; nothing where nobody can.
+    let news: UploadNews?
+
     /// Threads that may read what an upload has already, where nobody else waits.
     let digestThreads: Int
 
@@ -29,7 +32,8 @@ extension LaneResources {
         let transport = core.transport
         self.init(
             intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
-            pool: transport.pool, chunks: transport.chunks, digestThreads: transport.digestThreads
+            pool: transport.pool, chunks: transport.chunks,
+            news: core.configuration.http == .off ? nil : core.http.news, digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
 
@@ -37,7 +41,7 @@ extension LaneResources {
     package init(_ intake: Intake, _ store: FileStore, log: Log) {
         self.init(
             intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
-            chunks: BufferPool(size: Transport.chunkSize, count: 1), digestThreads: 1
+            chunks: BufferPool(size: Transport.chunkSize, count: 1), news: nil, digestThreads: 1
         ) { _, work in work() }
     }
 }

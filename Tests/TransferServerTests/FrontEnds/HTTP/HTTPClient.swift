@@ -64,6 +64,24 @@ final class HTTPClient {
         }
     }
 
+    /// The head of the next final answer, for those who want to see its content as it comes.
+    func head() throws -> ResponseHead {
+        while true {
+            if case .head(let head, _) = try step() { return head }
+        }
+    }
+
+    /// Some of the content behind that head; nothing at its end.
+    func content() throws -> [UInt8]? {
+        while true {
+            switch try step() {
+            case .content(let range): return content(range)
+            case .end: return nil
+            case .needsMore, .informational, .head: break
+            }
+        }
+    }
+
     /// The next final answer; not whole when the connection ended before that.
     func answer() throws -> Answer {
         var answer: Answer?

@@ -53,7 +53,8 @@ extension ServerTests {
                     let answer = try client.ask(.head, "/x", [("Want-Repr-Digest", wish)])
                     #expect(answer.status == 200 && answer["repr-digest"] == nil)
                 }
-                #expect(try client.ask(.get, "/x", [("Want-Repr-Digest", "sha-256=1"), ("If-None-Match", "*")]).status == 304)
+                let fields = [("Want-Repr-Digest", "sha-256=1"), ("If-None-Match", "*")]
+                #expect(try client.ask(.get, "/x", fields).status == 304)
                 try server.checkServes()
             }
         }
@@ -77,7 +78,9 @@ extension ServerTests {
             let version = { (number: UInt64) in ContentVersion(object: number, revision: 1, touch: 1, size: 1) }
             for number in 0..<10_000 as Range<UInt64> { digests.add([1], .sha256, of: version(number)) }
             #expect(digests.find(version(0), .sha256) == nil && digests.find(version(9_999), .sha512) == nil)
-            #expect(digests.find(version(9_999), .sha256) != nil && digests.find(version(9_999 - 4_095), .sha256) != nil)
+            for number in [9_999, 9_999 - 4_095] as [UInt64] {
+                #expect(digests.find(version(number), .sha256) != nil)
+            }
             #expect(digests.find(version(9_999 - 4_096), .sha256) == nil)
         }
 

@@ -28,6 +28,9 @@ protocol HTTPAnswer {
     /// - Throws: why it cannot be completed.
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool
 
+    /// Whether it goes on until one of both sides ends it, so that nothing comes behind it.
+    var isEndless: Bool { get }
+
     /// What the client gets in its place, when it is made; nothing where it is itself what the client gets.
     var successor: (any HTTPAnswer)? { get }
 
@@ -39,6 +42,7 @@ extension HTTPAnswer {
     var endsConnection: Bool { false }
     var headComesFirst: Bool { true }
     var suspect: RottenFile? { nil }
+    var isEndless: Bool { false }
     var successor: (any HTTPAnswer)? { nil }
 }
 

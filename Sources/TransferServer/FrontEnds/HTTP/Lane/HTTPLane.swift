@@ -85,7 +85,7 @@ final class HTTPLane: @unchecked Sendable {
         work()
         files.endTurn()
         uploads.endTurn()
-        outcome.isBusy = outcome.ending == nil && (answer != nil || nextStep < pending.count)
+        outcome.isBusy = outcome.ending == nil && !outcome.isWaiting && (answer != nil || nextStep < pending.count)
         isBetweenAnswers.store(answer == nil, ordering: .releasing)
         defer { outcome = HTTPOutcome(room: 0) }
         return outcome
@@ -119,6 +119,7 @@ final class HTTPLane: @unchecked Sendable {
     }
 
     private func take(_ batch: HTTPBatch) {
+        guard answer?.isEndless != true else { return }
         pending += batch.operations.map { operation in
             if case .content = operation { (operation, batch) } else { (operation, nil) }
         }
@@ -159,13 +160,7 @@ extension HTTPLane {
             if try answerProbe(request) { return }
             if isStopping { throw HTTPRefusal(.serverStopping) }
             if request.way.isMisdirected { throw .misdirected }
-            switch request.client {
-            case .success(let client): try admit(client)
-            case .failure(let refusal):
-                var refusal = HTTPRefusal(refusal)
-                refusal.isLogged = true
-                throw refusal
-            }
+            try admit(request.client.admitted())
             try route(request)
         } catch {
             refuse(request, error)
@@ -277,7 +272,7 @@ extension HTTPLane {
     /// Says all of an answer.
     func say(_ request: HTTPRequest, isLast: Bool = false, _ answer: (Bool) -> [UInt8]) {
         let isLast = isLast || !mayGoOn(behind: request)
-        outcome.append(confirmed(answer(isLast), for: request, isLast: isLast))
+        append(confirmed(answer(isLast), for: request, isLast: isLast), to: request)
         answered(isLast: isLast)
     }
 
@@ -290,11 +285,19 @@ extension HTTPLane {
     func begin(_ answer: any HTTPAnswer, to request: HTTPRequest) {
         (self.answer, isAnswerLast) = (answer, answer.endsConnection || !mayGoOn(behind: request))
         answering = request
-        if answer.headComesFirst { sayHead(of: answer) }
+        if answer.headComesFirst { sayHead(of: answer, to: request) }
+        // What comes behind it is never looked at.
+        if answer.isEndless { (pending, nextStep) = ([], 0) }
     }
 
-    private func sayHead(of answer: any HTTPAnswer) {
-        outcome.append(confirmed(answer.head(isLast: isAnswerLast), for: answering, isLast: isAnswerLast))
+    private func sayHead(of answer: any HTTPAnswer, to request: HTTPRequest) {
+        append(confirmed(answer.head(isLast: isAnswerLast), for: request, isLast: isAnswerLast), to: request)
+    }
+
+    /// - Parameter bytes: the beginning of the answer.
+    private func append(_ bytes: [UInt8], to request: HTTPRequest) {
+        service.core.observability.metrics.answered(request.head.method, bytes)
+        outcome.append(bytes)
     }
 
     /// The answer to a HEAD: what would be said in front of all that.
@@ -310,7 +313,7 @@ extension HTTPLane {
                 return answering.head.method == .get
                     ? begin(successor, to: answering) : sayHead(answering, of: successor)
             }
-            if !answer.headComesFirst { sayHead(of: answer) }
+            if !answer.headComesFirst, let answering { sayHead(of: answer, to: answering) }
             uploads.events.append(contentsOf: answer.events(peer: peer))
             (self.answer, incoming) = (nil, .ignored)
             answered(isLast: isAnswerLast)

@@ -32,6 +32,9 @@ struct HTTPOutcome: Sendable {
     /// Whether it is of no use to anybody that the pool goes on once the client has gone.
     private(set) var isForClientAlone = false
 
+    /// Whether the answer goes on when something has happened.
+    private(set) var isWaiting = false
+
     init(room: Int) { self.room = room }
 
     mutating func append(_ bytes: [UInt8]) {
@@ -44,6 +47,12 @@ struct HTTPOutcome: Sendable {
     mutating func rest() {
         room = 0
         isForClientAlone = true
+    }
+
+    /// There is nothing to add before something happens.
+    mutating func wait() {
+        rest()
+        isWaiting = true
     }
 
     mutating func append(_ chunk: ContentChunk) {

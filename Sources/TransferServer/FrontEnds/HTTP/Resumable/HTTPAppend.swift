@@ -2,6 +2,7 @@ import TransferCodec
 import TransferHTTP
 import TransferIntake
 import TransferModel
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -54,6 +55,9 @@ final class HTTPAppend {
 
     var isNew: Bool { append.isNew }
 
+    /// Whether its sender wants the receipt in the answer.
+    var wantsReceipt: Bool { HTTPReceipt.isWanted(request.head.fields) }
+
     func take(_ bytes: UnsafeRawBufferPointer) { checksum?.update(bytes) }
 
     /// Compares what has come with what its sender says of it, and of all of it where this is the end.
@@ -93,8 +97,10 @@ extension HTTPAppend {
     }
 
     /// The upload is stored. What a client of tus has made keeps its address.
-    func reply(_ acknowledgement: Acknowledgement, _ client: Caller) -> HTTPReply {
-        var reply = stored.reply(acknowledgement, client)
+    ///
+    /// - Parameter receipt: nothing where none is wanted, or there is none.
+    func reply(_ acknowledgement: Acknowledgement, _ client: Caller, _ receipt: SignedReceipt?) -> HTTPReply {
+        var reply = stored.reply(acknowledgement, client, receipt)
         reply.fields += dialect.fields(offset: acknowledgement.size, isComplete: true)
         guard dialect.isTus else { return reply }
         let location = reply.fields.firstIndex { $0.0.hasSameBytes(as: "Location") }

@@ -31,7 +31,9 @@ final class HTTPConcatenation: HTTPAnswer {
             return HTTPAnswers.problem(
                 refusal.status, refusal.code, refusal.message, refusal.fields, for: .post, isLast: isLast)
         }
-        let reply = whole.reply(acknowledgement, client)
+        let reply = whole.reply(
+            acknowledgement, client,
+            whole.wantsReceipt ? uploads.intake.receipt(of: acknowledgement.id) : nil)
         return HTTPAnswers.whole(
             reply.status, reply.fields, reply.body, type: reply.type ?? "application/json", for: .post, isLast: isLast)
     }

@@ -60,7 +60,9 @@ extension HTTPLane {
         incoming = .ignored
         let request = append.request
         switch append.outcome {
-        case .acknowledged(let acknowledgement): reply(request, append.reply(acknowledgement, client))
+        case .acknowledged(let acknowledgement):
+            let receipt = append.wantsReceipt ? uploads.intake.receipt(of: acknowledgement.id) : nil
+            reply(request, append.reply(acknowledgement, client, receipt))
         case .kept(let offset):
             var kept = append.reply(kept: offset, expires: expiry(from: now))
             if !append.dialect.isTus { kept.fields += uploadLimit }

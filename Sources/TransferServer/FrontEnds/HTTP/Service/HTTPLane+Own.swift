@@ -5,17 +5,33 @@ import TransferReceipts
 
 /// What is asked for below the server's own name, which no file can have.
 extension HTTPLane {
-    private static let receipts = Array("\(RelativePath.reservedName)/receipt/".utf8)
+    private static let events = Array("\(RelativePath.reservedName)/events".utf8)
+
+    private static let receipts = Array("\(RelativePath.reservedName)/receipt".utf8)
 
     /// - Returns: whether the request was about something of these, and has its answer.
     func answerOwn(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) -> Bool {
-        guard target.path.utf8.starts(with: Self.receipts) else { return false }
+        let isEvents = target.path.utf8.elementsEqual(Self.events) && !target.isFolder
+        let isReceipt = target.path.utf8.starts(with: Self.receipts)
+        guard isEvents || isReceipt else { return false }
         guard [.get, .head].contains(request.head.method) else {
             throw HTTPRefusal(405, .wrongForm, "This is only asked for.", [("Allow", "GET, HEAD")])
         }
-        let text = target.path.utf8.dropFirst(Self.receipts.count)
+        if isEvents {
+            tellEvents(request, target)
+            return true
+        }
+        let text = target.path.utf8.dropFirst(Self.receipts.count + 1)
         try giveReceipt(request, of: UploadID(hexadecimal: text))
         return true
+    }
+
+    private func tellEvents(_ request: HTTPRequest, _ target: HTTPTarget) {
+        let last = request.head.fields.values("last-event-id").last.flatMap { EventID($0) }
+        let answer = HTTPEvents(
+            target.path, service, uploads, last: last, isChunked: request.head.version != .http10)
+        guard request.head.method == .get else { return sayHead(request, of: answer) }
+        begin(answer, to: request)
     }
 
     /// - Parameter id: the client's; nothing for what is none.

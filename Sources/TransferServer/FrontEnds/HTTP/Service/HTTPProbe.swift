@@ -1,5 +1,4 @@
 import TransferHTTP
-import TransferModel
 
 /// What programs ask that watch over a server.
 enum HTTPProbe: String, CaseIterable, Sendable {
@@ -7,13 +6,12 @@ enum HTTPProbe: String, CaseIterable, Sendable {
     case health = "/healthz"
     /// Whether it takes uploads.
     case readiness = "/readyz"
+    /// Its numbers.
+    case metrics = "/metrics"
 
     init?(_ head: RequestHead) {
         let path = head.resource.utf8.prefix { $0 != UInt8(ascii: "?") }
         guard let probe = Self.allCases.first(where: { $0.rawValue.utf8.elementsEqual(path) }) else { return nil }
         self = probe
     }
-
-    /// Whether whoever asks is told.
-    var isForAnybody: Bool { true }
 }

@@ -39,7 +39,7 @@ extension HTTPSession {
     func decide() async {
         guard let undecided else { return }
         // Who asks whether the server is there need not show anything, and has not tried to come in.
-        let isProbe = lane.service.probe(undecided.head)?.isForAnybody ?? false
+        let isProbe = lane.service.isForAnybody(undecided.head)
         let client = isProbe ? .failure(.nothingShown) : await client(of: undecided)
         if case .success(let client) = client {
             known = KnownClient(
@@ -48,6 +48,11 @@ extension HTTPSession {
             let caller = client.caller
             progress.asks(undecided.way.origin.name)
             progress.established(client: caller.grant.source == .everyone ? nil : caller.sender)
+            establish()
+        }
+        // There are no handshakes where nobody shows anything.
+        if lane.service.isForProbes {
+            progress.established(client: nil)
             establish()
         }
         decided = HTTPRequest(head: undecided.head, body: undecided.body, way: undecided.way, client: client)

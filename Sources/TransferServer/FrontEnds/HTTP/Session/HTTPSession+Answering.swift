@@ -22,13 +22,16 @@ extension HTTPSession {
         }
         let room = transport.isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
         let batches = pipe.take()
+        watching?.hasNews = false
         let isStopping = isDraining || intake.isStopping.load(ordering: .relaxed)
         let outcome = await transport.pool.run(for: account) { [lane] in
             lane.process(batches, room: room, isStopping: isStopping)
         }
         driver.liveness.active(now: .now)
         answer(outcome)
-        pipe.worked(leaving: outcome.isBusy && isWorthwhile(outcome) ? .work : .nothing)
+        if outcome.isWaiting, ending == nil { watch() }
+        let goesOn = outcome.isBusy || outcome.isWaiting && watching?.hasNews == true
+        pipe.worked(leaving: goesOn && isWorthwhile(outcome) ? .work : .nothing)
     }
 
     /// Whether there is somebody for whom the pool can go on.
@@ -67,6 +70,7 @@ extension HTTPSession {
 
     /// Answers what was received whole, says the last words, and closes.
     func finish() async {
+        unwatch()
         await finishWork()
         await transport.pool.run(for: account) { [lane] in lane.leave() }
         stopTimer()

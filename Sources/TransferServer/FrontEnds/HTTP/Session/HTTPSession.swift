@@ -58,13 +58,18 @@ actor HTTPSession {
     private(set) var isReceiving = false
     private(set) var isDraining = false
     private(set) var ending: SessionEnding?
+    /// Of an answer that goes on when there is something to tell.
+    var watching: EventWatch?
+    let bell = MailBell()
     /// What the client did wrong, in HTTP's words.
     var fault: HTTPFault?
 
     var peer: String { origin.name }
 
-    /// - Parameter isPlain: whether clients come over a proxy, without encryption.
-    init(_ handover: Handover, _ core: ServerCore, isPlain: Bool) {
+    /// - Parameters:
+    ///   - isPlain: whether clients come over a proxy, without encryption.
+    ///   - isForProbes: whether only programs that watch over the server are answered.
+    init(_ handover: Handover, _ core: ServerCore, isPlain: Bool, isForProbes: Bool = false) {
         (self.isPlain, web) = (isPlain, core.ways)
         (number, origin, loop) = (handover.number, handover.origin, handover.loop)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
@@ -72,7 +77,8 @@ actor HTTPSession {
         accountHolder = AccountHolder(origin)
         account = transport.accounts.enter(accountHolder)
         lane = HTTPLane(
-            LaneResources(core), HTTPService(core), connection: number, peer: origin.name, progress: progress)
+            LaneResources(core), HTTPService(core, isForProbes: isForProbes), connection: number, peer: origin.name,
+            progress: progress)
         pipe = BatchPipe(received: handover.received)
         ending = handover.refusal.map { .fault($0) }
         isTurningAway = handover.refusal != nil
@@ -94,6 +100,7 @@ actor HTTPSession {
 
     func drain() {
         isDraining = true
+        tell()
         endIfDone()
     }
 
@@ -168,7 +175,7 @@ extension HTTPSession: ServedSession {
 
     /// Some clients say that they ask for nothing more, and wait for what they have asked for.
     func ended() {
-        guard !isReceiving, reader.isBetweenRequests, pipe.isParsed else {
+        guard !isReceiving, reader.isBetweenRequests, pipe.isParsed, watching == nil else {
             return end(.lost("the client closed the connection"))
         }
         isHalfClosed = true

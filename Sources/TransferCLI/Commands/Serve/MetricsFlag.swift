@@ -1,0 +1,34 @@
+private import TransferIO
+private import TransferModel
+internal import TransferServer
+
+/// The flag of `transfer serve` for programs that watch over a server.
+enum MetricsFlag {
+    static let place = Flag(
+        name: "metrics", placeholder: "WHERE", help: "Where to tell numbers to Prometheus: off, on, or an address.",
+        details:
+            "With on, at /metrics of --http, to clients that may see everything. With HOST:PORT, [IPv6]:PORT or unix:PATH on an "
+            + "address of its own, without encryption, to everybody who reaches it. See docs/METRICS.md."
+    ).text(default: "off")
+
+    /// - Throws: `UsageError` for what is none of these, and for numbers that nobody could ask for.
+    static func use(_ arguments: ParsedArguments, _ http: HTTPUse) throws(UsageError) -> MetricsUse {
+        let text = arguments[place]
+        if text.hasSameBytes(as: "off") { return .off }
+        if text.hasSameBytes(as: "on") {
+            guard http != .off else { throw arguments.error("--metrics on needs --http; or say an address for it") }
+            return .on
+        }
+        guard let endpoint = Endpoint(text, defaultPort: 0), endpoint.hasPlace else {
+            throw arguments.error("'\(text.escapedForDisplay)' for --metrics is not off, on, or HOST:PORT")
+        }
+        return .listener(endpoint)
+    }
+}
+
+extension Endpoint {
+    /// Whether it says where clients find it: there is no usual port.
+    fileprivate var hasPlace: Bool {
+        if case .internet(_, let port) = self { port != 0 } else { true }
+    }
+}

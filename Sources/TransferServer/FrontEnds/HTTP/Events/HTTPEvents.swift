@@ -1,0 +1,152 @@
+import Synchronization
+import TransferAccess
+import TransferHTTP
+import TransferIO
+import TransferIntake
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// The answer to who wants to hear of uploads as they are stored: events (HTML, section 9.2), until one of both sides ends it. It holds
+/// nothing but its place among the news; when there are none, it rests. Belongs to one task at a time.
+final class HTTPEvents: HTTPAnswer {
+    /// Events that are looked at together.
+    private static let atOnce = 64
+
+    /// Uploads that progress is told of at once.
+    private static let mostRunning = 16
+
+    /// Nanoseconds between two words about progress at least, and after which something is said so that everybody between knows that
+    /// the connection is used.
+    private static let intervals = (progress: Int64(900_000_000), silence: Int64(15_000_000_000))
+
+    /// Milliseconds after which a client comes again that has lost the connection.
+    private static let retry = 3000
+
+    let path: String
+    let endsConnection = true
+    let isEndless = true
+    private let service: HTTPService
+    private let uploads: ConnectionUploads
+    private let isChunked: Bool
+    private var seen: UInt64
+    private var mustReset: Bool
+    private var hasBegun = false
+    private var hasEnded = false
+    private var count = 0
+    private var text = ""
+    private var lastWord = monotonicNanoseconds()
+    private var lastProgress: Int64 = .min
+    private var shown: [RunningUploads.Upload] = []
+
+    /// - Parameters:
+    ///   - last: the event that the client has seen last, if it says so.
+    ///   - isChunked: whether the client knows chunks; otherwise the end of the connection is that of the answer.
+    init(_ path: String, _ service: HTTPService, _ uploads: ConnectionUploads, last: EventID?, isChunked: Bool) {
+        (self.path, self.service, self.uploads, self.isChunked) = (path, service, uploads, isChunked)
+        let news = service.shared.news
+        // What was there under another server, nobody can say any more.
+        mustReset = last.map { $0.epoch != news.epoch || $0.number > news.newest } ?? false
+        seen = mustReset ? news.newest : last?.number ?? news.newest
+    }
+
+    func head(isLast: Bool) -> [UInt8] {
+        let chunked = isChunked ? [("Transfer-Encoding", "chunked")] : []
+        let fields = [
+            ("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-store"),
+            // Proxies that collect answers before they pass them on know this.
+            ("X-Accel-Buffering", "no"),
+        ]
+        return HTTPAnswers.head(200, fields + chunked, isLast: isLast)
+    }
+
+    func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
+        let now = monotonicNanoseconds()
+        if !hasBegun { text += "retry: \(Self.retry)\n\n" }
+        hasBegun = true
+        // What somebody may see is asked before anything is said.
+        let mayGoOn = uploads.recheck() == nil && !service.core.intake.isStopping.load(ordering: .relaxed)
+        let hasMore = mayGoOn && tellNews()
+        if mayGoOn { tellProgress(at: now) }
+        if text.isEmpty, now - lastWord >= Self.intervals.silence { text = ":\n\n" }
+        flush(&outcome, at: now)
+        guard mayGoOn else {
+            if isChunked, let last = ChunkWriter.last() { outcome.append(last) }
+            return true
+        }
+        if !hasMore { outcome.wait() }
+        return false
+    }
+
+    func events(peer: String) -> [LogEvent] { [] }
+
+    private func flush(_ outcome: inout HTTPOutcome, at now: Int64) {
+        guard !text.isEmpty else { return }
+        lastWord = now
+        let bytes = Array(text.utf8)
+        text = ""
+        guard isChunked else { return outcome.append(bytes) }
+        if let head = ChunkWriter.head(UInt64(bytes.count)) { outcome.append(head + bytes + ChunkWriter.end) }
+    }
+
+    private func add(_ event: String, _ number: UInt64?, _ data: String) {
+        let id = number.map { "id: \(EventID(epoch: service.shared.news.epoch, number: $0).text)\n" } ?? ""
+        text += "event: \(event)\n\(id)data: \(data)\n\n"
+    }
+}
+
+// MARK: What is told
+
+extension HTTPEvents {
+    private var client: Caller { uploads.intake.caller }
+
+    /// - Returns: whether there may be more.
+    private func tellNews() -> Bool {
+        let found = service.shared.news.items(after: seen, limit: Self.atOnce)
+        if found.isLost || mustReset {
+            mustReset = false
+            seen = found.newest
+            add("reset", seen, "{}")
+            return false
+        }
+        for (number, item) in found.items {
+            seen = number
+            if let document = document(of: item) { add("committed", number, document) }
+        }
+        return seen < found.newest
+    }
+
+    /// As `push --json` has it.
+    ///
+    /// - Returns: nothing for what the client may not know of.
+    private func document(of item: UploadNews.Item) -> String? {
+        let stored = item.acknowledgement
+        guard mayKnow(item.client), let path = client.shown(stored.path)?.string else { return nil }
+        return UploadDocument(
+            source: path, id: client.outer(stored.id), result: stored.code, storedPath: path, kind: stored.kind,
+            size: stored.size, digest: stored.digest, isDurable: stored.isDurable, seconds: item.seconds
+        ).json.text
+    }
+
+    private func mayKnow(_ sender: UInt64?) -> Bool {
+        client.grant.options.rights.mayRead || client.id != nil && client.id == sender
+    }
+
+    /// How far the client's own uploads are. Those who cannot be told apart are one, which may see all that it has sent.
+    private func tellProgress(at now: Int64) {
+        guard now - max(lastProgress, 0) >= Self.intervals.progress || lastProgress == .min else { return }
+        lastProgress = now
+        let own = service.shared.running.present(at: now).filter { upload in
+            upload.client == client.id && (client.id != nil || client.grant.options.rights.mayRead)
+        }.prefix(Self.mostRunning)
+        for upload in own where !shown.contains(upload) {
+            guard let path = (try? RelativePath(upload.path)).flatMap(client.shown) else { continue }
+            let line: JSONLine = [
+                "uploadID": .string(client.outer(upload.id).description), "path": .string(path.string),
+                "received": .integer(upload.received), "size": upload.size.map { .integer($0) } ?? .null,
+            ]
+            add("progress", nil, line.text)
+        }
+        shown = Array(own)
+    }
+}

@@ -1,0 +1,109 @@
+/// All that a server tells of itself in numbers; docs/METRICS.md has the same list.
+enum Metric: String, CaseIterable, Sendable {
+    case build = "transfer_build"
+    case ready = "transfer_ready"
+    case unready = "transfer_unready"
+    case uploads = "transfer_uploads"
+    case uploadSeconds = "transfer_upload_duration_seconds"
+    case commitSeconds = "transfer_commit_duration_seconds"
+    case syncSeconds = "transfer_sync_duration_seconds"
+    case received = "transfer_received_bytes"
+    case sent = "transfer_sent_bytes"
+    case running = "transfer_uploads_running"
+    case unfinished = "transfer_unfinished_uploads"
+    case unfinishedBytes = "transfer_unfinished_bytes"
+    case connections = "transfer_connections"
+    case accepted = "transfer_connections_accepted"
+    case refusedConnections = "transfer_connections_refused"
+    case refusedAuthentications = "transfer_authentications_refused"
+    case requests = "transfer_http_requests"
+    case watchers = "transfer_http_event_watchers"
+    case poolThreads = "transfer_pool_threads"
+    case poolQueue = "transfer_pool_queue_length"
+    case buffers = "transfer_buffers_used"
+    case buffersLimit = "transfer_buffers_limit"
+    case unsent = "transfer_unsent_bytes"
+    case diskFree = "transfer_disk_free_bytes"
+    case diskSize = "transfer_disk_size_bytes"
+    case quotaUsed = "transfer_quota_used_bytes"
+    case quotaLimit = "transfer_quota_limit_bytes"
+    case catalogUploads = "transfer_catalog_uploads"
+    case mailWaiting = "transfer_mail_waiting"
+    case mailWaitingBytes = "transfer_mail_waiting_bytes"
+    case restarts = "transfer_worker_restarts"
+    case crashReports = "transfer_crash_reports"
+    case processorSeconds = "process_cpu_seconds"
+    case residentMemory = "process_resident_memory_bytes"
+    case virtualMemory = "process_virtual_memory_bytes"
+    case openDescriptors = "process_open_fds"
+    case maximumDescriptors = "process_max_fds"
+    case startTime = "process_start_time_seconds"
+
+    var kind: MetricsWriter.Kind {
+        switch self {
+        case .build: .info
+        case .uploads, .received, .sent, .accepted, .refusedConnections, .refusedAuthentications, .requests,
+            .processorSeconds:
+            .counter
+        case .uploadSeconds, .commitSeconds, .syncSeconds: .histogram
+        default: .gauge
+        }
+    }
+
+    var unit: String? {
+        let name = rawValue.utf8
+        return ["seconds", "bytes"].first { unit in name.suffix(unit.utf8.count + 1).elementsEqual("_\(unit)".utf8) }
+    }
+
+    /// What a sample is called, without a suffix of histograms.
+    var sampleName: String {
+        switch kind {
+        case .counter: rawValue + "_total"
+        case .info: rawValue + "_info"
+        case .gauge, .histogram: rawValue
+        }
+    }
+
+    var help: String {
+        switch self {
+        case .build: "The version of the program."
+        case .ready: "1 while the server takes uploads, otherwise 0."
+        case .unready: "1 for each reason why it takes none."
+        case .uploads: "Uploads that have their result."
+        case .uploadSeconds: "From the beginning of an upload to its acknowledgement."
+        case .commitSeconds: "Making complete uploads durable and giving them their names, for each batch of them."
+        case .syncSeconds: "Waiting for the disk, for each batch of files or directories."
+        case .received: "Bytes of content that have come."
+        case .sent: "Bytes of answers to requests."
+        case .running: "Uploads that connections work on."
+        case .unfinished: "Uploads that somebody can go on with."
+        case .unfinishedBytes: "What these take on disk."
+        case .connections: "Connections that are open."
+        case .accepted: "Connections that have come."
+        case .refusedConnections: "Connections that were turned away."
+        case .refusedAuthentications: "Clients that were not let in."
+        case .requests: "Answers to requests of HTTP."
+        case .watchers: "Clients that wait for events."
+        case .poolThreads: "Threads for work that can block."
+        case .poolQueue: "Pieces of such work that wait for a thread."
+        case .buffers: "Buffers that content is in on its way to the disk."
+        case .buffersLimit: "How many of them there may be."
+        case .unsent: "Bytes that wait for clients to take them."
+        case .diskFree: "What the server may still write to its file system."
+        case .diskSize: "The size of its file system."
+        case .quotaUsed: "What counts against the quota."
+        case .quotaLimit: "The quota."
+        case .catalogUploads: "Uploads that the catalog knows."
+        case .mailWaiting: "Deliveries that wait for somebody."
+        case .mailWaitingBytes: "Bytes of their content."
+        case .restarts: "Times that a supervised server was started again after a crash."
+        case .crashReports: "Reports of crashes that are kept."
+        case .processorSeconds: "Processor time of the server."
+        case .residentMemory: "Memory that it has in use."
+        case .virtualMemory: "Addresses that it has in use."
+        case .openDescriptors: "Descriptors that it has open."
+        case .maximumDescriptors: "How many it may have."
+        case .startTime: "When it was started, since 1970."
+        }
+    }
+}

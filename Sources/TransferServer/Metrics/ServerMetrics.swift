@@ -1,0 +1,83 @@
+import TransferHTTP
+import TransferModel
+import TransferSystem
+
+/// What a server counts of what it does. All labels have few values, and none of them comes from a client.
+final class ServerMetrics: Sendable {
+    /// What is spoken on a connection.
+    enum Wire: String, CaseIterable, Sendable {
+        case transfer, http, classic
+
+        /// - Parameter name: of a front end.
+        init(frontEnd name: String) {
+            switch name {
+            case "frames": self = .transfer
+            case "http": self = .http
+            default: self = .classic
+            }
+        }
+    }
+
+    /// Why a connection was turned away.
+    enum ConnectionRefusal: String, CaseIterable, Sendable {
+        /// Too many from the same place.
+        case perAddress = "per_address"
+        /// Too many that have not introduced themselves; the longest one had to go.
+        case handshakes
+    }
+
+    /// Methods that have a name here.
+    static let methods: [HTTPMethod] = [.get, .head, .put, .post, .patch, .delete, .options]
+
+    /// What one wire brings.
+    struct Traffic: Sendable {
+        let received = Counter()
+        let sent = Counter()
+        let results = ResultCounters()
+    }
+
+    let traffic = Dictionary(uniqueKeysWithValues: Wire.allCases.map { ($0, Traffic()) })
+    let uploadDurations = DurationHistogram()
+    let commitDurations = DurationHistogram()
+    let accepted = Counter()
+    let refusedConnections = Dictionary(
+        uniqueKeysWithValues: ConnectionRefusal.allCases.map { ($0, Counter()) })
+    let refusedAuthentications = ResultCounters()
+    /// By method and the first digit of the status; the last row is for other methods.
+    private let requests = (0...methods.count).map { _ in (0..<5).map { _ in Counter() } }
+
+    /// - Parameter answer: the beginning of the answer, from `HTTP/1.1` on.
+    func answered(_ method: HTTPMethod, _ answer: [UInt8]) {
+        let digit = "HTTP/1.1 ".utf8.count
+        guard answer.count > digit, (UInt8(ascii: "1")...UInt8(ascii: "5")).contains(answer[digit]) else { return }
+        let row = Self.methods.firstIndex(of: method) ?? Self.methods.count
+        requests[row][Int(answer[digit] - UInt8(ascii: "1"))].add()
+    }
+
+    /// Those that there were any of.
+    var answers: [(method: String, status: String, count: UInt64)] {
+        requests.enumerated().flatMap { row, classes in
+            classes.enumerated().compactMap { digit, counter in
+                let method = row < Self.methods.count ? Self.methods[row].name : "other"
+                return counter.value == 0 ? nil : (method, "\(digit + 1)xx", counter.value)
+            }
+        }
+    }
+}
+
+/// How often there was each result.
+struct ResultCounters: Sendable {
+    private let counters = Dictionary(uniqueKeysWithValues: ResultCode.all.map(\.code).map { ($0, Counter()) })
+    private let others = Counter()
+
+    func add(_ code: ResultCode) { (counters[code] ?? others).add() }
+
+    /// Those that there were any of, and those that are always told.
+    func readings(always: [ResultCode] = []) -> [(name: String, count: UInt64)] {
+        let known = ResultCode.all.map(\.code).compactMap { code -> (name: String, count: UInt64)? in
+            let count = counters[code]?.value ?? 0
+            return count > 0 || always.contains(code) ? (code.name, count) : nil
+        }
+        return others.value == 0 ? known : known + [("other", others.value)]
+    }
+}
