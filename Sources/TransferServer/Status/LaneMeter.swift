@@ -51,8 +51,8 @@ extension ConnectionProgress.Current {
                 received: upload.size)
         case .append(let append):
             self.init(
-                id: intent.id, path: intent.path, size: append.total, isPart: true, started: upload.started,
-                received: upload.size)
+                id: intent.id, path: intent.path, client: upload.client, size: append.total, isPart: false,
+                started: upload.started, received: append.offset.addingClamped(upload.size))
         case .assembly: return nil
         }
     }
