@@ -1,16 +1,20 @@
 import Glibc
 
 /// What a client shows to be let in where it has no key, or to have its key enrolled: `transfer_ID_SECRET` or
-/// `pair_ID_SECRET`.
+/// `pair_ID_SECRET`; for browsers `web_ID_SECRET` in a link, and `session_ID_SECRET` in a cookie.
 ///
 /// It is shown once, to its owner, and never logged: as a description it is without its secret.
 package struct AccessSecret: Equatable, Sendable {
     /// What it is good for.
-    package enum Kind: String, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         /// Uploading, until it expires or is revoked.
         case token = "transfer"
         /// Enrolling the key of one client.
         case pairing = "pair"
+        /// Beginning the session of one browser, as part of a link.
+        case web = "web"
+        /// What a browser shows while its session lasts.
+        case session = "session"
     }
 
     package let kind: Kind

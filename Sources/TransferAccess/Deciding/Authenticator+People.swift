@@ -45,6 +45,12 @@ extension Authenticator {
             var index: [PathKey: AccessPerson] = [:]
             for entry in lists.keys.entries { index.add(entry.name, entry.options, entry.key) }
             for entry in lists.tokens.entries where entry.kind == .token { index.add(entry.name, entry.options, nil) }
+            // Their names are nobody else's, and mail comes to no browser.
+            for entry in lists.tokens.entries where entry.kind == .session {
+                var options = entry.options
+                options.rights = .writeOnly
+                index.add(entry.name, options, nil)
+            }
             state.people = (keys, tokens, index)
             return index
         }

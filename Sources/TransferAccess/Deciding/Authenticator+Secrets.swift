@@ -18,7 +18,7 @@ extension Authenticator {
     /// The entry that the secret belongs to. What is wrong is counted against the address, and nothing else is: neither a
     /// key that nobody knows nor a secret that is right and of no more use closes it for others. A token that was found
     /// right before comes in also where it is closed, because it costs no computing.
-    private func entry(
+    func entry(
         _ secret: AccessSecret?, _ credentials: Credentials, _ tokens: AccessTokens, _ time: MonotonicTime
     ) throws(Refusal) -> AccessToken {
         let entry = secret.flatMap { secret in tokens[secret.id].flatMap { $0.kind == secret.kind ? $0 : nil } }
@@ -29,27 +29,31 @@ extension Authenticator {
         if secret != nil, state.withLock({ $0.hashing >= Self.mostHashing }) { throw .tooManyAtOnce }
         guard let secret, let entry, try isRight(secret, of: entry) else {
             state.withLock { $0.limiter.fail(credentials.network, at: time) }
-            throw secret?.kind == .pairing ? .wrongCode : .wrongToken
+            throw .wrong(secret?.kind)
         }
         state.withLock { $0.limiter.succeed(credentials.network) }
         return entry
     }
 
-    /// Whether the secret belongs to the entry. Hashes it, and remembers that of tokens: every further lane shows the same
-    /// one.
+    /// Whether the secret belongs to the entry. Hashes it, and remembers it where it will be shown again: by every further
+    /// lane, or with every request.
     private func isRight(_ secret: AccessSecret, of entry: AccessToken) throws(Refusal) -> Bool {
+        let isRight = try hashing { entry.hash.matches(secret) }
+        // Codes are shown once.
+        if isRight, entry.kind != .pairing { state.withLock { $0.proven.insert(secret, of: entry) } }
+        return isRight
+    }
+
+    /// Hashes a secret, where not too many do.
+    func hashing<Outcome>(_ body: () -> Outcome) throws(Refusal) -> Outcome {
         let mayHash = state.withLock { state in
             guard state.hashing < Self.mostHashing else { return false }
             state.hashing += 1
             return true
         }
         guard mayHash else { throw .tooManyAtOnce }
-        let isRight = entry.hash.matches(secret)
-        state.withLock { state in
-            state.hashing -= 1
-            if isRight, entry.kind == .token { state.proven.insert(secret, of: entry) }
-        }
-        return isRight
+        defer { state.withLock { $0.hashing -= 1 } }
+        return body()
     }
 
     private func enrol(_ credentials: Credentials, _ code: AccessToken) throws(Refusal) -> Admission {
@@ -76,5 +80,17 @@ extension Authenticator {
             return "client"
         }
         return hostName
+    }
+}
+
+extension Refusal {
+    /// - Parameter kind: of what was shown; nothing for what cannot be a secret.
+    fileprivate static func wrong(_ kind: AccessSecret.Kind?) -> Refusal {
+        switch kind {
+        case .pairing: .wrongCode
+        case .web: .wrongLink
+        case .session: .wrongSession
+        case .token, nil: .wrongToken
+        }
     }
 }

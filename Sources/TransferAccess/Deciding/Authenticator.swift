@@ -50,10 +50,12 @@ package final class Authenticator: Sendable {
         _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
     ) throws(Refusal) -> Admission {
         let lists = refreshed()
-        guard let token = credentials.token else {
+        guard let shown = credentials.token ?? credentials.session else {
             return Admission(try grant(credentials, lists, now))
         }
-        let secret = AccessSecret(token)
+        guard credentials.token != nil else { return try admission(session: shown, credentials, lists, now, time) }
+        // Links and sessions are for browsers, which show them otherwise.
+        let secret = AccessSecret(shown).flatMap { [.token, .pairing].contains($0.kind) ? $0 : nil }
         if secret?.kind == .pairing, let known = try? grant(credentials, lists, now) {
             // The code that let it in when it came first may be in the same command still.
             guard known.source == .everyone else { return Admission(known) }
@@ -70,7 +72,7 @@ package final class Authenticator: Sendable {
         let present: Grant? =
             switch grant.source {
             case .key(let key): lists.keys[key].map(Grant.init)
-            case .token(let id): lists.tokens[id].flatMap { $0.kind == .token ? Grant($0) : nil }
+            case .token(let id): lists.tokens[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
             // Once it is in the list, that says what it may do.
             case .owner(let key): lists.keys[key].map(Grant.init) ?? (owner == key ? grant : nil)
             case .listener: grant

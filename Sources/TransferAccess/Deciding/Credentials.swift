@@ -15,6 +15,9 @@ package struct Credentials: Sendable {
     /// What it sent as a token, just as it came.
     package var token: String?
 
+    /// What a browser sent as that of its session, just as it came. Counts where there is no token.
+    package var session: String?
+
     /// What it calls its machine, just as it came.
     package var hostName: String?
 

@@ -34,6 +34,12 @@ package struct Refusal: Error, Equatable, Sendable {
         .authenticationFailed,
         "This pairing code was used, has expired or is wrong. Run 'transfer access pair' on the server for a new one.")
 
+    package static let wrongLink = Refusal(
+        .authenticationFailed, "This link was used, has expired or is wrong. Ask whoever gave it to you for a new one.")
+
+    static let wrongSession = Refusal(
+        .authenticationFailed, "This session has ended. Ask the server's operator for a new link.")
+
     static let codeWithoutKey = Refusal(
         .authenticationFailed, "A pairing code enrols a key, and this client has shown none. Run 'transfer key new'.")
 

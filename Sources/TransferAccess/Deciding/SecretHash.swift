@@ -27,12 +27,20 @@ package struct SecretHash: Equatable, Sendable {
 
     /// Hashes a new secret. Takes some 70 ms.
     package init(of secret: AccessSecret) {
-        (logN, blockSize, parallelism) = (Self.defaultLogN, Self.defaultBlockSize, 1)
-        salt = randomBytes(Self.saltSize)
-        guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else {
-            // Trap: only commands of the operator make secrets. A server compares, and without memory nothing matches.
+        guard let hash = Self(hashing: secret) else {
+            // Trap: only commands of the operator come here. A server makes do without.
             preconditionFailure("OpenSSL has no scrypt")
         }
+        self = hash
+    }
+
+    /// The same for a server.
+    ///
+    /// - Returns: nothing when there is not enough memory.
+    init?(hashing secret: AccessSecret) {
+        (logN, blockSize, parallelism) = (Self.defaultLogN, Self.defaultBlockSize, 1)
+        salt = randomBytes(Self.saltSize)
+        guard let hash = Self.scrypt(secret.secret, salt, logN, blockSize, parallelism) else { return nil }
         self.hash = hash
     }
 

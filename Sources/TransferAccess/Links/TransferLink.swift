@@ -36,7 +36,7 @@ package struct TransferLink: Equatable, Sendable {
         host: String, port: UInt16, folder: RelativePath? = nil, code: AccessSecret? = nil,
         server: KeyFingerprint? = nil
     ) {
-        guard Self.isHost(host), code?.kind != .token else { return nil }
+        guard Self.isHost(host), code.map({ $0.kind == .pairing }) ?? true else { return nil }
         (self.host, self.port, self.folder, self.code) = (host, port, folder, code)
         fingerprint = server
     }

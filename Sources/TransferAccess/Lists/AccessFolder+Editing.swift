@@ -28,7 +28,7 @@ extension AccessFolder {
         }
     }
 
-    /// Makes a token or a pairing code. Codes that nobody can use any more are cleared away.
+    /// Makes a token or a pairing code. What nobody can use any more is cleared away, but for tokens.
     ///
     /// - Returns: what its owner is to be shown, once.
     package func issue(
@@ -38,7 +38,7 @@ extension AccessFolder {
         let token = AccessToken(secret, name: name, options: options)
         try edit { (editing) throws(AccessFault) in
             try editing.change(Self.tokensName, of: AccessToken.self) { (tokens) throws(AccessFault) in
-                _ = tokens.remove { $0.kind == .pairing && $0.options.hasExpired(at: now) }
+                Self.sweep(&tokens, at: now)
                 try tokens.append(token)
             }
         }

@@ -1,0 +1,64 @@
+package import TransferModel
+import TransferSystem
+
+/// Browsers: a link, which is shown once, begins a session, whose secret is shown with every request.
+extension Authenticator {
+    /// Looks at a link, and uses nothing up: previews of links fetch them, too.
+    ///
+    /// - Parameter text: its secret, just as it came.
+    package func link(
+        _ text: String, _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
+    ) throws(Refusal) -> AccessToken {
+        let secret = AccessSecret(text).flatMap { $0.kind == .web ? $0 : nil }
+        let link: AccessToken
+        do throws(Refusal) {
+            link = try entry(secret, credentials, refreshed().tokens, time)
+        } catch {
+            throw error == .wrongToken ? .wrongLink : error
+        }
+        guard !link.options.hasExpired(at: now), let end = link.sessionEnds, end > now else { throw .wrongLink }
+        return link
+    }
+
+    /// Uses a link up.
+    ///
+    /// - Returns: the session, and what its browser is to show.
+    package func beginSession(
+        _ text: String, _ credentials: Credentials, at now: UTCTime, _ time: MonotonicTime
+    ) throws(Refusal) -> (secret: AccessSecret, session: AccessToken) {
+        let link = try link(text, credentials, at: now, time)
+        let secret = AccessSecret.random(.session)
+        guard let hash = try hashing({ SecretHash(hashing: secret) }) else { throw .withoutCiphers }
+        let session: AccessToken?
+        do throws(AccessFault) {
+            session = try folder.beginSession(secret, hash, with: link, at: now)
+        } catch {
+            note(error.message)
+            throw Refusal(.storageFailed, "The server could not note the session; its log says why.")
+        }
+        // Another browser was faster: this one had the right link.
+        guard let session else { throw .wrongLink }
+        state.withLock { $0.proven.insert(secret, of: session) }
+        return (secret, session)
+    }
+
+    /// Decides about a browser by what it shows of its session.
+    func admission(
+        session text: String, _ credentials: Credentials, _ lists: (keys: AuthorizedKeys, tokens: AccessTokens),
+        _ now: UTCTime, _ time: MonotonicTime
+    ) throws(Refusal) -> Admission {
+        let secret = AccessSecret(text).flatMap { $0.kind == .session ? $0 : nil }
+        do throws(Refusal) {
+            return try admission(credentials, secret, lists, now, time)
+        } catch {
+            throw error == .wrongToken ? .wrongSession : error
+        }
+    }
+
+    /// Ends a session.
+    ///
+    /// - Returns: whether there was one.
+    package func endSession(_ id: String) throws(AccessFault) -> Bool {
+        try !folder.revoke { $0.kind == .session && $0.id == id }.isEmpty
+    }
+}
