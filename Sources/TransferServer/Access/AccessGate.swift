@@ -24,6 +24,23 @@ final class AccessGate: Sendable {
         }
     }
 
+    /// Looks at the link that a browser shows, without using it up.
+    func link(_ secret: String, _ credentials: Credentials) throws(Refusal) -> AccessToken {
+        defer { logFaults() }
+        return try authenticator.link(secret, credentials, at: .now, .now)
+    }
+
+    /// Begins the session of a browser, and uses its link up.
+    func beginSession(
+        _ secret: String, _ credentials: Credentials
+    ) throws(Refusal) -> (secret: AccessSecret, session: AccessToken) {
+        defer { logFaults() }
+        return try authenticator.beginSession(secret, credentials, at: .now, .now)
+    }
+
+    /// - Returns: whether there was such a session.
+    func endSession(_ id: String) throws(AccessFault) -> Bool { try authenticator.endSession(id) }
+
     /// Asks whether a client may still come in, and renews what it may do.
     ///
     /// - Returns: why it may begin nothing any more.

@@ -98,8 +98,11 @@ extension ConnectionUploads {
     /// Whether an upload is under way that nobody knows the end of, and its access was not asked for lately.
     var mayBeEndless: Bool {
         guard case .receiving(let upload) = current, upload.intent.size == nil else { return false }
-        return monotonicNanoseconds() - accessAsked >= Self.accessHolds
+        return isAccessOld
     }
+
+    /// Whether it was not asked lately what the client may do.
+    var isAccessOld: Bool { monotonicNanoseconds() - accessAsked >= Self.accessHolds }
 
     /// Asks what the client may do now; to be called before anything begins, so that an access that was taken back ends with
     /// the next upload. What has begun may be finished, but not go on for ever.

@@ -19,6 +19,9 @@ protocol HTTPAnswer {
     /// Whether the head can be said before the rest is known.
     var headComesFirst: Bool { get }
 
+    /// Whether it asks itself if the client may still have it.
+    var watchesAccess: Bool { get }
+
     /// - Parameter isLast: whether the connection is closed behind it.
     func head(isLast: Bool) -> [UInt8]
 
@@ -41,6 +44,7 @@ protocol HTTPAnswer {
 extension HTTPAnswer {
     var endsConnection: Bool { false }
     var headComesFirst: Bool { true }
+    var watchesAccess: Bool { false }
     var suspect: RottenFile? { nil }
     var isEndless: Bool { false }
     var successor: (any HTTPAnswer)? { nil }
@@ -56,5 +60,14 @@ struct HTTPReply {
 
     init(_ status: Int, _ fields: [(String, String)] = [], _ body: [UInt8] = [], type: String? = nil) {
         (self.status, self.fields, self.body, self.type) = (status, fields, body, type)
+    }
+
+    /// - Parameter isLast: whether the connection is closed behind it.
+    func bytes(for method: HTTPMethod, isLast: Bool) -> [UInt8] {
+        guard body.isEmpty, type == nil else {
+            return HTTPAnswers.whole(
+                status, fields, body, type: type ?? "text/plain; charset=utf-8", for: method, isLast: isLast)
+        }
+        return HTTPAnswers.head(status, fields, length: [204, 304].contains(status) ? nil : 0, isLast: isLast)
     }
 }

@@ -5,9 +5,10 @@ import TransferSystem
 
 /// Heads and short bodies of answers.
 enum HTTPAnswers {
-    /// What every answer says: what is stored here was sent by others, and must not become a page of this server.
+    /// What every answer says. Without any referrer browsers would say `Origin: null` with forms of this server's own pages (Fetch,
+    /// section 3.2.5). What is stored here was sent by others, and must not become a page of this server.
     private static let guarding: [(String, String)] = [
-        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
         ("Cross-Origin-Resource-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
     ]
 
@@ -33,9 +34,16 @@ enum HTTPAnswers {
 
     /// - Parameter answer: with its head in front, which doesn't speak of the connection.
     /// - Returns: the same, saying that the connection stays open.
-    static func keepingOpen(_ answer: [UInt8]) -> [UInt8] {
+    static func keepingOpen(_ answer: [UInt8]) -> [UInt8] { adding("Connection: keep-alive", to: answer) }
+
+    /// - Parameter answer: with its head in front.
+    /// - Returns: the same, which nobody keeps: it was for one who may be gone, on a machine that others use after him.
+    static func forgotten(_ answer: [UInt8]) -> [UInt8] { adding("Cache-Control: no-store", to: answer) }
+
+    /// Adds a field in front of the others.
+    private static func adding(_ field: String, to answer: [UInt8]) -> [UInt8] {
         guard let end = answer.firstIndex(of: UInt8(ascii: "\n")) else { return answer }
-        return answer[...end] + Array("Connection: keep-alive\r\n".utf8) + answer[(end + 1)...]
+        return answer[...end] + Array("\(field)\r\n".utf8) + answer[(end + 1)...]
     }
 
     private static let unsayable = Array(

@@ -10,6 +10,9 @@ struct HTTPRefusal: Error {
     let message: String
     var fields: [(String, String)] = []
 
+    /// What is shown in place of the problem to people who ask with a browser.
+    var page: [UInt8]?
+
     /// Whether the log has it already.
     var isLogged = false
 

@@ -13,20 +13,26 @@ struct ListingPage {
         let above: String
         let empty: String
         let send: String
+        let signedIn: String
+        let signOut: String
 
         static let english = Words(
             language: "en", folder: "Folder", name: "Name", size: "Size", modified: "Changed", above: "Up",
-            empty: "There is nothing here.", send: "Send files")
+            empty: "There is nothing here.", send: "Send files", signedIn: "Signed in as",
+            signOut: "Sign out")
 
         static let chinese = Words(
             language: "zh", folder: "文件夹", name: "名称", size: "大小", modified: "修改时间", above: "上一级",
-            empty: "这里什么也没有。", send: "发送文件")
+            empty: "这里什么也没有。", send: "发送文件", signedIn: "已登录：", signOut: "退出")
     }
 
     let words: Words
 
     /// Whether the client may send files.
     let maySend: Bool
+
+    /// Who is signed in, where this is the page of a session.
+    var session: String?
 
     func opening(_ path: String) -> String {
         let title = "\(words.folder) /\(path)".htmlEscaped
@@ -49,10 +55,20 @@ struct ListingPage {
             </head>
             <body>
             <h1>\(title)</h1>
-            \(above)\(maySend ? form : "")<table>
+            \(signOut)\(above)\(maySend ? form : "")<table>
             <thead><tr><th scope="col">\(words.name)</th><th scope="col" class="n">\(words.size)</th>\
             <th scope="col" class="n">\(words.modified)</th></tr></thead>
             <tbody>
+
+            """
+    }
+
+    private var signOut: String {
+        guard let session else { return "" }
+        return """
+            <form method="post" action="/\(RelativePath.reservedName)/out">
+            <p>\(words.signedIn) \(session.htmlEscaped) <button>\(words.signOut)</button></p>
+            </form>
 
             """
     }
@@ -84,23 +100,5 @@ struct ListingPage {
 
     func ending(_ count: Int) -> String {
         "</tbody>\n</table>\n" + (count == 0 ? "<p>\(words.empty)</p>\n" : "") + "</body>\n</html>\n"
-    }
-}
-
-extension String {
-    /// As text of a page, or in quotes. What could steer how it is shown is shown itself.
-    fileprivate var htmlEscaped: String {
-        var text = ""
-        for scalar in escapedForDisplay.unicodeScalars {
-            switch scalar {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            case "'": text += "&#39;"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
     }
 }

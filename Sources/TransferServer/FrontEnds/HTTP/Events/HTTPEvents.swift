@@ -60,6 +60,8 @@ final class HTTPEvents: HTTPAnswer {
         return HTTPAnswers.head(200, fields + chunked, isLast: isLast)
     }
 
+    var watchesAccess: Bool { true }
+
     func fill(_ outcome: inout HTTPOutcome, from pool: BufferPool) throws(StoreError) -> Bool {
         let now = monotonicNanoseconds()
         if !hasBegun { text += "retry: \(Self.retry)\n\n" }

@@ -20,7 +20,8 @@ extension HTTPLane {
         let answer = HTTPListing(
             target.path, listing, form(request, target),
             fields: [
-                ("Cache-Control", "private, no-cache"), ("Vary", "Accept, Accept-Language"),
+                ("Cache-Control", "private, no-cache"),
+                ("Vary", "Accept, Accept-Language, Cookie, Authorization"),
                 ("Content-Security-Policy", HTTPAnswers.noActiveContent),
             ],
             isChunked: request.head.version != .http10, resources.intake.known)
@@ -41,7 +42,10 @@ extension HTTPLane {
                 case .english: .english
                 case .chinese: .chinese
                 }
-            return .page(ListingPage(words: words, maySend: client.grant.options.rights.mayWrite))
+            return .page(
+                ListingPage(
+                    words: words, maySend: client.grant.options.rights.mayWrite,
+                    session: request.session == nil ? nil : client.grant.name))
         }
     }
 }

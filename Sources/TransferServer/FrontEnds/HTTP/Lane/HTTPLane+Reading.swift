@@ -93,6 +93,7 @@ extension HTTPLane {
         return [
             ("ETag", current.tag?.text ?? "\"\""), ("Last-Modified", min(current.modified ?? now, now).text),
             ("Accept-Ranges", "bytes"), ("Cache-Control", "private, no-cache"),
+            ("Vary", "Cookie, Authorization"),
             ("Content-Security-Policy", HTTPAnswers.sandbox),
             ("Content-Disposition", ContentDisposition.inline(name ?? "")),
         ]

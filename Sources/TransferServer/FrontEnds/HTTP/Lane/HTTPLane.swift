@@ -82,6 +82,7 @@ final class HTTPLane: @unchecked Sendable {
         for batch in batches { take(batch) }
         if uploads.mayBeEndless { _ = uploads.recheck() }
         self.isStopping = isStopping
+        recheckAnswer()
         work()
         files.endTurn()
         uploads.endTurn()
@@ -156,14 +157,17 @@ extension HTTPLane {
         (hasContinued, hasAllContent) = (false, false)
         peer = request.way.origin.name
         uploads.peer = peer
+        // Whatever else there is to say: it may have used its link up.
+        if let signIn = request.signIn { return conclude(signIn, of: request) }
         do throws(HTTPRefusal) {
+            try checkSession(request)
             if try answerProbe(request) { return }
             if isStopping { throw HTTPRefusal(.serverStopping) }
             if request.way.isMisdirected { throw .misdirected }
             try admit(request.client.admitted())
             try route(request)
         } catch {
-            refuse(request, error)
+            refuse(request, guided(error, request))
         }
     }
 
@@ -181,6 +185,7 @@ extension HTTPLane {
         }
         let target = try HTTPTarget(request.head)
         try checkOrigin(request)
+        if isSignOut(target) { return try signOut(request) }
         if try answerOwn(request, target) { return }
         if let address = UploadAddress(target) {
             switch address.family {
@@ -219,14 +224,17 @@ extension HTTPLane {
     /// Says why a request is not met. Its content is not looked at; where much of it may come, the connection ends with it.
     func refuse(_ request: HTTPRequest, _ refusal: HTTPRefusal) {
         if !refusal.isLogged {
-            let path = String(decoding: request.head.target.utf8.prefix(Limits.pathComponent), as: UTF8.self)
             uploads.events.append(
                 .requestFailed(
-                    path, StoreError(refusal.code, refusal.message), peer: peer,
+                    SignInLink.hiding(request.head), StoreError(refusal.code, refusal.message), peer: peer,
                     isRepeated: failures.add(refusal.code) > 1))
         }
         say(request, isLast: endsWithRefusal(request)) { isLast in
-            HTTPAnswers.problem(
+            if let page = refusal.page {
+                return HTTPReply.page(refusal.status, page, refusal.fields).bytes(
+                    for: request.head.method, isLast: isLast)
+            }
+            return HTTPAnswers.problem(
                 refusal.status, refusal.code, client.shown(refusal.message), refusal.fields, for: request.head.method,
                 isLast: isLast)
         }
@@ -245,14 +253,7 @@ extension HTTPLane {
     }
 
     func reply(_ request: HTTPRequest, _ reply: HTTPReply) {
-        say(request) { isLast in
-            reply.body.isEmpty && reply.type == nil
-                ? HTTPAnswers.head(
-                    reply.status, reply.fields, length: [204, 304].contains(reply.status) ? nil : 0, isLast: isLast)
-                : HTTPAnswers.whole(
-                    reply.status, reply.fields, reply.body, type: reply.type ?? "text/plain; charset=utf-8",
-                    for: request.head.method, isLast: isLast)
-        }
+        say(request) { isLast in reply.bytes(for: request.head.method, isLast: isLast) }
     }
 
     /// Whether another request may come behind this one. Whoever waits for a word before his content may send it or not, now that
@@ -278,7 +279,8 @@ extension HTTPLane {
 
     /// A client of HTTP/1.0 has to be told that the connection stays open (RFC 9112, appendix C.2.2).
     private func confirmed(_ head: [UInt8], for request: HTTPRequest?, isLast: Bool) -> [UInt8] {
-        request?.head.version == .http10 && !isLast ? HTTPAnswers.keepingOpen(head) : head
+        let head = request?.session == nil ? head : HTTPAnswers.forgotten(head)
+        return request?.head.version == .http10 && !isLast ? HTTPAnswers.keepingOpen(head) : head
     }
 
     /// Lets an answer begin that is made piece by piece.
@@ -318,14 +320,26 @@ extension HTTPLane {
             (self.answer, incoming) = (nil, .ignored)
             answered(isLast: isAnswerLast)
         } catch {
-            (self.answer, incoming) = (nil, .ignored)
-            if !answer.headComesFirst, let answering { return refuse(answering, HTTPRefusal(error)) }
-            // Its beginning has gone out: only that it ends too early can tell the client.
-            if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
-            uploads.events.append(
-                .requestFailed(answer.path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
-            outcome.ending = .broken(error.message)
+            giveUp(answer, error)
         }
+    }
+
+    private func giveUp(_ answer: any HTTPAnswer, _ error: StoreError) {
+        (self.answer, incoming) = (nil, .ignored)
+        if !answer.headComesFirst, let answering { return refuse(answering, HTTPRefusal(error)) }
+        // Its beginning has gone out: only that it ends too early can tell the client.
+        if let rotten = answer.suspect, error.code == .contentLost { resources.intake.known.add(rotten: rotten) }
+        uploads.events.append(
+            .requestFailed(answer.path, error, peer: peer, isRepeated: failures.add(error.code) > 1))
+        outcome.ending = .broken(error.message)
+    }
+
+    /// Whoever has lost his access gets no more of a long answer. An upload that has begun is finished.
+    private func recheckAnswer() {
+        guard let answer, !answer.watchesAccess, case .ignored = incoming, uploads.isAccessOld,
+            let refusal = uploads.recheck()
+        else { return }
+        giveUp(answer, StoreError(refusal.code, refusal.message))
     }
 
     private func answered(isLast: Bool) {

@@ -15,12 +15,12 @@ struct UndecidedRequest {
     let way: HTTPWay
 
     /// What the client shows of itself.
-    var authorization: [[UInt8]] { head.fields.values("authorization") }
+    var shown: ShownCredentials { ShownCredentials(head, way) }
 }
 
 /// Who asked last on a connection, and what he showed. A proxy may send requests of several over one.
 struct KnownClient {
-    let authorization: [[UInt8]]
+    let shown: ShownCredentials
     let origin: PeerOrigin
     let client: HTTPRequest.Client
 }
@@ -29,8 +29,8 @@ struct KnownClient {
 extension HTTPSession {
     /// The request that is undecided, of somebody who has shown the same before.
     func repeated() -> HTTPRequest? {
-        guard let undecided, let known, known.authorization == undecided.authorization,
-            known.origin == undecided.way.origin
+        guard let undecided, let known, known.shown == undecided.shown, known.origin == undecided.way.origin,
+            SignInLink(undecided.head) == nil
         else { return nil }
         return HTTPRequest(
             head: undecided.head, body: undecided.body, way: undecided.way, client: .success(known.client))
@@ -38,12 +38,15 @@ extension HTTPSession {
 
     func decide() async {
         guard let undecided else { return }
+        if let request = await signedIn(undecided) {
+            (decided, self.undecided) = (request, nil)
+            return
+        }
         // Who asks whether the server is there need not show anything, and has not tried to come in.
         let isProbe = lane.service.isForAnybody(undecided.head)
         let client = isProbe ? .failure(.nothingShown) : await client(of: undecided)
         if case .success(let client) = client {
-            known = KnownClient(
-                authorization: undecided.authorization, origin: undecided.way.origin, client: client)
+            known = KnownClient(shown: undecided.shown, origin: undecided.way.origin, client: client)
             pay(as: client.holder)
             let caller = client.caller
             progress.asks(undecided.way.origin.name)
@@ -75,15 +78,18 @@ extension HTTPSession {
             return .success(HTTPRequest.Client(caller: Caller(peer: peer), holder: AccountHolder(origin)))
         }
         let began = MonotonicTime.now
-        let credentials = Credentials(
+        let shown = request.shown
+        var credentials = Credentials(
             network: origin.network, isLocal: origin.isLocal, key: clientKey,
-            token: HTTPCredentials.token(request.authorization))
-        let decision = await transport.accessPool.run {
+            token: HTTPCredentials.token(shown.authorization))
+        credentials.session = shown.session
+        let decision = await transport.accessPool.run { [credentials] in
             Result { () throws(Refusal) in
                 let admission = try gate.authenticate(credentials)
                 let scope = try UploadScope(admission.grant.source, secret: secret)
                 let client = HTTPRequest.Client(
-                    caller: Caller(admission.grant, scope, peer: peer), holder: AccountHolder(admission.grant, origin))
+                    caller: Caller(admission.grant, scope, peer: peer), holder: AccountHolder(admission.grant, origin),
+                    session: shown.session == nil ? nil : admission.grant.tokenID)
                 return (client, admission)
             }
         }
@@ -94,7 +100,7 @@ extension HTTPSession {
         case .failure(let refusal):
             observability.log.write([.notAdmitted(peer: peer, refusal)])
             // Not at once, so that nobody can try much. Who has shown nothing has tried nothing: browsers begin like that.
-            let hasTried = credentials.token != nil || credentials.key != nil
+            let hasTried = credentials.token != nil || credentials.key != nil || credentials.session != nil
             let end = began + refusal.delay
             if hasTried, ending == nil { await loop.wait(until: end.nanoseconds) }
             return .failure(refusal)
@@ -104,4 +110,9 @@ extension HTTPSession {
     private var clientKey: PublicKey? {
         driver.socket?.security?.peerKey.flatMap { $0.isEd25519 ? PublicKey($0.bytes) : nil }
     }
+}
+
+extension Grant {
+    /// What it was given for, where that is a token or a session.
+    fileprivate var tokenID: String? { if case .token(let id) = source { id } else { nil } }
 }

@@ -1,0 +1,64 @@
+import Glibc
+import TransferAccess
+import TransferHTTP
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferServer
+
+/// A server with lists, to which browsers come by links.
+final class BrowserFolder: Sendable {
+    let directory: TemporaryDirectory
+    let folder: AccessFolder
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        _ = mkdir(directory.path("store"), 0o755)
+        folder = AccessFolder(of: directory.path("store"))
+        try folder.make()
+    }
+
+    func serving(
+        _ change: @escaping @Sendable (inout ServerConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (TestServer) throws -> Void
+    ) async throws {
+        try await TransferServerTests.serving(
+            { configuration in
+                configuration.security = .identity
+                configuration.access = .listed(owner: nil)
+                configuration.http = .on
+                change(&configuration)
+            }, in: directory, body)
+    }
+
+    /// Makes a link.
+    ///
+    /// - Returns: its path.
+    func link(_ rights: AccessRights = .readWrite, folder name: String? = nil) throws -> String {
+        var options = AccessOptions()
+        (options.rights, options.folder) = (rights, try name.map { try RelativePath($0) })
+        let now = UTCTime.now
+        options.expires = now.advanced(bySeconds: AccessFolder.pairingSeconds)
+        let secret = try folder.issueLink(
+            name: "ann <b>", options: options, sessionEnds: now.advanced(bySeconds: 3600), at: now)
+        return "/.transfer/in/\(secret.text)"
+    }
+
+    /// What a page of the server has a browser say, with the session that a link has begun.
+    func session(_ client: HTTPClient, _ rights: AccessRights = .readWrite) throws -> [(String, String)] {
+        let answer = try client.ask(.post, try link(rights), [Self.own], [])
+        guard answer.status == 303, let cookie = answer["set-cookie"]?.prefix(while: { $0 != ";" }) else {
+            throw RawClient.Failure(description: "no session: \(answer.status) \(answer.text)")
+        }
+        return [("Cookie", "other=1; \(cookie)"), Self.own]
+    }
+
+    var sessions: [AccessToken] {
+        get throws {
+            try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter { $0.kind == .session }
+        }
+    }
+
+    /// That of the server's own pages.
+    static let own = ("Origin", "https://server")
+}
