@@ -2,7 +2,7 @@ private import TransferAccess
 private import TransferKeys
 private import TransferModel
 
-/// `transfer access list`: prints the keys that are let in.
+/// `transfer access list`: prints the keys and the sessions of browsers that are let in.
 struct AccessListCommand {
     private let folder: AccessFolder
     private let isJSON: Bool
@@ -15,13 +15,18 @@ struct AccessListCommand {
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
+            let sessions = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
+                $0.kind == .session
+            }
             let now = UTCTime.now
             if isJSON {
                 AccessOutput.print(
-                    list.entries.map { AccessOutput.json("key", $0.key.fingerprint, $0.name, $0.options) })
+                    list.entries.map { AccessOutput.json("key", $0.key.fingerprint, $0.name, $0.options) }
+                        + sessions.map { AccessOutput.json($0) })
             } else {
                 AccessOutput.table(
-                    list.entries.map { [$0.name, $0.key.fingerprint, AccessOutput.bounds($0.options, at: now)] })
+                    list.entries.map { [$0.name, $0.key.fingerprint, AccessOutput.bounds($0.options, at: now)] }
+                        + sessions.map { [$0.name, "session \($0.id)", Self.bounds($0, at: now)] })
             }
             return AccessOutput.report(list, AccessFolder.keysName)
         }
@@ -29,9 +34,16 @@ struct AccessListCommand {
 }
 
 extension AccessListCommand: ProgramCommand {
+    private static func bounds(_ session: AccessToken, at now: UTCTime) -> String {
+        AccessOutput.bounds(session.options, at: now) + (session.made.map { ", made \($0)" } ?? "")
+    }
+
     static let definition = Command(
-        name: "access list", summary: "List who may push to a server's directory by a key.",
-        description: ["Prints name, fingerprint and bounds of every key, and which lines cannot be read."],
+        name: "access list", summary: "List who may come to a server by a key, and the sessions of browsers.",
+        description: [
+            "Prints name, fingerprint and bounds of every key, and which lines cannot be read; then name, id, bounds and "
+                + "beginning of every session."
+        ],
         flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .help],
         examples: [.init(caption: "List the keys of a server", line: "transfer access list --dir /srv/in")],
         outcomes: AccessFlags.listOutcomes)

@@ -10,11 +10,14 @@ extension AccessOutput {
     /// Who may come in, as an object; every key is always there.
     ///
     /// - Parameters:
-    ///   - kind: `key`, `token` or `pairing`.
+    ///   - kind: `key`, `token`, `pairing`, `web` or `session`.
     ///   - id: what it is found by.
     ///   - secret: what lets its owner in, when it was made just now.
+    ///   - made: when a session began.
+    ///   - sessionExpires: when the session of a link ends.
     static func json(
-        _ kind: String, _ id: String, _ name: String, _ options: AccessOptions, secret: String? = nil
+        _ kind: String, _ id: String, _ name: String, _ options: AccessOptions, secret: String? = nil,
+        made: UTCTime? = nil, sessionExpires: UTCTime? = nil
     ) -> JSONLine {
         var object: JSONLine = [
             "schema": .string(secret == nil ? JSONSchema.access : JSONSchema.issued),
@@ -24,9 +27,23 @@ extension AccessOutput {
             "maxUpload": options.maximumUpload.map { .integer($0) } ?? .null,
             "rights": .string(options.rights.name),
             "expires": options.expires.map { .string($0.description) } ?? .null,
+            "made": made.map { .string($0.description) } ?? .null,
+            "sessionExpires": sessionExpires.map { .string($0.description) } ?? .null,
         ]
         if let secret { object.append("secret", .string(secret)) }
         return object
+    }
+
+    /// An entry of the list of tokens.
+    static func json(_ entry: AccessToken) -> JSONLine {
+        let kind =
+            switch entry.kind {
+            case .token: "token"
+            case .pairing: "pairing"
+            case .web: "web"
+            case .session: "session"
+            }
+        return json(kind, entry.id, entry.name, entry.options, made: entry.made, sessionExpires: entry.sessionEnds)
     }
 }
 

@@ -11,6 +11,7 @@ struct AccessPairCommand {
     private let drawsCode: Bool
     private let isJSON: Bool
     private let advertised: AdvertisedAddress?
+    private let web: WebInvitation.Terms?
 
     /// - Throws: `UsageError` for an address or bounds that cannot be.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -21,11 +22,13 @@ struct AccessPairCommand {
         drawsCode = arguments[Self.qr]
         isJSON = arguments[AccessFlags.issuedJSON]
         advertised = try arguments[Self.advertise]
+        web = try WebPairFlags.terms(arguments)
     }
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
             try folder.requireUsed()
+            if let web { return try invite(web) }
             let address = try ServedAddress(of: directory, advertised: advertised)
             let server = try serverKey()
             let invitation = try Invitation(
@@ -36,15 +39,39 @@ struct AccessPairCommand {
                 AccessOutput.print([invitation.json])
                 return .success
             }
-            if drawsCode, !invitation.hasCode {
-                StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
-            }
+            if drawsCode, !invitation.hasCode { sayNoCode() }
             StandardStream.error.write(
                 "Run this on the other machine by \(invitation.expires), with any file; it works once. The client that "
                     + "does may \(AccessOutput.sentence(options)):\n")
             invitation.print()
             return .success
         }
+    }
+
+    private func invite(_ terms: WebInvitation.Terms) throws(AccessFault) -> ExitCode {
+        let base = if let base = terms.base { base } else { try servedBase() }
+        let invitation = try WebInvitation(
+            folder, terms, base: base, options: options, drawsCode: drawsCode, at: .now)
+        guard !isJSON else {
+            AccessOutput.print([invitation.json])
+            return .success
+        }
+        if drawsCode, !invitation.hasCode { sayNoCode() }
+        StandardStream.error.write(
+            "Open this in a browser by \(invitation.expires), and press its button; it works once. Until \(terms.ends) that "
+                + "browser may, as '\(terms.name)', \(AccessOutput.sentence(options)):\n")
+        invitation.print()
+        return .success
+    }
+
+    private func servedBase() throws(AccessFault) -> String {
+        let address = try ServedAddress(of: directory, advertised: advertised)
+        for warning in address.warnings { StandardStream.error.write("transfer: \(warning)\n") }
+        return WebInvitation.base(host: address.host, port: address.port)
+    }
+
+    private func sayNoCode() {
+        StandardStream.error.write("transfer: No QR code: libqrencode is not installed.\n")
     }
 
     /// A server of an earlier version has not kept it; it shows that of its identity, unless it is given a certificate.
@@ -78,17 +105,22 @@ extension AccessPairCommand: ProgramCommand {
                 + "worth nothing.",
             "That client may push, list and fetch, and not remove or replace what others have stored, unless flags say "
                 + "otherwise. The address is that of the running server, which is asked.",
+            "With --web it prints a link for a browser. Looking at its page uses nothing up; the button on it does, and begins a "
+                + "session, which 'transfer access list' shows and 'transfer access remove' ends.",
         ],
         flags: [
             AccessFlags.directory.flag,
             advertise.flag, qr.flag, AccessFlags.allowRemove.flag,
-        ] + AccessFlags.bounds + [AccessFlags.issuedJSON.flag, .help],
+        ] + AccessFlags.bounds + WebPairFlags.all + [AccessFlags.issuedJSON.flag, .help],
         examples: [
             .init(caption: "Pair one more client", line: "transfer access pair"),
             .init(
                 caption: "Pair a phone that may only push to its folder",
                 line: "transfer access pair --folder phone --write-only --advertise nas.local"),
             .init(caption: "Pair your own second machine", line: "transfer access pair --allow-remove"),
+            .init(
+                caption: "Let a browser in for a day, through a proxy",
+                line: "transfer access pair --web --name ann --expires 1d --url https://files.example.org"),
         ],
         outcomes: AccessFlags.outcomes)
 }

@@ -2,7 +2,7 @@ private import TransferAccess
 private import TransferKeys
 private import TransferModel
 
-/// `transfer access remove`: takes a key out.
+/// `transfer access remove`: takes a key out, or ends the session of a browser.
 struct AccessRemoveCommand {
     private let folder: AccessFolder
     private let wanted: String
@@ -10,7 +10,7 @@ struct AccessRemoveCommand {
     /// - Throws: `UsageError` unless there is one operand.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         folder = AccessFlags.folder(arguments)
-        wanted = try arguments.onlyOperand("one name, fingerprint or key")
+        wanted = try arguments.onlyOperand("one name, fingerprint, key or id")
     }
 
     func run() -> ExitCode {
@@ -19,25 +19,38 @@ struct AccessRemoveCommand {
             let matches = { (key: AuthorizedKey) in pattern?.matches(key.key) ?? (key.name == wanted) }
             let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
             let found = list.entries.filter(matches)
-            guard found.count <= 1 else {
-                let keys = found.map(\.key.fingerprint).joined(separator: ", ")
-                throw AccessFault("There are several keys of that name; give one of these: \(keys)")
+            let sessions = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
+                $0.kind == .session && ($0.id.hasSameBytes(as: wanted) || $0.name.hasSameBytes(as: wanted))
             }
+            guard found.count + sessions.count <= 1 else {
+                let ids = (found.map(\.key.fingerprint) + sessions.map(\.id)).joined(separator: ", ")
+                throw AccessFault("There are several of that name; give one of these: \(ids)")
+            }
+            if let session = sessions.first { return try end(session) }
             guard let key = found.first, try !folder.expel(where: { $0.key == key.key }).isEmpty else {
-                throw AccessFault("There is no key '\(wanted.escapedForDisplay)' in the list.")
+                throw AccessFault("There is no key and no session '\(wanted.escapedForDisplay)' in the list.")
             }
             StandardStream.error.write("'\(key.name)' may push no longer.\n")
             return .success
         }
     }
+
+    private func end(_ session: AccessToken) throws(AccessFault) -> ExitCode {
+        guard try !folder.revoke(where: { $0.id == session.id }).isEmpty else {
+            throw AccessFault("The session '\(session.name)' has ended already.")
+        }
+        StandardStream.error.write("The session '\(session.name)' (\(session.id)) has ended.\n")
+        return .success
+    }
 }
 
 extension AccessRemoveCommand: ProgramCommand {
     static let definition = Command(
-        name: "access remove", summary: "Let a client push no longer.", operands: "NAME|KEY",
+        name: "access remove", summary: "Let a client push no longer, or end a browser's session.",
+        operands: "NAME|KEY|ID",
         description: [
-            "Takes a key out by its name, its fingerprint or the key itself. If its client is connected, its next upload is "
-                + "refused."
+            "Takes a key out by its name, its fingerprint or the key itself, or a session by its name or id. If its client is "
+                + "connected, its next upload is refused, and what it is sent breaks off."
         ],
         flags: [AccessFlags.directory.flag, .help],
         examples: [.init(caption: "Shut a laptop out", line: "transfer access remove laptop")],

@@ -1,5 +1,3 @@
-private import CLinux
-private import Glibc
 internal import TransferAccess
 internal import TransferKeys
 internal import TransferModel
@@ -12,7 +10,7 @@ struct Invitation: Sendable {
     private let id: String
     private let options: AccessOptions
     private let link: TransferLink
-    private let code: QRCode?
+    private let drawn: DrawnLink
 
     /// Of the code in lists: there is no client yet.
     private static let name = "pairing"
@@ -37,13 +35,11 @@ struct Invitation: Sendable {
             throw AccessFault("No link can have the address '\(host)'; give another with --advertise.")
         }
         (self.id, self.options, self.link) = (secret.id, options, link)
-        // Its library is opened now: a server that has begun to serve cannot open it any more.
-        let code = drawsCode || isatty(STDOUT_FILENO) == 1 ? QRCode(link.text) : nil
-        self.code = drawsCode ? code : code.flatMap { Self.fits($0) ? $0 : nil }
+        drawn = DrawnLink(link.text, isAsked: drawsCode)
     }
 
     /// Whether the link can be drawn.
-    var hasCode: Bool { code != nil }
+    var hasCode: Bool { drawn.isDrawn }
 
     /// The line.
     var command: String { "transfer push photo.png --to '\(link.text)'" }
@@ -53,12 +49,7 @@ struct Invitation: Sendable {
 
     /// Draws the link where there is room, and prints the line.
     func print() {
-        if let code { StandardStream.output.write(code.lines.joined(separator: "\n") + "\n") }
+        drawn.print()
         StandardStream.output.write(command + "\n")
-    }
-
-    private static func fits(_ code: QRCode) -> Bool {
-        var size = winsize()
-        return clinux_terminal_size(STDOUT_FILENO, &size) == 0 && Int(size.ws_col) >= code.columns
     }
 }

@@ -1,7 +1,7 @@
 private import TransferAccess
 private import TransferModel
 
-/// `transfer access token list`: prints tokens and pairing codes, without their secrets.
+/// `transfer access token list`: prints tokens, pairing codes and links for browsers, without their secrets.
 struct TokenListCommand {
     private let folder: AccessFolder
     private let isJSON: Bool
@@ -15,19 +15,13 @@ struct TokenListCommand {
         AccessOutput.run { () throws(AccessFault) in
             let list = try folder.list(AccessFolder.tokensName, of: AccessToken.self)
             let now = UTCTime.now
+            // Sessions are with those who may come in.
+            let entries = list.entries.filter { $0.kind != .session }
             if isJSON {
-                AccessOutput.print(
-                    list.entries.map {
-                        AccessOutput.json($0.kind == .pairing ? "pairing" : "token", $0.id, $0.name, $0.options)
-                    })
+                AccessOutput.print(entries.map { AccessOutput.json($0) })
             } else {
                 AccessOutput.table(
-                    list.entries.map {
-                        [
-                            $0.id, $0.kind == .pairing ? "pairing code" : "token", $0.name,
-                            AccessOutput.bounds($0.options, at: now),
-                        ]
-                    })
+                    entries.map { [$0.id, Self.title($0.kind), $0.name, AccessOutput.bounds($0.options, at: now)] })
             }
             return AccessOutput.report(list, AccessFolder.tokensName)
         }
@@ -35,8 +29,17 @@ struct TokenListCommand {
 }
 
 extension TokenListCommand: ProgramCommand {
+    private static func title(_ kind: AccessSecret.Kind) -> String {
+        switch kind {
+        case .token: "token"
+        case .pairing: "pairing code"
+        case .web: "link for a browser"
+        case .session: "session"
+        }
+    }
+
     static let definition = Command(
-        name: "access token list", summary: "List tokens and pairing codes.",
+        name: "access token list", summary: "List tokens, pairing codes and links for browsers.",
         description: ["Prints id, name and bounds of each; nobody can print its secret."],
         flags: [AccessFlags.directory.flag, AccessFlags.json.flag, .help],
         examples: [.init(caption: "List the tokens of a server", line: "transfer access token list --dir /srv/in")],

@@ -181,6 +181,11 @@ import TransferTestSupport
         try expect(link.lines, are: "issued", count: 1)
         #expect(
             link.errors.contains("No server is running") && link.output.contains(#""secret":"transfer://nas.local"#))
+        let web = try run(
+            "access", "pair", "--dir", home.path("in"), "--web", "--url", "https://nas.local", "--json")
+        try expect(web.lines, are: "issued", count: 1)
+        try expect(
+            try run("access", "token", "list", "--dir", home.path("in"), "--json").lines, are: "access", count: 4)
         _ = try run("trust", "add", "nas.local", "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU")
         try expect(try run("trust", "list", "--json").lines, are: "trust", count: 1)
         try expect(try run("key", "new", "--json").lines, are: "key", count: 1)

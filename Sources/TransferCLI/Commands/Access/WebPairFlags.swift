@@ -1,0 +1,51 @@
+internal import TransferAccess
+internal import TransferModel
+
+/// The flags of `transfer access pair` for browsers.
+enum WebPairFlags {
+    private static let web = Flag(
+        name: "web", help: "Print a link for a browser in place of a line.",
+        details: "The browser that opens it and presses its button is let in, until the session ends."
+    ).isOn
+
+    private static let name = AccessFlags.name("With --web: what to call the session. Without it, browser.")
+
+    private static let ends = FlagKey<UTCTime?, UsageError>(
+        Flag(
+            name: AccessFlags.expires.flag.name, placeholder: "WHEN", help: "With --web: end the session then.",
+            details:
+                "A duration from now, such as 12h, or a time in UTC, such as 2026-12-31T00:00:00Z. Without it, after 30 days."
+        )
+    ) { (arguments, _) throws(UsageError) in try arguments[AccessFlags.expires] }
+
+    private static let url = FlagKey<String?, UsageError>(
+        Flag(
+            name: "url", placeholder: "URL",
+            help: "With --web: where browsers reach the server, as https://HOST[:PORT].",
+            details: "For a server behind a proxy. Without it, the address that a line would have.")
+    ) { (arguments, flag) throws(UsageError) in
+        guard let text = arguments[flag.text] else { return nil }
+        guard let base = WebInvitation.base(text) else {
+            throw arguments.error(
+                "'\(text.escapedForDisplay)' is no URL of a server, such as https://files.example.org")
+        }
+        return base
+    }
+
+    private static let defaultName = "browser"
+
+    static let all = [web.flag, name.flag, ends.flag, url.flag]
+
+    /// - Returns: nothing where a line for a client is wanted.
+    static func terms(_ arguments: ParsedArguments) throws(UsageError) -> WebInvitation.Terms? {
+        guard arguments[web] else {
+            if let flag = [name.flag, ends.flag, url.flag].first(where: { arguments.isSet($0) }) {
+                throw arguments.error("'\(flag.spelling)' goes with '\(web.flag.spelling)'")
+            }
+            return nil
+        }
+        let after = UTCTime.now.advanced(bySeconds: AccessFolder.sessionSeconds)
+        return WebInvitation.Terms(
+            name: try arguments[name] ?? defaultName, ends: try arguments[ends] ?? after, base: try arguments[url])
+    }
+}
