@@ -41,8 +41,10 @@ package struct BrowserCertificate: Equatable, Sendable {
     /// What the identity signs, in front of the key in DER.
     static let statement = Array("transfer browser certificate 1\0".utf8)
 
-    /// Of the extension: one of those that everybody may make (X.667), from a random UUID.
-    static let extensionName = "2.25.190743381022410857305286190241367524881"
+    /// Of the extension: one of those that everybody may make, from a random UUID in pieces of at most 24 bits as Microsoft's
+    /// documentation of Active Directory describes. With a UUID in one piece (2.25), GnuTLS takes no such certificate: its numbers
+    /// have 64 bits.
+    static let extensionName = "1.2.840.113556.1.8000.2554.36735.54979.32249.24062.35149.12536280.11077137"
 
     /// Makes one.
     ///

@@ -43,6 +43,12 @@ import Testing
         #expect(BrowserCertificate(pem: Array(own.0 + foreign.1)) == nil, "the key of another one")
     }
 
+    /// GnuTLS takes no certificate that has a longer number in a name.
+    @Test func theNameOfTheExtensionHasShortNumbers() {
+        let numbers = BrowserCertificate.extensionName.split(separator: ".")
+        #expect(numbers.count > 2 && numbers.allSatisfy { UInt32($0) != nil })
+    }
+
     @Test func lastsForAWhile() throws {
         let certificate = try made()
         let end = Self.now + BrowserCertificate.lifetime - BrowserCertificate.leeway
