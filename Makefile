@@ -16,7 +16,7 @@ swift = swift="$$(scripts/swift-path.sh)" && "$$swift"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bootstrap build run test test-tsan simulate torture attack fuzz bench bench-micro install install-service uninstall
+.PHONY: help bootstrap build run test test-http test-tsan simulate torture attack fuzz bench bench-micro install install-service uninstall
 .PHONY: deb test-deb mutants simulate-holes
 .PHONY: format lint clean
 
@@ -41,12 +41,19 @@ test: ## run all tests
 		echo "== mutants" && python3 -m unittest discover -s Tests/mutants/tests -t Tests && \
 		echo "== dialects" && \
 		TRANSFER_BINARY=.build/debug/transfer python3 -m unittest discover -s Tests/dialects/tests -t Tests && \
+		echo "== web" && \
+		TRANSFER_BINARY=.build/debug/transfer python3 -m unittest discover -s Tests/web/tests -t Tests && \
 		echo "== torture" && python3 -m unittest discover -s Tests/torture/tests -t Tests && \
 		PYTHONPATH=Tests python3 -m torture --rounds 10 --transfer .build/debug/transfer; \
 	else \
-		echo "python3 is not there; the tests of the benchmarks, of the mutants and of the dialects, and the short torture, were not run."; \
+		echo "python3 is not there; the tests of the benchmarks, of the mutants, of the dialects and of HTTP, and the short torture, were not run."; \
 	fi
 	DEB_COMPRESSION=none scripts/test-deb.sh .build/debug/transfer
+
+# TESTS="test_proxies" takes only these.
+test-http: build ## try HTTP with clients, proxies and a browser that others wrote; TESTS to choose
+	@scripts/bootstrap.sh --http
+	scripts/test-http.sh $(TESTS)
 
 test-tsan: bootstrap ## run all tests under the thread sanitizer
 	TRANSFER_SUITES_AT_ONCE=1 TRANSFER_ATTACK=light TRANSFER_WIRE_AT_ONCE=3 TRANSFER_WIRE_SESSIONS=$${TRANSFER_WIRE_SESSIONS:-100} scripts/run-tests.sh --sanitize=thread --scratch-path .build/tsan

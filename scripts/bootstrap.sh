@@ -6,12 +6,13 @@
 #
 #   scripts/bootstrap.sh           installs what is missing (Debian and its relatives) or says what to install
 #   scripts/bootstrap.sh --tests   installs also the shells, man(1), mkfs.xfs(8) and age(1), which some tests run
+#   scripts/bootstrap.sh --http    installs also the clients, proxies and the browser that HTTP is tried with
 #   scripts/bootstrap.sh --check   says what is missing, installs nothing; exit status 1 when something needed is
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
-    echo "usage: scripts/bootstrap.sh [--tests | --check]"
+    echo "usage: scripts/bootstrap.sh [--tests | --http | --check]"
 }
 
 # Sets `compiler` to the C++ compiler that Swift links with, which chooses the linker too; the system's own otherwise.
@@ -86,6 +87,16 @@ lacks_man() { ! command -v man >/dev/null; }
 lacks_age() { ! command -v age >/dev/null || ! command -v age-keygen >/dev/null; }
 lacks_xfs() { ! command -v mkfs.xfs >/dev/null && [[ ! -x /usr/sbin/mkfs.xfs ]]; }
 
+# What only the tests of HTTP run.
+lacks_curl() { ! command -v curl >/dev/null; }
+lacks_wget() { ! command -v wget >/dev/null; }
+lacks_nginx() { ! command -v nginx >/dev/null && [[ ! -x /usr/sbin/nginx ]]; }
+lacks_haproxy() { ! command -v haproxy >/dev/null && [[ ! -x /usr/sbin/haproxy ]]; }
+lacks_rclone() { ! command -v rclone >/dev/null; }
+lacks_slowhttptest() { ! command -v slowhttptest >/dev/null; }
+lacks_chromium() { ! command -v chromium >/dev/null; }
+lacks_chromedriver() { ! command -v chromedriver >/dev/null; }
+
 # Sets `unneeded` to the names of what is not there and not needed.
 find_unneeded() {
     unneeded=()
@@ -103,6 +114,8 @@ describe_unneeded() {
         zsh | fish) echo "$1, for the tests of its completions" ;;
         man) echo "man(1), for the tests of the manual pages" ;;
         age) echo "age(1) and age-keygen(1), without which the tests of sealed files fail" ;;
+        curl | wget | nginx | haproxy | rclone | slowhttptest | chromium) echo "$1, for the tests of HTTP" ;;
+        chromedriver) echo "chromedriver, for the tests of HTTP with a browser" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
 }
@@ -113,6 +126,8 @@ unneeded_package() {
         ipsec_mb) echo libipsec-mb-dev ;;
         qrencode) echo libqrencode-dev ;;
         zsh | fish | age) echo "$1" ;;
+        curl | wget | nginx | haproxy | rclone | slowhttptest | chromium) echo "$1" ;;
+        chromedriver) echo chromium-driver ;;
         man) echo man-db ;;
         xfs) echo xfsprogs ;;
     esac
@@ -237,6 +252,7 @@ test_programs=()
 case ${1:-} in
     "") ;;
     --tests) test_programs=(zsh fish man age xfs) ;;
+    --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver) ;;
     --check) check_only=true ;;
     -h | --help)
         usage

@@ -1,0 +1,132 @@
+"""What the tests share: a server for each class, and a look at it at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import unittest
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .server import WebServer
+from .wire import PATIENCE, Answer, Fields
+
+
+class WebCase(unittest.TestCase):
+    """Tests against one server, which has to be well after all of them."""
+
+    # Programs without which these tests say nothing.
+    needs: ClassVar[Sequence[str]] = ()
+    # Other arguments of the server.
+    options: ClassVar[Sequence[str]] = ()
+    # Whether uploads may be left that can go on.
+    leaves_uploads: ClassVar[bool] = False
+    server: ClassVar[WebServer]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        for name in cls.needs:
+            if not shutil.which(name):
+                raise unittest.SkipTest(f"{name} is not there")
+        cls.server = WebServer(cls.options)
+        cls.addClassCleanup(cls.server.abandon)
+        cls.server.start()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls().check_the_end()
+
+    def check_the_end(self) -> None:
+        """All that is stored is intact, nothing half of anything is left, and the server was never unwell."""
+        server = self.server
+        done = server.transfer("verify", "--dir", str(server.directory), "--json")
+        *findings, summary = (json.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual(findings, [])
+        self.assertEqual(summary["intact"], len(self.visible()))
+        self.assertEqual(server.stop(), 0, server.log.tail())
+        self.assertEqual((server.log.strange(), server.crashes), ([], []))
+        if not self.leaves_uploads:
+            self.assertEqual(server.unfinished, [])
+
+    # What there is
+
+    def visible(self) -> list[str]:
+        """The paths of all files that others see."""
+        top = self.server.directory
+        found = []
+        for parent, folders, files in os.walk(top):
+            folders[:] = [name for name in folders if Path(parent, name) != top / ".transfer"]
+            found += [os.path.relpath(os.path.join(parent, name), top) for name in files]
+        return sorted(found)
+
+    def assert_stored(self, path: str, content: bytes) -> None:
+        found = (self.server.directory / path).read_bytes()
+        # Not the contents themselves: nobody wants to read them.
+        self.assertEqual((len(found), _digest(found)), (len(content), _digest(content)), path)
+
+    # Clients
+
+    def place(self) -> Path:
+        """A directory for one test."""
+        directory = self.server.path / "work" / self.id().rpartition(".")[2]
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
+    def run_client(self, command: Sequence[str], directory: Path | None = None, **more: str) -> str:
+        """Runs a client that has to end well. Returns what it has said."""
+        done = self.finish(self.server.begin(command, directory or self.place(), **more))
+        self.assertEqual(done.returncode, 0, f"{command[0]}: {(done.stdout + done.stderr).decode(errors='replace')[-2000:]}")
+        return done.stdout.decode(errors="replace")
+
+    def finish(self, client: subprocess.Popen[bytes]) -> subprocess.CompletedProcess[bytes]:
+        """Waits for a client, however it ends."""
+        try:
+            said, complaints = client.communicate(timeout=2 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            client.kill()
+            client.communicate()
+            raise
+        return subprocess.CompletedProcess(client.args, client.returncode, said, complaints)
+
+    def curl(self, *arguments: str, directory: Path | None = None) -> str:
+        return self.run_client(["curl", "-sS", "-u", f"me:{self.server.token}", *arguments], directory)
+
+    @property
+    def authorization(self) -> Fields:
+        return {"Authorization": f"Bearer {self.server.token}"}
+
+    def ask(self, method: str, target: str, fields: Fields | None = None, content: bytes | None = None) -> Answer:
+        """One request over a connection of its own."""
+        with self.server.connect() as connection:
+            return connection.ask(method, target, self.authorization | (fields or {}), content)
+
+    def assert_served(self, source: str = "") -> None:
+        """Somebody else is."""
+        content = made(50_000, seed=self.id())
+        with self.server.connect(source=source) as connection:
+            answer = connection.ask("PUT", "/served", self.authorization, content)
+            self.assertIn(answer.status, (200, 201))
+            self.assertEqual(connection.ask("GET", "/served", self.authorization).content, content)
+
+    def assert_problem(self, answer: Answer, status: int) -> dict[str, Any]:
+        """It says no, in the form that the documentation promises. Returns what it says."""
+        self.assertEqual(answer.status, status, answer.content)
+        self.assertEqual(answer.fields["content-type"], "application/problem+json")
+        problem: dict[str, Any] = json.loads(answer.content)
+        self.assertEqual(problem["status"], status)
+        self.assertTrue(problem["title"] and problem["result"], problem)
+        return problem
+
+
+def made(count: int, seed: str) -> bytes:
+    """Bytes that don't repeat, the same for the same seed."""
+    return random.Random(seed).randbytes(count)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,20 @@
+"""What the documentation tells its readers to type or to write into files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_PROJECT = Path(__file__).resolve().parents[2]
+
+
+def blocks(document: str, language: str) -> list[str]:
+    """The contents of all blocks of one language."""
+    text = (_PROJECT / "docs" / document).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def block(document: str, language: str, beginning: str) -> str:
+    """The one that begins so."""
+    (found,) = (text for text in blocks(document, language) if text.startswith(beginning))
+    return found

@@ -1,0 +1,82 @@
+"""A way to the server that breaks off."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from .wire import PATIENCE
+
+
+class Relay:
+    """Passes bytes on to a port of this machine. Each of the first connections is cut when so many have gone to the server."""
+
+    def __init__(self, port: int, limits: list[int]) -> None:
+        self._target = port
+        self._limits = list(limits)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.cuts = 0
+        # Bytes to the server.
+        self._passed = 0
+        self._changed = threading.Condition()
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def until(self, count: int) -> None:
+        """Waits until so many bytes have gone to the server."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._passed >= count, PATIENCE):
+                raise AssertionError(f"{self._passed} bytes have gone to the server, not {count}")
+
+    def close(self) -> None:
+        """Nobody comes in any more, and who is there is cut."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for stream in list(self._open):
+            _end(stream)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            limit = self._limits.pop(0) if self._limits else None
+            try:
+                server = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                # The server is being started again.
+                client.close()
+                continue
+            self._open += [client, server]
+            threading.Thread(target=self._pass, args=(client, server, limit, True), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, client, None, False), daemon=True).start()
+
+    def _pass(self, one: socket.socket, other: socket.socket, limit: int | None, counts: bool) -> None:
+        passed = 0
+        try:
+            while data := one.recv(1 << 14):
+                other.sendall(data)
+                passed += len(data)
+                self._count(len(data) if counts else 0)
+                if limit is not None and passed >= limit:
+                    self.cuts += 1
+                    break
+        except OSError:
+            pass
+        _end(one)
+        _end(other)
+
+    def _count(self, count: int) -> None:
+        with self._changed:
+            self._passed += count
+            self._changed.notify_all()
+
+
+def _end(stream: socket.socket) -> None:
+    try:
+        stream.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    stream.close()

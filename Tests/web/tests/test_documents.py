@@ -1,0 +1,111 @@
+"""Against the real server: what the documentation tells its readers to type, as it stands."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+from web import documents
+from web.case import WebCase, made
+
+_SERVER = "https://nas.local:5288"
+_LENGTH = 300_000
+
+
+class DocumentTests(WebCase):
+    needs = ("curl", "openssl", "tar", "bash")
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls._work = cls.server.path / "reader"
+        cls._work.mkdir(mode=0o700)
+
+    _work: Path
+    _photo = made(_LENGTH, "photo")
+
+    def shell(self, text: str) -> str:
+        """Runs it as a reader would, who has another address and the token."""
+        # A token of ours is not taken from a URL, where others could read it.
+        for name in ("nas.local:5288", "files.example.com", "me:secret@dav.example.com"):
+            text = text.replace(name, self.server.listening)
+        return self.run_client(["bash", "-euo", "pipefail", "-c", text], self._work, **self._own)
+
+    @property
+    def _own(self) -> dict[str, str]:
+        """The reader's own, who is not the one that runs the server and has not heard of its key."""
+        names = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR")
+        return {"TRANSFER_TOKEN": self.server.token} | dict.fromkeys(names, str(self._work))
+
+    def write(self, name: str, content: bytes) -> None:
+        path = self._work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def test_every_block_is_run_here(self) -> None:
+        beginnings = [text.split()[0] for text in documents.blocks("HTTP.md", "sh")]
+        self.assertEqual(beginnings, ["openssl", "curl", "transfer"])
+
+    def test_the_certificate_is_the_one_that_was_logged(self) -> None:
+        said = self.shell(documents.block("HTTP.md", "sh", "openssl") + 'echo "$CURL_CA_BUNDLE"\n')
+        self.assertIn(self.server.log.events("browserCertificate")[0]["fingerprint"], said)
+        self.assertEqual(Path(said.splitlines()[-1]).read_text(), self.server.certificate.read_text())
+
+    def test_the_commands_for_curl(self) -> None:
+        checks = self._checks()
+        lines = documents.block("HTTP.md", "sh", "curl").splitlines()
+        self.assertEqual(len(lines), len(checks))
+        for line, (prepare, check) in zip(lines, checks):
+            with self.subTest(line):
+                prepare()
+                check(self.shell(line))
+
+    def _checks(self) -> list[tuple[Callable[[], None], Callable[[str], None]]]:
+        """For each line what is there before it, and what is to be true after it."""
+        photo, files = self._work / "photo.png", self.server.directory
+        return [
+            (lambda: self.write("photo.png", self._photo), self._check_put),
+            (photo.unlink, lambda _: self.assertEqual(photo.read_bytes(), self._photo)),
+            (
+                lambda: self.write("photo.png", self._photo[: _LENGTH // 2]),
+                lambda _: self.assertEqual(photo.read_bytes(), self._photo),
+            ),
+            (lambda: None, self._check_listing),
+            (lambda: None, lambda _: self.assertFalse((files / "photos/photo.png").exists())),
+            (self._write_two, self._check_two),
+            (lambda: self.write("build/out.o", self._photo), self._check_archive),
+        ]
+
+    def _check_put(self, said: str) -> None:
+        told = json.loads(said)
+        self.assertEqual((told["result"], told["storedPath"], told["durable"]), ("committed", "photos/photo.png", True))
+        self.assert_stored("photos/photo.png", self._photo)
+
+    def _check_listing(self, said: str) -> None:
+        self.assertEqual([(entry["path"], entry["size"]) for entry in json.loads(said)], [("photos/photo.png", _LENGTH)])
+
+    def _write_two(self) -> None:
+        for name in "ab":
+            self.write(f"{name}.png", made(1000, name))
+
+    def _check_two(self, said: str) -> None:
+        self.assertEqual([told["result"] for told in json.loads(said)], ["committed", "committed"])
+        for name in "ab":
+            self.assert_stored(f"photos/{name}.png", made(1000, name))
+
+    def _check_archive(self, _: str) -> None:
+        with tarfile.open(fileobj=io.BytesIO((self.server.directory / "build.tar").read_bytes())) as archive:
+            self.assertIn("build/out.o", archive.getnames())
+
+    def test_the_commands_for_push(self) -> None:
+        """The other server of these is one of ours here."""
+        self.write("holiday/a.jpg", made(70_000, "holiday"))
+        self.write("build/out.o", self._photo)
+        for line in documents.block("HTTP.md", "sh", "transfer").splitlines():
+            with self.subTest(line):
+                self.shell(line)
+        self.assert_stored("inbox/holiday/a.jpg", made(70_000, "holiday"))
+        self._check_archive("")
