@@ -23,6 +23,7 @@ from .plan import Plan
 from .power import PowerDisk
 from .program import Broken
 from .tally import Tally
+from .web import WebPlan, WebRounds
 
 # Of so many rounds, one more has a disk that loses writes; of a short run, two have one.
 _FAULTS = 10
@@ -47,6 +48,9 @@ class Torture:
         self._delivery = 0
         # The same with power cuts.
         self._delivery_cut: int | None = None
+        self._web: WebRounds | None = None
+        # The round over HTTP that is being played.
+        self._web_round = 0
         self._commands: list[str] = []
         self._shown = time.monotonic()
 
@@ -60,6 +64,7 @@ class Torture:
                 self._play(number)
             self._end()
             self._play_deliveries()
+            self._play_web()
             self._play_faults()
             self._play_cuts()
             self._play_delivery_cuts()
@@ -71,6 +76,8 @@ class Torture:
                 self._history.close()
             if self._deliveries is not None:
                 self._deliveries.close()
+            if self._web is not None:
+                self._web.close()
             if self._faulty is not None:
                 self._faulty.close()
             if self._cut is not None:
@@ -122,6 +129,34 @@ class Torture:
         self._deliveries.close()
         shutil.rmtree(self._deliveries.directory)
         self._deliveries = None
+
+    def _play_web(self) -> None:
+        """As those with deliveries."""
+        options = self._options
+        if not Features.of(options.transfer).web:
+            return
+        for number in range(options.first_web, options.first_web + options.web):
+            self._web_round = number
+            if number % HISTORY == 0:
+                self._end_web()
+            if self._web is None:
+                self._commands = []
+                directory = options.directory / f"seed-{options.seed}-web"
+                self._web = WebRounds(options.transfer, directory, self._tally, lambda text: self._commands.append(text))
+            source = random.Random(f"{options.seed}/web/{number}")
+            plan = WebPlan.make(source)
+            self._commands.append(f"# round {number} over HTTP: {plan}")
+            self._web.play(number, plan, source)
+            self._live(f"round {number} over HTTP")
+        self._end_web()
+
+    def _end_web(self) -> None:
+        if self._web is None:
+            return
+        self._web.end()
+        self._web.close()
+        shutil.rmtree(self._web.directory)
+        self._web = None
 
     def _play_faults(self) -> None:
         """Behind the others, and with seeds of their own, so that each round is the same whether there are any."""
@@ -226,12 +261,14 @@ class Torture:
             what = f"round {self._delivery_cut} of deliveries with power cuts"
         elif self._deliveries is not None:
             repeating, what = options.repeating_delivery(self._delivery), f"round {self._delivery} of deliveries"
+        elif self._web is not None:
+            repeating, what = options.repeating_web(self._web_round), f"round {self._web_round} over HTTP"
         print(f"torture: seed {options.seed}, {what}: {broken}", file=sys.stderr)
         print(f"torture: repeat it with: {repeating}", file=sys.stderr)
         print("torture: what was done to the directory:", file=sys.stderr)
         for command in self._commands:
             print(f"    {command}", file=sys.stderr)
-        played = self._history or self._deliveries or self._cut
+        played = self._history or self._deliveries or self._web or self._cut
         if played is None:
             return
         if self._cut is not None and options.keeps:

@@ -14,11 +14,16 @@ class Features:
     receipts: bool
     # Whether files can be sent to people.
     mail: bool
+    # Whether servers speak HTTP.
+    web: bool
 
     @staticmethod
     def of(transfer: Path) -> Features:
-        said = subprocess.run([transfer, "push", "--help"], capture_output=True, text=True, check=True).stdout
-        return Features(receipts="--receipts" in said, mail="--for " in said)
+        said, serving = (
+            subprocess.run([transfer, word, "--help"], capture_output=True, text=True, check=True).stdout
+            for word in ("push", "serve")
+        )
+        return Features(receipts="--receipts" in said, mail="--for " in said, web="--http " in serving)
 
 
 def check_receipts(transfer: Path, receipts: Path, against: Path | None = None) -> str | None:

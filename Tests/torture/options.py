@@ -30,6 +30,9 @@ class Options:
     # Rounds of deliveries, and the first of them.
     deliveries: int
     first_delivery: int
+    # Rounds with uploads over HTTP, and the first of them.
+    web: int
+    first_web: int
     seed: int
     first: int
     directory: Path
@@ -51,6 +54,12 @@ class Options:
         chosen = f"FIRST_DELIVERY={start} DELIVERIES={number - start + 1}"
         return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 {chosen} DIR={self.directory} KEEP=1"
 
+    def repeating_web(self, number: int) -> str:
+        """The command that repeats a round over HTTP, with all rounds before it in the same directory."""
+        start = number - number % HISTORY
+        chosen = f"FIRST_WEB={start} WEB={number - start + 1}"
+        return f"make torture SEED={self.seed} ROUNDS=0 CUTS=0 DELIVERIES=0 {chosen} DIR={self.directory} KEEP=1"
+
     @staticmethod
     def parse(arguments: list[str]) -> Options:
         """Reads the command line; ends the program when it is wrong."""
@@ -64,6 +73,9 @@ class Options:
         deliveries = found.rounds if found.deliveries is None else found.deliveries
         if deliveries < 0 or found.first_delivery < 0:
             parser.error("--deliveries and --first-delivery must be at least 0")
+        web = found.rounds if found.web is None else found.web
+        if web < 0 or found.first_web < 0:
+            parser.error("--web and --first-web must be at least 0")
         if not found.transfer.exists():
             parser.error(f"{found.transfer} is not there; run 'make build' first")
         # A directory is begun by its first round: what comes later depends on what is there.
@@ -75,6 +87,8 @@ class Options:
             first_cut=found.first_cut,
             deliveries=deliveries,
             first_delivery=found.first_delivery - found.first_delivery % HISTORY,
+            web=web,
+            first_web=found.first_web - found.first_web % HISTORY,
             seed=seed,
             first=first,
             directory=found.dir.resolve(),
@@ -103,6 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--first-delivery", type=int, default=0, metavar="N", help="number of the first of these (default: 0)"
     )
+    parser.add_argument("--web", type=int, metavar="N", help="rounds with uploads over HTTP (default: as many as others)")
+    parser.add_argument("--first-web", type=int, default=0, metavar="N", help="number of the first of these (default: 0)")
     parser.add_argument(
         "--dir", type=Path, default=PROJECT / ".build" / "torture", help="where to work (default: .build/torture)"
     )

@@ -26,7 +26,7 @@ class WgetTests(WebCase):
             self.assertEqual((place / "wget").read_bytes(), content)
 
     def test_it_follows_the_links_of_folders(self) -> None:
-        names = ("a.txt", "b c.txt", "%41.txt", "\u4f60\u597d.txt", "sub/&amp;.txt", "sub/x#y?z.txt")
+        names = ("a.txt", "b c.txt", "\u4f60\u597d.txt", "sub/&amp;.txt", "sub/x#y?z.txt")
         place = self.place()
         for name in names:
             self.assertEqual(self.ask("PUT", f"/tree/{quote(name)}", {}, name.encode()).status, 201, name)

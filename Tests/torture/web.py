@@ -1,0 +1,263 @@
+"""Uploads over HTTP that are cut off by anybody at any moment, and gone on with at what the server tells."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from web.wire import Answer, Connection, Ended, Fields, sha256_field
+
+from .content import digest
+from .ledger import Stored
+from .program import Broken, Server, free_port
+from .tally import Tally
+
+# As of other rounds.
+_SPARE_DESCRIPTORS = 8
+
+# Bytes of an upload at most, and of what one request brings.
+_LONGEST = 12 << 20
+_PIECES = (1, 1000, 100_000, 1 << 20, 4 << 20, 16 << 20)
+
+_TUS = {"Tus-Resumable": "1.0.0"}
+_APPENDS = {"Content-Type": "application/offset+octet-stream"}
+_INTEROP = {"Upload-Draft-Interop-Version": "8"}
+_PARTIAL = {"Content-Type": "application/partial-upload"}
+
+# Requests for one upload: more of them say that it comes to no end.
+_MOST_REQUESTS = 500
+
+
+@dataclass(frozen=True)
+class WebPlan:
+    """One round, decided by its seed alone."""
+
+    # "tus", "ietf" or "put"
+    speaks: str
+    size: int
+    piece: int
+    # Of the requests, how many are cut off by each.
+    client_dies: float
+    server_dies: float
+    # Whether each piece comes with its digest.
+    checks: bool
+    # Whether the length is told with the last piece only.
+    defers: bool
+
+    @staticmethod
+    def make(source: random.Random) -> WebPlan:
+        speaks = source.choice(["tus", "tus", "ietf", "put"])
+        piece = source.choice(_PIECES)
+        # A byte at a time is for short ones.
+        size = source.choice([0, 1, source.randrange(2, 70_000), source.randrange(2, _LONGEST)])
+        return WebPlan(
+            speaks=speaks,
+            size=min(size, piece * 60),
+            piece=piece,
+            client_dies=source.choice([0, 0.2, 0.6]),
+            server_dies=source.choice([0.05, 0.2, 0.4]),
+            checks=source.random() < 0.5,
+            defers=source.random() < 0.3,
+        )
+
+
+class WebRounds:
+    """A server directory, and everything that was ever sent to it."""
+
+    def __init__(self, transfer: Path, directory: Path, tally: Tally, show: Callable[[str], None]) -> None:
+        shutil.rmtree(directory, ignore_errors=True)
+        (directory / "store").mkdir(parents=True)
+        self.directory = directory
+        self._tally = tally
+        self._show = show
+        self._stored = Stored(directory / "store")
+        flags = ("--plaintext", "--http", "on")
+        self._server = Server(transfer, directory / "store", directory / "server.log", free_port(random.Random()), flags=flags)
+        # The digest of what was acknowledged, and of what was sent and not, by path.
+        self._acknowledged: dict[str, str] = {}
+        self._sent: dict[str, str] = {}
+
+    def close(self) -> None:
+        """Ends the server and leaves the directory."""
+        self._server.abandon()
+
+    def play(self, number: int, plan: WebPlan, source: random.Random) -> None:
+        """One round. Raises Broken."""
+        if not self._server.starts:
+            self._server.start()
+        path = f"r{number}/file"
+        content = source.randbytes(plan.size)
+        self._sent[path] = digest(content)
+        upload = _Upload(self._server, plan, path, content, source, self._fell)
+        upload.run()
+        self._acknowledged[path] = self._sent[path]
+        self._tally.web["uploads"] += 1
+        self._tally.web["requests"] += upload.requests
+        self._tally.web["told offsets"] += upload.offsets
+        if upload.is_repeated:
+            self._tally.web["uploads sent again"] += 1
+        self._look()
+        self._tally.memory = max(self._tally.memory, self._server.memory)
+        self._tally.descriptors = max(self._tally.descriptors, self._server.rest(_SPARE_DESCRIPTORS))
+
+    def end(self) -> None:
+        """After the last round everything is read once more, from a server that has just started."""
+        self._fell("server")
+        self._look(afresh=True)
+        self._server.stop()
+        if words := self._server.strange_words():
+            raise Broken(f"the server said: {words[0]}")
+
+    def _fell(self, victim: str) -> None:
+        self._tally.web[f"kills of the {victim}"] += 1
+        self._show(f"kill -KILL the {victim}")
+        if victim == "server":
+            self._server.kill()
+            self._server.start()
+            self._look()
+
+    def _look(self, afresh: bool = False) -> None:
+        """What was acknowledged is there; nothing else is, but for what was sent whole and not acknowledged."""
+        stored = self._stored.look(afresh)
+        for path, found in stored.items():
+            if path not in self._sent:
+                raise Broken(f"nobody sent it there, or it was stored twice: {path!r}")
+            if found != self._sent[path]:
+                raise Broken(f"half of it, or of other content: {path!r}")
+        if lost := [path for path in self._acknowledged if path not in stored]:
+            raise Broken(f"acknowledged and not there: {lost[0]!r}")
+        self._tally.web["files compared"] += len(stored)
+
+
+class _Upload:
+    """One file on its way, until it is acknowledged."""
+
+    def __init__(
+        self, server: Server, plan: WebPlan, path: str, content: bytes, source: random.Random, fell: Callable[[str], None]
+    ) -> None:
+        self._server, self._plan, self._path, self._content = server, plan, path, content
+        self._source, self._fell = source, fell
+        self._address = ""
+        # What the server has told last: it may never tell less.
+        self._told = 0
+        self.requests = 0
+        self.offsets = 0
+        # Whether it was begun anew without knowing what became of it.
+        self.is_repeated = False
+
+    def run(self) -> None:
+        while self.requests < _MOST_REQUESTS:
+            self.requests += 1
+            try:
+                with self._connect() as connection:
+                    if self._step(connection):
+                        return
+            except ConnectionError:
+                continue
+        raise Broken(f"{self._path!r} has come to no end after {self.requests} requests: {self._told} of {self._plan.size}")
+
+    def _connect(self) -> Connection:
+        return Connection("127.0.0.1", self._server.port, None)
+
+    def _step(self, connection: Connection) -> bool:
+        """One request, or what comes of it. Returns whether all of it is acknowledged."""
+        if self._plan.speaks == "put":
+            fields = {"Repr-Digest": sha256_field(self._content)} if self._plan.checks else {}
+            # What was stored and not acknowledged is not stored again.
+            answer = self._send(connection, "PUT", f"/{self._path}?on-conflict=skip", fields, self._content)
+            return self._final(answer)
+        if not self._address:
+            return self._begin(connection)
+        return self._ask(connection) or self._append(connection)
+
+    # What each protocol says
+
+    def _begin(self, connection: Connection) -> bool:
+        if self._plan.speaks == "ietf":
+            fields = _INTEROP | {"Upload-Complete": "?0"}
+            answer = self._send(connection, "PUT", f"/{self._path}?on-conflict=skip", fields, b"")
+        else:
+            name = base64.b64encode(self._path.encode()).decode()
+            length = {"Upload-Defer-Length": "1"} if self._plan.defers else {"Upload-Length": f"{self._plan.size}"}
+            fields = _TUS | length | {"Upload-Metadata": f"filename {name}"}
+            answer = self._send(connection, "POST", "/.transfer/tus/?on-conflict=skip", fields, b"")
+        if answer.status != 201:
+            raise Broken(f"no upload can be made: {answer.status} {answer.content!r}")
+        self._address, self._told = answer.fields["location"], 0
+        return self._plan.speaks == "tus" and self._plan.size == 0 and not self._plan.defers
+
+    def _ask(self, connection: Connection) -> bool:
+        """How far it is: what was told before is still there. Returns whether it is said to be whole."""
+        answer = connection.ask("HEAD", self._address, _TUS if self._plan.speaks == "tus" else _INTEROP)
+        if answer.status not in (200, 204):
+            raise Broken(f"an upload that was told of has gone: {answer.status} for {self._path!r} at {self._told}")
+        self._hear(answer)
+        if self._plan.speaks == "ietf":
+            return answer.fields["upload-complete"] == "?1"
+        return answer.fields.get("upload-length") == answer.fields["upload-offset"]
+
+    def _hear(self, answer: Answer) -> None:
+        offset = answer.number("upload-offset")
+        self.offsets += 1
+        if not self._told <= offset <= self._plan.size:
+            raise Broken(f"{self._path!r} was at {self._told}, and is told to be at {offset} of {self._plan.size}")
+        self._told = offset
+
+    def _append(self, connection: Connection) -> bool:
+        piece = self._content[self._told : self._told + self._plan.piece]
+        is_last = self._told + len(piece) == self._plan.size
+        fields: Fields = {"Upload-Offset": f"{self._told}"}
+        if self._plan.speaks == "tus":
+            fields |= _TUS | _APPENDS
+            if self._plan.checks:
+                fields["Upload-Checksum"] = f"sha1 {base64.b64encode(hashlib.sha1(piece).digest()).decode()}"
+            if self._plan.defers and is_last:
+                fields["Upload-Length"] = f"{self._plan.size}"
+        else:
+            fields |= _INTEROP | _PARTIAL | {"Upload-Complete": f"?{int(is_last)}"}
+            if self._plan.checks:
+                fields["Content-Digest"] = sha256_field(piece)
+        answer = self._send(connection, "PATCH", self._address, fields, piece)
+        if answer.status == 409 and self.is_repeated:
+            # What a client that was killed had sent was still read, after the server had told how far it was.
+            self._hear(answer)
+            return False
+        if is_last:
+            return self._final(answer)
+        if answer.status != 204:
+            raise Broken(f"a piece of {self._path!r} at {self._told} was answered with {answer.status}: {answer.content!r}")
+        before = self._told
+        self._hear(answer)
+        if self._told != before + len(piece):
+            raise Broken(f"a piece of {len(piece)} at {before} was taken, and led to {self._told}")
+        return False
+
+    def _final(self, answer: Answer) -> bool:
+        if answer.status not in (200, 201, 204):
+            raise Broken(f"the end of {self._path!r} was answered with {answer.status}: {answer.content!r}")
+        result = answer.fields.get("transfer-result", "")
+        if result not in ("committed", "alreadyStored"):
+            raise Broken(f"{self._path!r} was acknowledged as {result!r}")
+        return True
+
+    # Dying
+
+    def _send(self, connection: Connection, method: str, target: str, fields: Fields, content: bytes) -> Answer:
+        """One request, which may be cut anywhere: in its content, or before its answer is read."""
+        chance = self._source.random()
+        if chance < self._plan.client_dies + self._plan.server_dies:
+            victim = "client" if chance < self._plan.client_dies else "server"
+            cut = self._source.randrange(len(content) + 1) if self._source.random() < 0.7 else len(content)
+            connection.send(method, target, fields, content[:cut], length=len(content))
+            if cut == len(content) and self._source.random() < 0.3:
+                connection.answer(method)
+            self._fell(victim)
+            self.is_repeated = True
+            raise Ended("somebody was killed")
+        return connection.ask(method, target, fields, content)
+

@@ -1,0 +1,36 @@
+"""Against the real server: clients that do everything slowly to hold what others need."""
+
+from __future__ import annotations
+
+from web.peers.case import PeerCase
+
+# Another address of this machine: who is slow uses up what his own address may have.
+_OTHER = "127.0.0.2"
+_SECONDS = "15"
+
+
+class SlowTests(PeerCase):
+    needs = ("slowhttptest",)
+
+    def check(self, *arguments: str) -> None:
+        """Others are served all the time."""
+        known = ["-c", "200", "-r", "100", "-l", _SECONDS, "-i", "2", "-p", "5"]
+        url = f"{self.server.url}/slow"
+        slow = self.server.begin(["slowhttptest", *known, *arguments, "-u", url], self.place())
+        served = 0
+        while slow.poll() is None:
+            self.assert_served(_OTHER)
+            served += 1
+        self.finish(slow)
+        self.assertGreater(served, 10)
+        self.assertEqual([path for path in self.visible() if path.startswith("slow")], [])
+
+    def test_heads_that_do_not_end(self) -> None:
+        self.check("-H")
+
+    def test_contents_that_do_not_end(self) -> None:
+        authorization = f"Bearer {self.server.token}"
+        self.check("-B", "-t", "PUT", "-s", "100000", "-1", f"Authorization: {authorization}")
+
+    def test_answers_that_nobody_reads(self) -> None:
+        self.check("-X", "-w", "1", "-y", "2", "-n", "5", "-z", "1")
