@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -28,6 +29,9 @@ _TUS = {"Tus-Resumable": "1.0.0"}
 _APPENDS = {"Content-Type": "application/offset+octet-stream"}
 _INTEROP = {"Upload-Draft-Interop-Version": "8"}
 _PARTIAL = {"Content-Type": "application/partial-upload"}
+
+# Deaths within one upload: then it may come to its end.
+_MOST_KILLS = 12
 
 # Requests for one upload: more of them say that it comes to no end.
 _MOST_REQUESTS = 500
@@ -145,6 +149,7 @@ class _Upload:
         self._address = ""
         # What the server has told last: it may never tell less.
         self._told = 0
+        self._kills = 0
         self.requests = 0
         self.offsets = 0
         # Whether it was begun anew without knowing what became of it.
@@ -186,6 +191,8 @@ class _Upload:
             length = {"Upload-Defer-Length": "1"} if self._plan.defers else {"Upload-Length": f"{self._plan.size}"}
             fields = _TUS | length | {"Upload-Metadata": f"filename {name}"}
             answer = self._send(connection, "POST", "/.transfer/tus/?on-conflict=skip", fields, b"")
+        if self._was_there(answer):
+            return True
         if answer.status != 201:
             raise Broken(f"no upload can be made: {answer.status} {answer.content!r}")
         self._address, self._told = answer.fields["location"], 0
@@ -227,6 +234,9 @@ class _Upload:
             # What a client that was killed had sent was still read, after the server had told how far it was.
             self._hear(answer)
             return False
+        if answer.status == 400 and b"#completed-upload" in answer.content and self.is_repeated:
+            # The same of the last piece. What is asked next says so.
+            return False
         if is_last:
             return self._final(answer)
         if answer.status != 204:
@@ -237,7 +247,13 @@ class _Upload:
             raise Broken(f"a piece of {len(piece)} at {before} was taken, and led to {self._told}")
         return False
 
+    def _was_there(self, answer: Answer) -> bool:
+        """Whether it is refused because it was stored before somebody was killed. Nobody else stores there."""
+        return self.is_repeated and answer.status == 409 and json.loads(answer.content).get("result") == "skipped"
+
     def _final(self, answer: Answer) -> bool:
+        if self._was_there(answer):
+            return True
         if answer.status not in (200, 201, 204):
             raise Broken(f"the end of {self._path!r} was answered with {answer.status}: {answer.content!r}")
         result = answer.fields.get("transfer-result", "")
@@ -250,7 +266,8 @@ class _Upload:
     def _send(self, connection: Connection, method: str, target: str, fields: Fields, content: bytes) -> Answer:
         """One request, which may be cut anywhere: in its content, or before its answer is read."""
         chance = self._source.random()
-        if chance < self._plan.client_dies + self._plan.server_dies:
+        if self._kills < _MOST_KILLS and chance < self._plan.client_dies + self._plan.server_dies:
+            self._kills += 1
             victim = "client" if chance < self._plan.client_dies else "server"
             cut = self._source.randrange(len(content) + 1) if self._source.random() < 0.7 else len(content)
             connection.send(method, target, fields, content[:cut], length=len(content))
