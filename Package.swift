@@ -124,7 +124,7 @@ let package = Package(
             name: "TransferFuzzing",
             dependencies: [
                 "TransferModel", "TransferProtocol", "TransferCodec", "TransferKeys", "TransferReceipts",
-                "TransferSealing", "TransferAccess", "TransferClassic",
+                "TransferSealing", "TransferAccess", "TransferClassic", "TransferHTTP",
                 "TransferStore", "TransferIO", "TransferConnection", "TransferIntake", "TransferServer",
                 "TransferClient", "TransferCLI", "TransferSimulation", "TransferTestSupport",
             ],

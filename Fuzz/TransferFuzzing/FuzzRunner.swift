@@ -37,6 +37,10 @@ package final class FuzzRunner {
         case .batches: try BatchTarget.run(input)
         case .sealing: try SealingTarget.run(input)
         case .dialects: try DialectTarget.run(input)
+        case .http: try HTTPTarget.run(input)
+        case .forms: try FormTarget.run(input)
+        case .fields: try FieldTarget.run(input)
+        case .growing: try GrowingTarget.run(input)
         case .discovery: try DiscoveryTarget.run(input)
         case .tls: try TLSTarget.run(input)
         }

@@ -32,6 +32,14 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case sealing
     /// The wires of older programs, however their bytes are cut.
     case dialects
+    /// Requests and answers of HTTP, however their bytes are cut.
+    case http
+    /// Forms of HTTP, however their bytes are cut.
+    case forms
+    /// Values of fields of HTTP, paths, queries, and addresses.
+    case fields
+    /// What is kept of uploads that grow.
+    case growing
     /// Datagrams by which servers are found.
     case discovery
     /// TLS, with a peer or somebody between who says anything.

@@ -5,7 +5,7 @@ import TransferModel
 /// In network byte order: the form's version (1), the conflict policy, the kind, flags (1: a total, 2: a time of modification,
 /// 4: permissions), the moment of its beginning, the total, the time (seconds, nanoseconds), the permissions, and with 4 bytes
 /// of length before each the path and the note.
-struct GrowthDeclaration: Equatable, Sendable {
+package struct GrowthDeclaration: Equatable, Sendable {
     /// As its sender names it.
     var path: String
     var conflict: ConflictPolicy
@@ -23,7 +23,7 @@ struct GrowthDeclaration: Equatable, Sendable {
     /// Bytes before the path.
     private static let fixed = 4 + 8 + 8 + 8 + 4 + 2
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = [Self.version, conflict.rawValue, kind.rawValue]
         bytes.append((total == nil ? 0 : 1) | (modified == nil ? 0 : 2) | (permissions == nil ? 0 : 4))
         bytes.append(bigEndian: begun)
@@ -45,7 +45,7 @@ struct GrowthDeclaration: Equatable, Sendable {
     }
 
     /// - Returns: nothing for what no server of this kind has written.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.fixed, bytes[0] == Self.version, let conflict = ConflictPolicy(rawValue: bytes[1]),
             let kind = ContentKind(rawValue: bytes[2])
         else { return nil }

@@ -3,7 +3,7 @@ import TransferModel
 
 /// How far an upload had come, as it stands in its sheet: two of these take turns, so that the one that was told last is never
 /// written over.
-struct GrowthSlot: Equatable {
+package struct GrowthSlot: Equatable {
     /// They grow by one.
     var sequence: UInt64
     var offset: UInt64
@@ -15,12 +15,12 @@ struct GrowthSlot: Equatable {
     var boot: [UInt8]
 
     /// Bytes of a digest here (XXH128).
-    static let digestSize = GrowthMark.function.size
+    package static let digestSize = GrowthMark.function.size
 
     /// Four numbers, two digests, and a digest of all that.
-    static let size = 4 * 8 + 3 * digestSize
+    package static let size = 4 * 8 + 3 * digestSize
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: sequence)
         bytes.append(littleEndian: offset)
@@ -37,7 +37,7 @@ struct GrowthSlot: Equatable {
     }
 
     /// - Returns: nothing for what was never written, or not whole.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size,
             Self.check(Array(bytes.dropLast(Self.digestSize))) == bytes.suffix(Self.digestSize)
         else { return nil }
@@ -52,7 +52,7 @@ struct GrowthSlot: Equatable {
         boot = Array(bytes[32 + Self.digestSize..<32 + 2 * Self.digestSize])
     }
 
-    static func check(_ bytes: [UInt8]) -> [UInt8] {
+    package static func check(_ bytes: [UInt8]) -> [UInt8] {
         bytes.withUnsafeBytes { BlockHasher.digest(GrowthMark.function, $0) }
     }
 }

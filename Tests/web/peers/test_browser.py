@@ -1,4 +1,4 @@
-"""Against the real server: Chromium, which shows folders, sends forms, and reads parts of files."""
+"""Against the real server: Chromium, which shows folders, sends forms, and runs nothing that was pushed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from typing import ClassVar
 from web.case import made
 from web.peers.case import PeerCase
 from web.peers.webdriver import Browser
-
-_READ_PART = """
-const answer = await fetch(arguments[0], {headers: {Range: arguments[1]}});
-return [answer.status, answer.headers.get("content-range"), Array.from(new Uint8Array(await answer.arrayBuffer()))];
-"""
-
 
 class BrowserTests(PeerCase):
     needs = ("chromium", "chromedriver")
@@ -62,15 +56,6 @@ class BrowserTests(PeerCase):
             self.assertEqual(self.browser.run("return document.body.innerText"), "there")
             self.browser.run("history.back()")
             self.open("links/sub/")
-        self.assert_quiet()
-
-    def test_parts_are_read(self) -> None:
-        content = made(100_000, "parts")
-        self.ask("PUT", "/parts.bin", {}, content)
-        self.open("")
-        for field, status, part in (("bytes=10-19", 206, content[10:20]), ("bytes=-5", 206, content[-5:])):
-            found = self.browser.run(_READ_PART, "/parts.bin", field)
-            self.assertEqual((found[0], bytes(found[2])), (status, part))
         self.assert_quiet()
 
     def test_nothing_that_was_pushed_runs(self) -> None:

@@ -2,7 +2,7 @@ import TransferHTTP
 import TransferModel
 
 /// What this front end has to know of an upload later, as it is kept with it: three lines, the second without a line end in it.
-struct UploadNote: Equatable {
+package struct UploadNote: Equatable {
     /// Whether it is a piece of another one, which alone is stored (tus 1.0.0, Upload-Concat).
     var isPiece = false
 
@@ -12,14 +12,14 @@ struct UploadNote: Equatable {
     /// `Upload-Metadata`, as it came (tus).
     var metadata = ""
 
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         Array("\(isPiece ? "piece" : "whole")\n\(sha256.map { String(hexadecimal: $0) } ?? "")\n\(metadata)".utf8)
     }
 
     init() {}
 
     /// What cannot be read says nothing.
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
         guard lines.count == 3 else { return }
         isPiece = lines[0].elementsEqual("piece".utf8)
