@@ -231,8 +231,10 @@ class _Upload:
                 fields["Content-Digest"] = sha256_field(piece)
         answer = self._send(connection, "PATCH", self._address, fields, piece)
         if answer.status == 409 and self.is_repeated:
-            # What a client that was killed had sent was still read, after the server had told how far it was.
-            self._hear(answer)
+            # What a client that was killed had sent was still read, after the server had told how far it was, or has taken the
+            # upload over.
+            if "upload-offset" in answer.fields:
+                self._hear(answer)
             return False
         if answer.status == 400 and b"#completed-upload" in answer.content and self.is_repeated:
             # The same of the last piece. What is asked next says so.
