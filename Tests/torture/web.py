@@ -107,7 +107,9 @@ class WebRounds:
             self._tally.web["uploads sent again"] += 1
         self._look()
         self._tally.memory = max(self._tally.memory, self._server.memory)
-        self._tally.descriptors = max(self._tally.descriptors, self._server.rest(_SPARE_DESCRIPTORS))
+        # Uploads that nobody goes on with stay open, each with both of its files.
+        kept = len(self._server.unfinished)
+        self._tally.descriptors = max(self._tally.descriptors, self._server.rest(_SPARE_DESCRIPTORS + kept) - kept)
 
     def end(self) -> None:
         """After the last round everything is read once more, from a server that has just started."""
