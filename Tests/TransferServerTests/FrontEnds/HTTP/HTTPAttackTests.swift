@@ -7,7 +7,8 @@ import TransferTestSupport
 @testable import TransferServer
 
 extension ServerTests {
-    /// What no client of HTTP should do, and some will: each has its status and a problem document, and costs nobody else anything.
+    /// What no client of HTTP should do, and some will: each has its status and a problem document, and costs nobody else
+    /// anything.
     @Suite struct HTTPAttackTests {
         private typealias Fields = [(String, String)]
 
@@ -15,7 +16,8 @@ extension ServerTests {
         private static let type: Fields = [("Content-Type", "application/offset+octet-stream")]
 
         private func serving(
-            _ change: (inout ServerConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (TestServer) throws -> Void
+            _ change: (inout ServerConfiguration) -> Void = { _ in },
+            _ body: @escaping @Sendable (TestServer) throws -> Void
         ) async throws {
             try await TransferServerTests.serving(
                 { configuration in
@@ -39,7 +41,8 @@ extension ServerTests {
         // MARK: Heads
 
         @Test(arguments: [
-            (String(repeating: "x: y\r\n", count: 10_000), 431), ("x: \(String(repeating: "y", count: 100_000))\r\n", 431),
+            (String(repeating: "x: y\r\n", count: 10_000), 431),
+            ("x: \(String(repeating: "y", count: 100_000))\r\n", 431),
         ]) func headsHaveBounds(_ fields: String, _ status: Int) async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
@@ -107,8 +110,6 @@ extension ServerTests {
                 let client = try HTTPClient(server)
                 #expect(Self.isProblem(try Self.create(client, [("Upload-Length", "1001")]), 507))
                 #expect(server.parts == [])
-                let tooLong = try client.ask(.put, "/x", [("Content-Length", "1001"), ("Expect", "100-continue")])
-                #expect(Self.isProblem(tooLong, 507))
                 #expect(server.tree == [])
                 try server.checkServes()
             }
