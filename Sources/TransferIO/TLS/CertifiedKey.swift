@@ -94,15 +94,20 @@ final class CertifiedKey {
             || X509_check_host(certificate, name, name.utf8.count, 0, nil) == 1
     }
 
-    func isSigned(by owner: BrowserCertificate.Owner) -> Bool {
-        defer { ERR_clear_error() }
-        guard let kind = OBJ_txt2obj(BrowserCertificate.extensionName, 1) else { return false }
+    /// What the extension of a certificate holds; nothing for one that has none.
+    static func binding(in certificate: OpaquePointer) -> [UInt8]? {
+        guard let kind = OBJ_txt2obj(BrowserCertificate.extensionName, 1) else { return nil }
         defer { ASN1_OBJECT_free(kind) }
         guard let found = X509_get_ext(certificate, X509_get_ext_by_OBJ(certificate, kind, -1)),
             let content = X509_EXTENSION_get_data(found)
-        else { return false }
-        let bytes = Array(
+        else { return nil }
+        return Array(
             UnsafeBufferPointer(start: ASN1_STRING_get0_data(content), count: Int(ASN1_STRING_length(content))))
+    }
+
+    func isSigned(by owner: BrowserCertificate.Owner) -> Bool {
+        defer { ERR_clear_error() }
+        guard let bytes = Self.binding(in: certificate) else { return false }
         let expected = CertifiedKey.binding(owner.key)
         guard bytes.starts(with: expected), bytes.count == expected.count + CertifiedKey.signatureSize else {
             return false

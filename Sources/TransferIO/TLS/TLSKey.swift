@@ -10,6 +10,9 @@ package struct TLSKey: Hashable, Sendable {
 
     package let isEd25519: Bool
 
+    /// - Parameter key: the bytes of an Ed25519 key.
+    init(ed25519 key: [UInt8]) { (bytes, isEd25519) = (key, true) }
+
     /// - Returns: nothing when OpenSSL doesn't understand the key.
     init?(certificate: OpaquePointer) {
         guard let key = X509_get0_pubkey(certificate) else {

@@ -217,7 +217,8 @@ package final class TLSSession {
     }
 
     func judge(_ store: OpaquePointer) -> Bool {
-        let key = X509_STORE_CTX_get0_cert(store).flatMap { TLSKey(certificate: $0) }
+        // A certificate for browsers stands for the identity that it is bound to.
+        let key = X509_STORE_CTX_get0_cert(store).flatMap { TLSKey(identityOf: $0) ?? TLSKey(certificate: $0) }
         let isTrusted = key.map { key in judgement?(key) { context.problem(store) } ?? false } ?? false
         wasRefused = !isTrusted
         return isTrusted

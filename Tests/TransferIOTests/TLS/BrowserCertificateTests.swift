@@ -68,6 +68,11 @@ import Testing
         #expect(!certificate.fits([], of: forged, at: Self.now))
     }
 
+    /// Whoever puts somebody's key into a certificate has to have his signature, too.
+    @Test func aBindingIsVerified() throws {
+        #expect(TLSKey(identityOf: try made().handles().certificate) == nil)
+    }
+
     @Test func theKeyStays() throws {
         let first = try made()
         let second = try made(["other"], keyOf: first)

@@ -180,6 +180,15 @@ import TransferTestSupport
         let welcome = try Finished(push, server.surroundings(["TRANSFER_TOKEN": String(token)]))
         #expect(welcome.end == .exited(0), "\(welcome.errors)")
         #expect(!welcome.errors.contains(token) && !welcome.output.contains(token))
+        // What was trusted is the identity: the same server is known whatever is spoken, and whatever certificate it shows.
+        let own = try Finished(
+            ["push", "--text", "hello", "--to", server.address], server.surroundings(["TRANSFER_TOKEN": String(token)]))
+        #expect(own.end == .exited(0), "\(own.errors)")
+        let other = try SecureServer(["--http", "on"], user: "operator")
+        let wrong = try Finished(
+            ["push", "--text", "x", "--to", "https://\(other.address)/", "--server-key", server.fingerprint],
+            other.surroundings())
+        #expect(wrong.end == .exited(4), "\(wrong.errors)")
     }
 
     @Test(arguments: [
