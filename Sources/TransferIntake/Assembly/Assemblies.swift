@@ -131,11 +131,21 @@ package final class Assemblies: Sendable {
             entry.connections -= 1
             entry.deserted = now
             entries[assembly.id] = entry
-            guard entry.connections == 0, assembly.isEmpty, !assembly.isFinished else { return nil }
-            return Leaving(assembly, keepingFrom: 1)
+            guard entry.connections == 0, !assembly.isFinished else { return nil }
+            if assembly.isEmpty { return Leaving(assembly, keepingFrom: 1) }
+            return assembly.isGrowing ? Self.oneGrowingTooMany(entries) : nil
         }
         leaving.map(finish)
     }
+
+    /// Those that grow are opened again with a few bytes, so few of them stay open when nobody works on them: each holds two
+    /// descriptors, and clients leave many behind.
+    private static func oneGrowingTooMany(_ entries: [UploadID: Entry]) -> Leaving? {
+        let deserted = entries.filter { $0.value.connections == 0 && $0.value.assembly.isGrowing }
+        return deserted.count > mostGrowing ? longestDeserted(of: deserted) : nil
+    }
+
+    private static let mostGrowing = 32
 
     /// Whether some that are neither complete nor given up were worked on last by a push.
     func areUnfinished(of run: UInt64) -> Bool {

@@ -86,6 +86,9 @@ extension Assembly {
         return (growth.content.content, growth.finish())
     }
 
+    /// Whether it grows at its end, and has no parts.
+    var isGrowing: Bool { monitor.withLock { monitor.state.growth != nil } }
+
     /// Ends what nobody can go on with, and throws it away.
     func discard(_ growth: Growth) {
         if end() != nil { growth.content.discard() }

@@ -1,5 +1,6 @@
 import Testing
 import TransferHTTP
+import TransferIntake
 import TransferModel
 import TransferSystem
 import TransferTestSupport
@@ -314,6 +315,23 @@ extension ServerTests {
                     .post, address,
                     Self.version + Self.type + [("X-HTTP-Method-Override", "PATCH"), ("Upload-Offset", "0")], [1])
                 #expect(answer.status == 204 && server.content("x") == [1])
+            }
+        }
+
+        /// Each costs two descriptors while it is open.
+        @Test func whatIsLeftBehindIsClosed() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                var addresses: [String] = []
+                for number in 0..<60 {
+                    let made = try Self.create(client, [("Upload-Length", "9")] + Self.named("x\(number)"))
+                    addresses.append(try #require(made["location"]))
+                    #expect(try Self.patch(client, addresses[number], 0, [1]).status == 204)
+                }
+                let ids = addresses.compactMap { UploadID(hexadecimal: $0.split(separator: "/").last ?? "") }
+                let open = ids.filter { server.server.core.intake.assemblies[$0] != nil }
+                #expect(ids.count == 60 && (1...33).contains(open.count))
+                for address in addresses { #expect(try Self.head(client, address)["upload-offset"] == "1") }
             }
         }
 

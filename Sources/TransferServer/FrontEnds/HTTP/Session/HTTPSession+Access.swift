@@ -36,7 +36,13 @@ extension HTTPSession {
             head: undecided.head, body: undecided.body, way: undecided.way, client: .success(known.client))
     }
 
+    /// In a task of its own, whose memory goes with it: the one that reads lasts as long as the connection, and keeps what the
+    /// deepest of its calls has taken.
     func decide() async {
+        await Task(executorPreference: loop) { await self.findClient() }.value
+    }
+
+    private func findClient() async {
         guard let undecided else { return }
         if let request = await signedIn(undecided) {
             (decided, self.undecided) = (request, nil)
