@@ -5,7 +5,8 @@ package import TransferModel
 /// time, and `[OPTIONS] session ID HASH TIME NAME` is one that was begun then.
 package struct AccessToken: AccessEntry {
     package static let kinds = Dictionary(
-        uniqueKeysWithValues: AccessSecret.Kind.allCases.map { ($0.word, $0.hasTime ? 3 : 2) })
+        AccessSecret.Kind.allCases.map { ($0.word, $0.hasTime ? 3 : 2) }
+    ) { first, _ in first }
 
     package let kind: AccessSecret.Kind
     package let id: String

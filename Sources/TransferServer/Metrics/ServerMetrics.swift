@@ -36,12 +36,13 @@ final class ServerMetrics: Sendable {
         let results = ResultCounters()
     }
 
-    let traffic = Dictionary(uniqueKeysWithValues: Wire.allCases.map { ($0, Traffic()) })
+    let traffic = Dictionary(Wire.allCases.map { ($0, Traffic()) }) { first, _ in first }
     let uploadDurations = DurationHistogram()
     let commitDurations = DurationHistogram()
     let accepted = Counter()
     let refusedConnections = Dictionary(
-        uniqueKeysWithValues: ConnectionRefusal.allCases.map { ($0, Counter()) })
+        ConnectionRefusal.allCases.map { ($0, Counter()) }
+    ) { first, _ in first }
     let refusedAuthentications = ResultCounters()
     /// By method and the first digit of the status; the last row is for other methods.
     private let requests = (0...methods.count).map { _ in (0..<5).map { _ in Counter() } }
@@ -67,7 +68,9 @@ final class ServerMetrics: Sendable {
 
 /// How often there was each result.
 struct ResultCounters: Sendable {
-    private let counters = Dictionary(uniqueKeysWithValues: ResultCode.all.map(\.code).map { ($0, Counter()) })
+    private let counters = Dictionary(
+        ResultCode.all.map(\.code).map { ($0, Counter()) }
+    ) { first, _ in first }
     private let others = Counter()
 
     func add(_ code: ResultCode) { (counters[code] ?? others).add() }
