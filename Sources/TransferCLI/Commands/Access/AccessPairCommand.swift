@@ -120,7 +120,7 @@ extension AccessPairCommand: ProgramCommand {
             .init(caption: "Pair your own second machine", line: "transfer access pair --allow-remove"),
             .init(
                 caption: "Let a browser in for a day, through a proxy",
-                line: "transfer access pair --web --name ann --expires 1d --url https://files.example.org"),
+                line: "transfer access pair --web --expires 1d --url https://files.example.org"),
         ],
         outcomes: AccessFlags.outcomes)
 }
