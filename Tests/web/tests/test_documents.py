@@ -47,7 +47,7 @@ class DocumentTests(WebCase):
 
     def test_every_block_is_run_here(self) -> None:
         beginnings = [text.split()[0] for text in documents.blocks("HTTP.md", "sh")]
-        self.assertEqual(beginnings, ["openssl", "curl", "transfer"])
+        self.assertEqual(beginnings, ["openssl", "curl", "curl", "transfer"])
 
     def test_the_certificate_is_the_one_that_was_logged(self) -> None:
         said = self.shell(documents.block("HTTP.md", "sh", "openssl") + 'echo "$CURL_CA_BUNDLE"\n')
@@ -56,7 +56,7 @@ class DocumentTests(WebCase):
 
     def test_the_commands_for_curl(self) -> None:
         checks = self._checks()
-        lines = documents.block("HTTP.md", "sh", "curl").splitlines()
+        lines = documents.block("HTTP.md", "sh", "curl -u").splitlines()
         self.assertEqual(len(lines), len(checks))
         for line, (prepare, check) in zip(lines, checks):
             with self.subTest(line):
@@ -99,6 +99,10 @@ class DocumentTests(WebCase):
     def _check_archive(self, _: str) -> None:
         with tarfile.open(fileobj=io.BytesIO((self.server.directory / "build.tar").read_bytes())) as archive:
             self.assertIn("build/out.o", archive.getnames())
+
+    def test_the_command_for_events(self) -> None:
+        line = documents.block("HTTP.md", "sh", "curl -N").strip()
+        self.assertIn("retry:", self.shell(f"{line} --max-time 3 || true"))
 
     def test_the_commands_for_push(self) -> None:
         """The other server of these is one of ours here."""
