@@ -53,8 +53,15 @@ extension ServerTests {
                 uploading.send(
                     bytes: "PUT /x HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", for: .put)
                 #expect(try uploading.interim().status == 100)
-                // Begun before, so that the connection is not closed between requests.
+                #expect(try client.ask(.get, "/readyz").status == 200)
+                // Begun before, and seen, so that the connection is not closed between requests.
                 client.send(bytes: "GET /readyz HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n", for: .get)
+                let hasSeen = Flag()
+                Task {
+                    for _ in 0..<20 { await server.server.visitLoops() }
+                    hasSeen.set()
+                }
+                try server.waitUntil("the loops have seen its beginning") { hasSeen.isSet }
                 server.beginShutDown()
                 server.waitUntilClosed()
                 client.raw.send(Array("\r\na".utf8))
