@@ -11,6 +11,21 @@ extension IntakeSession {
     /// - Returns: nothing where there is none.
     /// - Throws: `busy` when it is being completed, `incomplete` when a newer request works on it, and what the disk says.
     package func growing(_ id: UploadID) throws(StoreError) -> GrownUpload? {
+        // What a client that is gone has sent may be read only now, and take it over: whoever asks again is newer.
+        for _ in 1..<Self.mostQuestions {
+            do throws(StoreError) {
+                return try lookAtEnd(of: id)
+            } catch {
+                guard error == .takenOver else { throw error }
+            }
+        }
+        return try lookAtEnd(of: id)
+    }
+
+    /// Times that a question is asked where others come between.
+    private static let mostQuestions = 4
+
+    private func lookAtEnd(of id: UploadID) throws(StoreError) -> GrownUpload? {
         try withEnd(of: id) { (_, claim, growth) throws(StoreError) in
             defer { claim.withdraw() }
             guard let declaration = GrowthDeclaration(growth.content.declaration) else { return nil }
