@@ -23,7 +23,8 @@ final class ConversationWorld {
     private final class Account {
         /// What has no answer, by its id and in its order: one that has its result may be begun again before it is heard.
         private var uploads: [UploadID: [Owed]] = [:]
-        var requests: Set<UInt32> = []
+        /// How many answers requests have coming, by their ids: one that is answered may be said again before that is heard.
+        private var requests: [UInt32: Int] = [:]
         /// Whose content is coming.
         var fetched: UInt32?
 
@@ -33,6 +34,17 @@ final class ConversationWorld {
             var path: String?
             var isQuestion = false
         }
+
+        func owes(request id: UInt32) { requests[id, default: 0] += 1 }
+
+        /// - Returns: whether somebody waits for it.
+        func answered(request id: UInt32) -> Bool {
+            guard let count = requests[id] else { return false }
+            requests[id] = count > 1 ? count - 1 : nil
+            return true
+        }
+
+        var owesNoRequest: Bool { requests.isEmpty }
 
         /// Ids that have no answer.
         var unanswered: [UploadID] { Array(uploads.keys) }
@@ -191,10 +203,10 @@ final class ConversationWorld {
             case .resume(let begin): account.owes(.init(path: begin.path, isQuestion: true), for: begin.id)
             case .lookup(let lookup): for id in lookup.ids { account.owes(.init(), for: id) }
             case .end(let end): declared.ends.insert(Declared(size: end.size, digest: end.digest))
-            case .list(let list): account.requests.insert(list.id)
-            case .fetch(let fetch): account.requests.insert(fetch.id)
+            case .list(let list): account.owes(request: list.id)
+            case .fetch(let fetch): account.owes(request: fetch.id)
             case .remove(let remove):
-                account.requests.insert(remove.id)
+                account.owes(request: remove.id)
                 declared.removes = true
             default: break
             }
@@ -213,7 +225,7 @@ final class ConversationWorld {
         guard !line.server.hasEnded else { return try close(index) }
         let open = line.server.isReceiving ? 1 : 0
         try require(
-            accounts[index].unanswered.count <= open && accounts[index].requests.isEmpty,
+            accounts[index].unanswered.count <= open && accounts[index].owesNoRequest,
             "Nothing is left to do, and \(accounts[index].unanswered) have no answer.")
     }
 
@@ -232,7 +244,7 @@ final class ConversationWorld {
     }
 
     private func judge(answered id: UInt32?, _ account: Account) throws(Finding) {
-        let wasOwed = id.map { account.requests.remove($0) != nil } ?? false
+        let wasOwed = id.map(account.answered(request:)) ?? false
         try require(wasOwed, "An answer that nobody waits for.")
         account.fetched = nil
     }
