@@ -193,7 +193,7 @@ extension HTTPLane {
             case .up: return try answerResumable(request, address)
             }
         }
-        if asksForResumption(request.head) { return try createResumable(request, target) }
+        if request.head.asksForResumption { return try createResumable(request, target) }
         switch request.head.method {
         case .get, .head: try read(request, target)
         case .put: try store(request, target)

@@ -6,12 +6,6 @@ import TransferStore
 /// Resumable uploads of the IETF (draft-ietf-httpbis-resumable-upload), interop versions 3 to 9. Any upload becomes one when its
 /// request says whether it is complete.
 extension HTTPLane {
-    /// Whether a request begins one.
-    func asksForResumption(_ head: RequestHead) -> Bool {
-        [.put, .post, .patch].contains(head.method)
-            && (head.fields.has("upload-complete") || head.fields.has("upload-incomplete"))
-    }
-
     /// Begins one in the place of an upload in one piece, with the same terms.
     func createResumable(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         let target = try named(request, target)

@@ -37,6 +37,8 @@ actor HTTPSession {
     var undecided: UndecidedRequest?
     /// One of which that is known, and that is not in a batch yet.
     var decided: HTTPRequest?
+    /// One that goes to the pool together with all of its content, which is short, once that has come.
+    private var gathering: (request: HTTPRequest, length: Int)?
     /// Who asked last, and what he showed.
     var known: KnownClient?
     /// Whether it was made to turn the client away, whatever he asks for.
@@ -194,6 +196,11 @@ extension HTTPSession: ServedSession {
     func step(_ batch: HTTPBatch) throws(ProtocolFault) -> FoundStep {
         if let request = decided {
             decided = nil
+            return pass(on: request, batch)
+        }
+        if let (request, length) = gathering {
+            guard batch.unparsed.count >= length else { return .needsMore }
+            gathering = nil
             batch.append(.request(request))
             return .step
         }
@@ -212,8 +219,7 @@ extension HTTPSession: ServedSession {
             // Whoever shows the same as before need not be asked about again: the lane looks whether he still may.
             if let request = repeated() {
                 undecided = nil
-                batch.append(.request(request))
-                return .step
+                return pass(on: request, batch)
             }
             return .lastStep
         case .content(let range): batch.append(content: range)
@@ -221,6 +227,15 @@ extension HTTPSession: ServedSession {
             batch.append(.end(trailers))
             isInContent = false
             expectContent(false)
+        }
+        return .step
+    }
+
+    private func pass(on request: HTTPRequest, _ batch: HTTPBatch) -> FoundStep {
+        if let length = request.gatheredLength {
+            gathering = (request, length)
+        } else {
+            batch.append(.request(request))
         }
         return .step
     }
