@@ -96,6 +96,8 @@ lacks_rclone() { ! command -v rclone >/dev/null; }
 lacks_slowhttptest() { ! command -v slowhttptest >/dev/null; }
 lacks_chromium() { ! command -v chromium >/dev/null; }
 lacks_chromedriver() { ! command -v chromedriver >/dev/null; }
+lacks_firefox_esr() { ! command -v firefox-esr >/dev/null; }
+lacks_certutil() { ! command -v certutil >/dev/null; }
 
 # Sets `unneeded` to the names of what is not there and not needed.
 find_unneeded() {
@@ -115,6 +117,8 @@ describe_unneeded() {
         man) echo "man(1), for the tests of the manual pages" ;;
         age) echo "age(1) and age-keygen(1), without which the tests of sealed files fail" ;;
         curl | wget | nginx | haproxy | rclone | slowhttptest | chromium) echo "$1, for the tests of HTTP" ;;
+        firefox_esr) echo "Firefox, for the tests of HTTP" ;;
+        certutil) echo "certutil, for the tests of HTTP with browsers that know an authority" ;;
         chromedriver) echo "chromedriver, for the tests of HTTP with a browser" ;;
         xfs) echo "mkfs.xfs(8), for the tests, as root, of failing disks and power cuts" ;;
     esac
@@ -128,6 +132,8 @@ unneeded_package() {
         zsh | fish | age) echo "$1" ;;
         curl | wget | nginx | haproxy | rclone | slowhttptest | chromium) echo "$1" ;;
         chromedriver) echo chromium-driver ;;
+        firefox_esr) echo firefox-esr ;;
+        certutil) echo libnss3-tools ;;
         man) echo man-db ;;
         xfs) echo xfsprogs ;;
     esac
@@ -252,7 +258,7 @@ test_programs=()
 case ${1:-} in
     "") ;;
     --tests) test_programs=(zsh fish man age xfs) ;;
-    --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver) ;;
+    --http) test_programs=(curl wget nginx haproxy rclone slowhttptest chromium chromedriver firefox_esr certutil) ;;
     --check) check_only=true ;;
     -h | --help)
         usage

@@ -35,7 +35,12 @@ class WebCase(unittest.TestCase):
                 raise unittest.SkipTest(f"{name} is not there")
         cls.server = WebServer(cls.options)
         cls.addClassCleanup(cls.server.abandon)
+        cls.prepare()
         cls.server.start()
+
+    @classmethod
+    def prepare(cls) -> None:
+        """What the server needs before it starts."""
 
     @classmethod
     def tearDownClass(cls) -> None:

@@ -1,0 +1,138 @@
+"""Against the real server: browsers, which show folders, send forms, and run nothing that was pushed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+from typing import ClassVar
+
+from web.case import WebCase, made
+from web.peers.browsers import Browser, Chromium, Firefox
+from web.peers.case import PeerCase
+
+
+class Cases:
+    """Not found as tests by themselves."""
+
+    class BrowserCase(PeerCase):
+        """In a browser that takes the certificate because it was told to, as after a look at its fingerprint."""
+
+        kind: ClassVar[type[Chromium | Firefox]]
+        browser: ClassVar[Browser]
+
+        @classmethod
+        def setUpClass(cls) -> None:
+            cls.needs = cls.kind.needs
+            super().setUpClass()
+            cls.browser = cls.kind(cls.server.path / "browser", cls.server.environment())
+            cls.addClassCleanup(cls.browser.close)
+            cls.sign_in()
+
+        @classmethod
+        def sign_in(cls) -> None:
+            """By a link for one browser, whose page has one button."""
+            server = cls.server
+            url = f"https://localhost:{server.web_port}"
+            command = ["access", "pair", "--web", "--dir", str(server.directory), "--name", cls.__name__, "--url", url]
+            link = next(word for word in server.transfer(*command).stdout.decode().split() if word.startswith(url))
+            cls.browser.open(link)
+            cls.browser.click(cls.browser.find("button"))
+
+        @property
+        def url(self) -> str:
+            return f"https://localhost:{self.server.web_port}"
+
+        def open(self, path: str) -> None:
+            self.browser.open(f"{self.url}/{path}")
+
+        def names(self) -> list[str]:
+            found: list[str] = self.browser.run("return [...document.querySelectorAll('tbody a')].map(a => a.textContent)")
+            return found
+
+        def assert_quiet(self) -> None:
+            """No error in the console, but for the icon that every browser asks for."""
+            self.assertEqual([line for line in self.browser.complaints() if "/favicon.ico" not in line], [])
+
+        def test_a_form_is_sent(self) -> None:
+            contents = {name: made(200_000, name) for name in ("one.bin", "\u4f60 & <b>.bin")}
+            for name, content in contents.items():
+                (self.place() / name).write_bytes(content)
+            self.ask("PUT", "/form/first", {}, b"first")
+            self.open("form/")
+            self.browser.type(self.browser.find("input[type=file]"), "\n".join(str(self.place() / name) for name in contents))
+            self.browser.click(self.browser.find("form[enctype] button"))
+            self.assertEqual(sorted(self.names()), sorted([*contents, "first"]))
+            for name, content in contents.items():
+                self.assert_stored(f"form/{name}", content)
+            self.assert_quiet()
+
+        def test_links_lead_where_they_say(self) -> None:
+            for name in ("plain.txt", "%25.txt", "a%23b%3Fc.txt"):
+                self.ask("PUT", f"/links/sub/{name}", {}, b"there")
+            self.open("links/")
+            self.assertEqual(self.names(), ["sub/"])
+            self.browser.click(self.browser.find("tbody a"))
+            self.assertEqual(self.names(), ["%.txt", "a#b?c.txt", "plain.txt"])
+            for number in range(3):
+                self.browser.click(self.browser.find(f"tbody tr:nth-child({number + 1}) a"))
+                self.assertEqual(self.browser.run("return document.body.innerText"), "there")
+                self.browser.run("history.back()")
+                self.open("links/sub/")
+            self.assert_quiet()
+
+        def test_nothing_that_was_pushed_runs(self) -> None:
+            page = b"<script>document.title = 'ran'</script><p>text"
+            picture = b"<svg xmlns='http://www.w3.org/2000/svg'><script>document.title = 'ran'</script></svg>"
+            for name, content in (("page.html", page), ("picture.svg", picture), ("page", page)):
+                self.ask("PUT", f"/run/{name}", {}, content)
+                self.browser.visit(f"{self.url}/run/{name}")
+                self.assertNotEqual(self.browser.run("return document.title"), "ran")
+
+        def test_chinese_readers_read_chinese(self) -> None:
+            self.assertIn("\u6587\u4ef6\u5939", self.ask("GET", "/", {"Accept": "text/html", "Accept-Language": "zh-CN"}).content.decode())
+
+
+class ChromiumTests(Cases.BrowserCase):
+    kind = Chromium
+
+
+class FirefoxTests(Cases.BrowserCase):
+    kind = Firefox
+
+
+class AuthorityTests(WebCase):
+    """A certificate of an authority that browsers know is taken without a question."""
+
+    needs = ("openssl", "certutil")
+
+    @classmethod
+    def prepare(cls) -> None:
+        authority, own = cls.server.path / "authority", cls.server.path / "own"
+        names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+        for place, subject, more in (
+            (authority, "/CN=An authority", ["-addext", "keyUsage=critical,keyCertSign"]),
+            (own, "/CN=localhost", ["-addext", names, "-addext", "basicConstraints=CA:FALSE", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key"]),
+        ):
+            key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{place}.key"]
+            subprocess.run(
+                ["openssl", "req", "-x509", "-days", "90", "-subj", subject, *key, *more, "-out", f"{place}.pem"],
+                check=True, stderr=subprocess.DEVNULL)
+        cls.server.arguments += ["--cert", f"{own}.pem", "--key", f"{own}.key"]
+
+    def test_chromium_asks_nothing(self) -> None:
+        self.assert_opened(Chromium)
+
+    def test_firefox_asks_nothing(self) -> None:
+        self.assert_opened(Firefox)
+
+    def assert_opened(self, kind: type[Chromium | Firefox]) -> None:
+        for name in kind.needs:
+            if not shutil.which(name):
+                raise unittest.SkipTest(f"{name} is not there")
+        authority = Path(self.server.path, "authority.pem")
+        browser = kind(self.place() / "browser", self.server.environment(), authority)
+        self.addCleanup(browser.close)
+        browser.open(f"https://localhost:{self.server.web_port}/healthz")
+        self.assertEqual(browser.run("return document.body.innerText").strip(), "ok")
