@@ -39,6 +39,10 @@ public struct ClientConfiguration: Sendable {
     /// Whether what is not encrypted may go to this machine only, whatever `security` says; over HTTP.
     package var isPlainOnlyHere = false
 
+    /// The folder, of this user's own, for what a later run needs to go on with uploads to servers of tus; nothing to begin anew
+    /// then. It need not be there.
+    package var uploadStates: String?
+
     /// The key that servers know this client by; shown inside TLS only, and nothing shows none.
     package var key: KeyPair?
 

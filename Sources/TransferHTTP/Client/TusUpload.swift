@@ -64,8 +64,9 @@ package struct TusUpload: Sendable {
     package private(set) var location: String?
     /// Bytes that the server says it has.
     package private(set) var offset: UInt64 = 0
-    /// Bytes that it can have.
+    /// Bytes that it can have, and that it could have before the latest request.
     private var sent: UInt64 = 0
+    private var sentBefore: UInt64 = 0
     /// Bytes in all; nothing until that is known.
     private var length: UInt64?
     private var isLengthTold: Bool
@@ -82,6 +83,20 @@ package struct TusUpload: Sendable {
         isLengthTold = length != nil
         isCompared = offer.checksum != nil
     }
+
+    /// One that an earlier run has begun: how far it is, the server is asked first.
+    ///
+    /// - Parameters:
+    ///   - location: path and query of the upload.
+    ///   - length: bytes in all, as the server was told.
+    ///   - isCompared: whether every piece so far had its digest with it.
+    package init(_ offer: TusOffer, at endpoint: String, goingOnAt location: String, length: UInt64, isCompared: Bool) {
+        self.init(offer, at: endpoint, length: length)
+        (state, self.location, sent) = (.unsure, location, length)
+        self.isCompared = self.isCompared && isCompared
+    }
+
+    private var isFromEarlierRun: Bool { beginnings == 0 }
 
     package var step: Step {
         switch state {
@@ -106,7 +121,7 @@ extension TusUpload {
     ///   - piece: all of the content, where the step says so.
     package mutating func create(metadata: String?, _ piece: Piece?) -> RequestHead {
         beginnings += 1
-        (offset, sent, location) = (0, piece?.count ?? 0, nil)
+        (offset, sent, sentBefore, location) = (0, piece?.count ?? 0, 0, nil)
         state = .creating(piece)
         var fields = Self.fields
         if let length {
@@ -129,7 +144,7 @@ extension TusUpload {
     package mutating func send(_ piece: Piece) -> RequestHead {
         state = .sending(piece)
         let end = offset.addingClamped(piece.count)
-        sent = max(sent, end)
+        (sent, sentBefore) = (max(sent, end), sent)
         var fields = Self.fields
         fields.append("Upload-Offset", "\(offset)")
         if piece.isLast, !isLengthTold {
@@ -169,6 +184,20 @@ extension TusUpload {
         case .asking: told(head)
         case .fresh, .unsure, .ready, .over: Self.fault("An answer came that nothing had asked for.")
         }
+    }
+
+    /// The answer came before all of the latest piece had left; to be called before `take`. What the server cannot have got, it
+    /// cannot have.
+    ///
+    /// - Parameter count: bytes of the piece that had.
+    package mutating func cut(to count: UInt64) {
+        let rest = Piece(count: count, isLast: false, checksum: nil)
+        switch state {
+        case .sending: state = .sending(rest)
+        case .creating(_?): state = .creating(rest)
+        case .fresh, .creating, .unsure, .asking, .ready, .over: return
+        }
+        sent = max(sentBefore, offset.addingClamped(count))
     }
 
     /// The connection broke before the answer came.
@@ -239,12 +268,15 @@ extension TusUpload {
         case 200, 204:
             if let length, let told = try? UploadNumber.length(head.fields) {
                 guard told == length else {
+                    if isFromEarlierRun { return gone(head) }
                     return end(Self.fault("The server has another length of the upload than it was told."))
                 }
                 isLengthTold = true
             }
             return reached(Self.offset(head))
         case 404, 410: return gone(head)
+        // Whoever asked before was somebody else, or what was there is something else by now.
+        case 403 where isFromEarlierRun: return gone(head)
         default: return unanswered(head, "HEAD")
         }
     }
@@ -290,7 +322,10 @@ extension TusUpload {
             return end(.failed(UploadFault(.incomplete, "The server has forgotten the upload \(beginnings) times.")))
         }
         state = .fresh
-        return .anew("The server has forgotten what it had of the upload, \(offset) bytes")
+        return .anew(
+            isFromEarlierRun
+                ? "The server has forgotten what an earlier run had sent"
+                : "The server has forgotten what it had of the upload, \(offset) bytes")
     }
 
     private mutating func end(_ verdict: UploadVerdict) -> UploadVerdict {

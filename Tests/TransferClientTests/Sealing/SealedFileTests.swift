@@ -45,7 +45,7 @@ import TransferTestSupport
     func whatHasChangedIsGivenUp(_ change: String) throws {
         let path = try sample.write("a", randomBytes(300_000, seed: 4))
         let source = try sample.source(path)
-        let place = SealingPlace(in: sample.home.path("own/sealing"), ["a"])
+        let place = SealingPlace(in: StateFolder(path: sample.home.path("own/sealing")), ["a"])
         let made = try SealingState(sealing: source.binding, for: [sample.bob.recipient])
         let state = try place.keep(made, source.binding, [sample.bob.recipient], replaces: false)
         let file = SealedFile(source, state, for: [sample.bob.recipient], place)
@@ -72,7 +72,7 @@ import TransferTestSupport
     /// Nothing of what was read behind the change comes out.
     @Test func aChangeInTheMiddleIsSeenBeforeAnythingIsSealed() throws {
         let path = try sample.write("a", randomBytes(2 << 20, seed: 6))
-        let place = SealingPlace(in: sample.home.path("own/sealing"), ["a"])
+        let place = SealingPlace(in: StateFolder(path: sample.home.path("own/sealing")), ["a"])
         let file = try sample.file(path, place)
         let whole = try file.open(0..<file.size).all()
         let reader = try file.open(0..<file.size)
@@ -101,7 +101,7 @@ import TransferTestSupport
         defer { munmap(map, 300_000) }
         // From now on nobody is told of changes to these pages before they are written to the disk.
         for offset in [0, 200_000] { map.storeBytes(of: 1, toByteOffset: offset, as: UInt8.self) }
-        let place = SealingPlace(in: sample.home.path("own/sealing"), ["a"])
+        let place = SealingPlace(in: StateFolder(path: sample.home.path("own/sealing")), ["a"])
         let file = try sample.file(path, place)
         let whole = try file.open(0..<file.size).all()
         map.storeBytes(of: 2, toByteOffset: 200_000, as: UInt8.self)

@@ -17,7 +17,7 @@ import TransferTestSupport
     init() throws {
         sample = try SealingSample()
         folder = sample.home.path("own/sealing")
-        place = SealingPlace(in: folder, ["server", "bob", "/a"])
+        place = SealingPlace(in: StateFolder(path: folder), ["server", "bob", "/a"])
         path = try sample.write("a", Array("content".utf8))
     }
 
@@ -117,7 +117,7 @@ import TransferTestSupport
 
     @Test func whatNobodyComesBackForGoes() throws {
         _ = try keep(sample.source(path))
-        let other = SealingPlace(in: folder, ["server", "bob", "/b"])
+        let other = SealingPlace(in: StateFolder(path: folder), ["server", "bob", "/b"])
         let source = try sample.source(path)
         _ = try other.keep(
             SealingState(sealing: source.binding, for: recipients), source.binding, recipients, replaces: false)
@@ -131,9 +131,9 @@ import TransferTestSupport
             let then = timespec(tv_sec: time(nil) - age * 3600, tv_nsec: 0)
             #expect(utimensat(AT_FDCWD, draft, [then, then], 0) == 0)
         }
-        SealingPlace.sweep(folder)
+        StateFolder(path: folder).sweep()
         #expect(!place.exists && other.exists)
         #expect(Files.read("\(other.path).left.new") == nil && Files.read("\(other.path).written.new") == [1])
-        SealingPlace.sweep(sample.home.path("nowhere"))
+        StateFolder(path: sample.home.path("nowhere")).sweep()
     }
 }

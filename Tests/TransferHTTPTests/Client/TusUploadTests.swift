@@ -241,6 +241,38 @@ import TransferModel
         #expect(fault.code == .incomplete)
     }
 
+    /// One of an earlier run, of which this one has seen nothing.
+    private static func earlier(_ checksums: Bool = true, wasCompared: Bool = true) throws -> TusUpload {
+        let offer =
+            checksums
+            ? try offer("creation,checksum", [("Tus-Checksum-Algorithm", "sha256")]) : try offer()
+        return TusUpload(offer, at: "/up/", goingOnAt: "/up/7?x", length: 10, isCompared: wasCompared)
+    }
+
+    @Test func whatAnEarlierRunHasSentIsAskedAbout() throws {
+        var upload = try Self.earlier()
+        #expect(upload.step == .ask && upload.ask().target == "/up/7?x")
+        #expect(Self.take(&upload, Self.answer(200, [("Upload-Offset", "4"), ("Upload-Length", "10")])) == .goOn)
+        #expect(upload.step == .send(from: 4) && upload.isCompared)
+        #expect(try !Self.earlier(wasCompared: false).isCompared && !Self.earlier(false).isCompared)
+    }
+
+    @Test func anEarlierRunCanHaveSentAllOfIt() throws {
+        var upload = try Self.earlier()
+        _ = upload.ask()
+        #expect(Self.take(&upload, Self.answer(200, [("Upload-Offset", "10"), ("Upload-Length", "10")])) == .complete)
+    }
+
+    /// Forgotten, somebody else's, or another upload.
+    @Test(arguments: [(404, 10), (410, 10), (403, 10), (200, 11)])
+    func whatIsNotThereIsBegunAnew(_ status: Int, _ length: Int) throws {
+        var upload = try Self.earlier()
+        _ = upload.ask()
+        let answer = Self.answer(status, [("Upload-Offset", "4"), ("Upload-Length", "\(length)")])
+        guard case .anew(let sentence) = Self.take(&upload, answer) else { return #expect(Bool(false)) }
+        #expect(sentence.contains("an earlier run") && upload.step == .create(takesContent: false))
+    }
+
     /// A server may forget an upload as soon as it has all of it.
     @Test func whatMayBeThereIsNotSentAgain() throws {
         var upload = try Self.made()
@@ -249,6 +281,29 @@ import TransferModel
         _ = upload.ask()
         guard case .failed(let fault) = Self.take(&upload, Self.answer(404)) else { return #expect(Bool(false)) }
         #expect(fault.code == .unacknowledged)
+    }
+
+    /// An answer that comes before all of a piece has left promises no more than what has.
+    @Test(arguments: [(4 as UInt64, false), (5, false), (6, true), (10, true)])
+    func whatHasNotLeftCannotBeThere(_ told: UInt64, _ isLie: Bool) throws {
+        var upload = try Self.made()
+        _ = upload.send(Self.piece(10, isLast: true))
+        upload.cut(to: 5)
+        let verdict = Self.take(&upload, Self.answer(204, [("Upload-Offset", "\(told)")]))
+        if isLie {
+            guard case .failed(let fault) = verdict else { return #expect(Bool(false)) }
+            #expect(fault.code == .malformedFrame)
+        } else {
+            #expect(verdict == .goOn && upload.step == .send(from: told))
+        }
+    }
+
+    @Test func whatHasNotLeftWithTheCreationCannotBeThere() throws {
+        var upload = TusUpload(try Self.offer("creation,creation-with-upload"), at: "/up/", length: 10)
+        _ = upload.create(metadata: nil, Self.piece(10, isLast: true))
+        upload.cut(to: 0)
+        let answer = Self.answer(201, [("Location", "/up/1"), ("Upload-Offset", "10")])
+        guard case .failed = Self.take(&upload, answer) else { return #expect(Bool(false)) }
     }
 
     @Test func whatCannotBeThereIsSentAgain() throws {

@@ -1,6 +1,7 @@
 internal import TransferClient
 private import TransferHTTP
 private import TransferIO
+private import TransferSystem
 
 /// `transfer push --to https://…`: what cannot be met over HTTP is refused.
 enum PushHTTP {
@@ -23,6 +24,7 @@ enum PushHTTP {
         _ server: ServerAddress, _ arguments: ParsedArguments, _ configuration: inout ClientConfiguration
     ) throws(UsageError) {
         guard let web = server.web else { return }
+        configuration.uploadStates = ConfigurationFolder.path.map { "\($0)/uploads" }
         for (flag, reason) in refused where arguments.isSet(flag) {
             throw arguments.error("\(arguments.source(of: flag)) cannot be met over HTTP: \(reason)")
         }

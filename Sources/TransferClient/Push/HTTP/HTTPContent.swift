@@ -92,6 +92,11 @@ final class HTTPContent: @unchecked Sendable {
         }
     }
 
+    /// The file that it is, where it is one.
+    var file: (path: String, identity: SourceFile.Identity)? {
+        if case .file(let path, _, let identity) = origin { (path, identity) } else { nil }
+    }
+
     /// Whether all can be read once more.
     var isRepeatable: Bool { if case .stream = origin { held.start == 0 } else { true } }
 

@@ -38,6 +38,8 @@ struct HTTPAnswer {
     let body: [UInt8]
     /// Path and query of the request that it answers.
     let target: String
+    /// Bytes of content that had left when it was whole; nothing where that was all of the request.
+    let cut: UInt64?
 
     /// The content, where it is an object of JSON that was kept whole.
     var json: JSONNode? {
@@ -65,11 +67,14 @@ struct HTTPExchange {
     var bodySize = 0
     /// The server wants the content.
     var isContinued = false
+    /// Answers so far that were not the last one.
+    var interim = 0
     /// The answer is whole.
     var isOver = false
 
-    var answer: HTTPAnswer? {
+    /// - Parameter cut: bytes of content that have left; nothing where that is all of the request.
+    func answer(cut: UInt64?) -> HTTPAnswer? {
         guard isOver, let head else { return nil }
-        return HTTPAnswer(head: head, body: body, target: target)
+        return HTTPAnswer(head: head, body: body, target: target, cut: cut)
     }
 }

@@ -61,6 +61,10 @@ final class HTTPJob {
 
     let content: HTTPContent
     var machine: Machine
+    /// Where it is kept for a later run; nothing for what begins anew then.
+    let place: TusPlace?
+    /// What is there.
+    var kept: TusPlace.Record?
     /// Answers since the last progress that said that it may help to wait.
     private var waits = 0
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(10))
@@ -69,8 +73,8 @@ final class HTTPJob {
     /// Seconds that a server can make this side wait at once; more is a mistake.
     private static let longestWait: Int64 = 300
 
-    init(_ content: HTTPContent, _ machine: Machine) {
-        (self.content, self.machine) = (content, machine)
+    init(_ content: HTTPContent, _ machine: Machine, _ place: TusPlace? = nil) {
+        (self.content, self.machine, self.place) = (content, machine, place)
     }
 
     func progressed() {

@@ -7,7 +7,7 @@ import TransferProtocol
 /// What the connection says, and what is made of silence.
 extension HTTPPushSession: DrivenSession {
     /// Seconds that a server may take to answer when it has all of a request: some copy what has come, or sync it.
-    private static let longestAnswer = 120.0
+    static let longestAnswer = 120.0
 
     var isEnding: Bool { ending != nil || isSpent }
 
@@ -64,10 +64,15 @@ extension HTTPPushSession: DrivenSession {
         armTimer()
     }
 
+    /// Bytes of the content of this request that have left.
+    var contentGone: UInt64 {
+        guard let queued = current?.queued else { return 0 }
+        return queued - min(queued, UInt64(outbound.count))
+    }
+
     private func progress() {
         guard let current, !run.channel.isFull else { return }
-        let gone = current.queued - min(current.queued, UInt64(outbound.count))
-        let bytes = min(current.upload.size ?? .max, current.before.addingClamped(gone))
+        let bytes = min(current.upload.size ?? .max, current.before.addingClamped(contentGone))
         run.channel.send(
             .progress(UploadProgress(source: current.upload.label, bytes: bytes, size: current.upload.size)))
     }
@@ -118,7 +123,7 @@ extension HTTPPushSession {
     private func take(_ step: ResponseStep, _ bytes: UnsafeRawBufferPointer) {
         switch step {
         case .needsMore: break
-        case .informational(let head): if head.status == 100 { exchange?.isContinued = true }
+        case .informational(let head): takeInterim(head)
         case .head(let head, _): exchange?.head = head
         case .content(let range): take(UnsafeRawBufferPointer(rebasing: bytes[range]))
         case .end:
@@ -126,6 +131,16 @@ extension HTTPPushSession {
             hasAnswered = true
         }
         news.fire()
+    }
+
+    /// Signs of life of a server that works on a request (RFC 9110, section 15.2); one every few seconds lasts for hours.
+    private static let mostInterim = 1000
+
+    private func takeInterim(_ head: ResponseHead) {
+        if head.status == 100 { exchange?.isContinued = true }
+        exchange?.interim += 1
+        guard let count = exchange?.interim, count > Self.mostInterim else { return }
+        finish(.fault(ProtocolFault(.malformedFrame, "The server says \(head.statusText) again and again.")))
     }
 
     private func take(_ content: UnsafeRawBufferPointer) {

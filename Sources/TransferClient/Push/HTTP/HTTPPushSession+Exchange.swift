@@ -76,11 +76,20 @@ extension HTTPPushSession {
             if ending == nil { spend() }
             return .failed(failure)
         }
-        await wait { $0.isSpent || $0.exchange?.isOver ?? true }
+        await awaitAnswer()
         let isAllSent = isWhole && outbound.isEmpty
-        guard let answer = exchange?.answer else { return .lost(isAllSent: isAllSent) }
+        guard let answer = exchange?.answer(cut: isAllSent ? nil : contentGone) else {
+            return .lost(isAllSent: isAllSent)
+        }
         if !isAllSent || reader.isLastAnswer { spend() }
         return .answer(answer)
+    }
+
+    /// Silence is watched over while it has not begun; an answer that has must come to its end.
+    private func awaitAnswer() async {
+        await wait { $0.isSpent || $0.exchange?.isOver ?? true || $0.hasAnswer }
+        await pause(.seconds(Self.longestAnswer)) { $0.isSpent || $0.exchange?.isOver ?? true }
+        if isUsable, exchange?.isOver == false { finish(.lost("the server does not come to the end of its answer")) }
     }
 
     private var hasAnswer: Bool { exchange?.head != nil }

@@ -53,8 +53,10 @@ extension HTTPPushSession {
             return isDoubtful
         case .answer(let answer):
             let (web, reached) = (push.web, machine.offset)
+            if let count = answer.cut { machine.cut(to: count) }
             let verdict = machine.take(answer.head) { web.target(of: $0, from: answer.target) }
             job.machine = .tus(machine)
+            await remember(verdict, machine, job)
             if machine.offset > reached {
                 job.progressed()
                 hasProgressed = true
@@ -63,9 +65,35 @@ extension HTTPPushSession {
         }
     }
 
+    /// For a later run: what has an end is over, and what waits or goes on is not.
+    private func remember(_ verdict: UploadVerdict, _ machine: TusUpload, _ job: HTTPJob) async {
+        guard let place = job.place else { return }
+        switch verdict {
+        case .complete, .failed, .skipped, .anew: await run.pool.run { place.remove() }
+        case .goOn, .wait:
+            let record = machine.location.map { TusPlace.Record(location: $0, isCompared: machine.isCompared) }
+            guard let record, record != job.kept else { return }
+            job.kept = record
+            await run.pool.run { place.keep(record) }
+        }
+    }
+
+    /// Digests what an earlier run has sent, so that all of the content can be compared at the end.
+    private func catchUp(_ content: HTTPContent, to offset: UInt64) async -> LocalFailure? {
+        while isUsable, content.digested < offset {
+            let most = Int(min(TusUpload.pieceSize, offset - content.digested))
+            if case .failure(let failure) = await read(content, at: content.digested, most: most, unless: { !$0.isUsable })
+            {
+                return failure
+            }
+        }
+        return nil
+    }
+
     private func piece(
         _ content: HTTPContent, at offset: UInt64
     ) async -> Result<(TusUpload.Piece, [UInt8])?, LocalFailure> {
+        if content.file != nil, let failure = await catchUp(content, to: offset) { return .failure(failure) }
         let read = await read(content, at: offset, most: Int(TusUpload.pieceSize), unless: { !$0.isUsable })
         guard case .success(let (bytes, isLast)?) = read else { return read.map { _ in nil } }
         let algorithm = push.offer?.tus?.checksum

@@ -57,10 +57,31 @@ extension HTTPPushSession {
 
     private func open(_ upload: PendingUpload) async -> Result<HTTPJob, LocalFailure> {
         guard let offer = push.offer else { return .failure(.connectionLost) }
-        let opened = await run.pool.run { Result { () throws(LocalFailure) in try HTTPContent(upload) } }
-        return opened.flatMap { content in
-            Result { () throws(LocalFailure) in HTTPJob(content, try machine(upload, content, offer)) }
+        let (web, states) = (push.web, offer.tus == nil ? nil : run.configuration.uploadStates)
+        let opened = await run.pool.run {
+            Result { () throws(LocalFailure) in
+                let content = try HTTPContent(upload)
+                let place = TusPlace(in: states.map { StateFolder(path: $0) }, web, content)
+                return (content, place, place?.find())
+            }
         }
+        return opened.flatMap { content, place, record in
+            Result { () throws(LocalFailure) in
+                let machine = try machine(upload, content, offer)
+                return HTTPJob(content, goingOn(machine, content, record, offer), place)
+            }
+        }
+    }
+
+    /// - Parameter record: of an earlier run; an address that the server could not have named is none.
+    private func goingOn(
+        _ machine: HTTPJob.Machine, _ content: HTTPContent, _ record: TusPlace.Record?, _ offer: HTTPPush.Offer
+    ) -> HTTPJob.Machine {
+        guard case .tus = machine, let record, let tus = offer.tus, let size = content.size,
+            case .success(let target) = push.web.target(of: Array(record.location.utf8), from: offer.path)
+        else { return machine }
+        return .tus(
+            TusUpload(tus, at: offer.path, goingOnAt: target, length: size, isCompared: record.isCompared))
     }
 
     private func machine(

@@ -23,6 +23,9 @@ actor HTTPRun {
 
     func run() async {
         let loop = context.loop
+        if let states = context.configuration.uploadStates {
+            await context.pool.run { StateFolder(path: states).sweep() }
+        }
         let first = HTTPWorker(push)
         workers = [first]
         context.channel.connect(

@@ -19,6 +19,11 @@ extension UploadReport {
             guard isVerified else { return }
             storedPath = answer.json?["storedPath"].text
             isDurable = answer.json?["durable"] == .bool(true)
+        } else if answer.cut != nil {
+            let message =
+                "The server answered \(answer.head.statusText) before all of the content had left: nobody knows what it has."
+            self = .failed(upload, LocalFailure(code: .unacknowledged, message: message))
+            return
         } else {
             let isPieces = if case .tus(let machine) = job.machine { machine.isCompared } else { false }
             let message = Self.words(answer, job.machine, isCompared: isCompared, isPieces: isPieces)

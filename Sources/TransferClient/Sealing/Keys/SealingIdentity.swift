@@ -14,7 +14,7 @@ package struct SealingIdentity: Sendable {
     package let people: KnownPeople
 
     /// The folder for what decides the bytes of sealed files that are on their way.
-    var states: String { "\(OwnFile.folder(of: people.path))/sealing" }
+    var states: StateFolder { StateFolder(path: "\(OwnFile.folder(of: people.path))/sealing") }
 
     package init(key: KeyPair, sealing: SealingKey, people: KnownPeople) {
         (self.key, self.sealing, self.people) = (key, sealing, people)

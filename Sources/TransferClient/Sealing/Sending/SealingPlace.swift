@@ -22,23 +22,11 @@ struct SealingPlace: Sendable {
     /// In front of what is kept: which of the two it is.
     private static let (stateMark, recordMark) = (UInt8(ascii: "S"), UInt8(ascii: "R"))
 
-    /// Seconds for which anything is kept: as long as a server remembers what it has delivered, which is twice its
-    /// `--expire-undelivered`, it needs no reminder longer than that.
-    private static let age: Int64 = 30 * 86_400
-
-    /// The same of a draft, which is there for a moment: whoever wrote one that is older was killed.
-    private static let draftAge: Int64 = 3600
-
     /// - Parameters:
     ///   - folder: of all of them.
     ///   - words: what tells one from another.
-    init(in folder: String, _ words: [String]) {
-        var key: [UInt8] = Array("transfer sealing place 1\n".utf8)
-        for word in words {
-            key.append(bigEndian: UInt64(word.utf8.count))
-            key += Array(word.utf8)
-        }
-        path = "\(folder)/\(String(hexadecimal: KeyFingerprint(of: key).digest.bytes))"
+    init(in folder: StateFolder, _ words: [String]) {
+        path = folder.file("transfer sealing place 1", words)
     }
 
     /// - Parameters:
@@ -72,13 +60,7 @@ struct SealingPlace: Sendable {
             [Self.stateMark] + (try state.encoded)
         }
         let isWritten = try attempt { () throws(SystemError) in
-            do throws(SystemError) {
-                return try OwnFile.writeUnsynced(bytes, to: path, replaces: replaces)
-            } catch {
-                guard error.errno == ENOENT else { throw error }
-                try OwnFile.makeFolder(OwnFile.folder(of: path))
-                return try OwnFile.writeUnsynced(bytes, to: path, replaces: replaces)
-            }
+            try StateFolder.write(bytes, to: path, replaces: replaces)
         }
         guard !isWritten else { return state }
         guard case .state(let other)? = try find(source, recipients) else {
@@ -115,26 +97,6 @@ struct SealingPlace: Sendable {
     var exists: Bool { OwnFile.identity(of: path) != nil }
 
     func remove() { unlink(path) }
-
-    /// Removes what nobody has come back for.
-    static func sweep(_ folder: String) {
-        guard let directory = opendir(folder) else { return }
-        defer { closedir(directory) }
-        let now = Timestamp.now.seconds
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { Array($0.prefix { $0 != 0 }) }
-            guard let name = String(validating: name, as: UTF8.self), name.utf8.first != UInt8(ascii: ".") else {
-                continue
-            }
-            var status = stat()
-            let path = "\(folder)/\(name)"
-            let isDraft = name.utf8.contains(UInt8(ascii: "."))
-            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-                now.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue > (isDraft ? draftAge : age)
-            else { continue }
-            unlink(path)
-        }
-    }
 
     private func attempt<Value>(_ body: () throws(SystemError) -> Value) throws(LocalFailure) -> Value {
         do throws(SystemError) {

@@ -23,7 +23,7 @@ extension TransferClient {
         }
         let wanted = certificates
         let admitted = await pool.run {
-            SealingPlace.sweep(identity.states)
+            identity.states.sweep()
             return Result { () throws(PushFailure) in try identity.admit(wanted, on: people.server, tell) }
         }
         let recipients = try admitted.get()

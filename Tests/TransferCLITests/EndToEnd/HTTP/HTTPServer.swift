@@ -9,8 +9,17 @@ protocol HTTPService: Sendable {
     /// - Returns: nothing to end the connection without a word.
     func answer(_ request: HTTPServer.Request) -> HTTPServer.Answer?
 
+    /// What is said as soon as the head of a request is there. Nothing more is read of that connection then.
+    ///
+    /// - Returns: nothing to read the content first, as servers do.
+    func early(_ head: RequestHead) -> HTTPServer.Answer?
+
     /// The connection ended within the content of a request.
     func cut(_ request: HTTPServer.Request)
+}
+
+extension HTTPService {
+    func early(_ head: RequestHead) -> HTTPServer.Answer? { nil }
 }
 
 /// A server of HTTP/1.1 on a port of this machine, with a thread for each connection. It ends with its owner.
@@ -30,6 +39,8 @@ final class HTTPServer: Sendable {
         var body: [UInt8] = []
         /// Whether the connection ends behind it.
         var closes = false
+        /// How often it is said.
+        var count = 1
 
         init(_ status: Int, _ fields: [(String, String)] = [], body: [UInt8] = [], closes: Bool = false) {
             (self.status, self.fields, self.body, self.closes) = (status, fields, body, closes)
@@ -133,6 +144,10 @@ final class HTTPServer: Sendable {
                 case .needsMore: break
                 case .head(let head, _):
                     request = Request(head: head)
+                    if let answer = service.early(head) {
+                        send(connection, bytes(answer, isHead: head.method == .head))
+                        return awaitEnd(connection)
+                    }
                     if head.expectsContinue { send(connection, Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
                 case .content(let range):
                     let room = max(0, min(range.count, (limit ?? .max) - count))
@@ -171,6 +186,15 @@ final class HTTPServer: Sendable {
         return count > 0 ? Array(buffer[..<count]) : nil
     }
 
+    /// POLLRDHUP of <bits/poll.h>, which Glibc's module does not have.
+    private static let peerEnded: Int16 = 0x2000
+
+    /// Without reading what comes before it.
+    private static func awaitEnd(_ connection: Int32) {
+        var waiting = pollfd(fd: connection, events: peerEnded, revents: 0)
+        poll(&waiting, 1, Int32(Program.patience) * 1000)
+    }
+
     private static func send(_ connection: Int32, _ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -186,6 +210,7 @@ final class HTTPServer: Sendable {
         if answer.status >= 200, answer.status != 204 { fields.append("Content-Length", "\(answer.body.count)") }
         if answer.closes { fields.append("Connection", "close") }
         let head = HeadWriter.bytes(ResponseHead(answer.status, fields: fields)) ?? []
-        return head + (isHead ? [] : answer.body)
+        let whole = head + (isHead ? [] : answer.body)
+        return Array(repeatElement(whole, count: answer.count).joined())
     }
 }

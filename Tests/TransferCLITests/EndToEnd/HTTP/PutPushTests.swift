@@ -36,6 +36,34 @@ import TransferTestSupport
         #expect(files.heads.contains { $0.expectsContinue })
     }
 
+    /// More than what lies between two ends: a server that reads nothing cannot have it.
+    private static let unread = 40_000_000
+
+    /// A success that comes before the content has left is none.
+    @Test(arguments: [200, 201, 204]) func answersThatComeTooEarly(_ status: Int) throws {
+        let home = try TemporaryDirectory()
+        let files = PutService()
+        let server = try HTTPServer(files)
+        files.beEarly(HTTPServer.Answer(status))
+        try writeFile(home.path("long"), randomBytes(Self.unread, seed: 8))
+        let push = try push([home.path("long")], to: server)
+        #expect(push.end == .exited(6), "\(push.errors)")
+        #expect(try push.object()["result"] == "unacknowledged" && files.files.isEmpty)
+    }
+
+    /// A server that only ever says that it is at work is not waited for.
+    @Test(arguments: [100, 102, 104]) func interimAnswersWithoutEnd(_ status: Int) throws {
+        let home = try TemporaryDirectory()
+        let files = PutService()
+        let server = try HTTPServer(files)
+        var answer = HTTPServer.Answer(status)
+        answer.count = 2000
+        files.beEarly(answer)
+        try writeFile(home.path("long"), randomBytes(Self.unread, seed: 8))
+        let push = try push([home.path("long")], to: server)
+        #expect(push.end != .exited(0) && push.errors.contains("again and again"), "\(push.errors)")
+    }
+
     @Test func streams() throws {
         let files = PutService()
         let server = try HTTPServer(files)

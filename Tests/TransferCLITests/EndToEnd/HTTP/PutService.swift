@@ -6,6 +6,7 @@ final class PutService: HTTPService {
     private struct State {
         var files: [String: [UInt8]] = [:]
         var instead: [@Sendable (HTTPServer.Request) -> HTTPServer.Answer?] = []
+        var early: HTTPServer.Answer?
         var heads: [RequestHead] = []
     }
 
@@ -27,6 +28,17 @@ final class PutService: HTTPService {
     /// Says something else, once, to the next PUT.
     func instead(_ answer: @escaping @Sendable (HTTPServer.Request) -> HTTPServer.Answer?) {
         state.withLock { $0.instead.append(answer) }
+    }
+
+    /// Answers the next PUT before its content has come.
+    func beEarly(_ answer: HTTPServer.Answer) { state.withLock { $0.early = answer } }
+
+    func early(_ head: RequestHead) -> HTTPServer.Answer? {
+        guard head.method == .put else { return nil }
+        return state.withLock { state in
+            defer { state.early = nil }
+            return state.early
+        }
     }
 
     func cut(_ request: HTTPServer.Request) {}

@@ -86,6 +86,69 @@ import TransferTestSupport
         #expect(tus.heads.contains { $0.method == .head })
     }
 
+    /// What has not left cannot be there.
+    @Test func answersThatComeTooEarly() throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        tus.beEarly(HTTPServer.Answer(204, [("Upload-Offset", "8388608")]))
+        let push = try push([file("long", randomBytes(8 << 20, seed: 8))], to: server)
+        #expect(push.end == .exited(5), "\(push.errors)")
+        let report = try push.object()
+        #expect(report["result"] == "malformedFrame" && report["message"]?.contains("were sent") == true, "\(report)")
+    }
+
+    /// Pushes a file and is cut off when the server has its first piece.
+    private func pushInterrupted(_ path: String, _ tus: TusService, _ server: HTTPServer) throws {
+        try makeDirectory(home.path("user"))
+        tus.instead(of: "PATCH") { [unowned tus] request in tus.usual(request) }
+        tus.instead(of: "PATCH") { _ in nil }
+        let push = try push(["--retry-for", "0", path], to: server, at: home.path("user"))
+        #expect(push.end != .exited(0) && tus.uploads.map(\.bytes.count) == [8 << 20], "\(push.errors)")
+    }
+
+    private func push(_ arguments: [String], to server: HTTPServer, at user: String) throws -> Finished {
+        var surroundings = Surroundings()
+        surroundings.environment["HOME"] = user
+        return try Finished(["push", "--json", "--to", server.url + "/files/"] + arguments, surroundings)
+    }
+
+    /// What is kept for a later run.
+    private var kept: [String] { names(in: home.path("user/.config/transfer/uploads")) }
+
+    @Test(arguments: [nil, "sha256"]) func goesOnInALaterRun(_ algorithm: String?) throws {
+        let tus = TusService(algorithm == nil ? "creation" : "creation,checksum", algorithm: algorithm)
+        let server = try HTTPServer(tus)
+        let long = randomBytes(20_000_001, seed: 9)
+        let path = try file("long", long)
+        try pushInterrupted(path, tus, server)
+        #expect(kept.count == 1)
+        let push = try push([path], to: server, at: home.path("user"))
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(tus.uploads.map(\.bytes) == [long] && tus.heads.count { $0.method == .post } == 1)
+        #expect(try push.object()["verified"] == (algorithm == nil ? "false" : "true"))
+        #expect(kept.isEmpty)
+    }
+
+    /// The server has none of it any more, the file is another one, or what is kept cannot be read.
+    @Test(arguments: ["forgotten", "changed", "damaged", "elsewhere"])
+    func beginsAnewInALaterRun(_ reason: String) throws {
+        let tus = TusService()
+        let server = try HTTPServer(tus)
+        let path = try file("long", randomBytes(9_000_000, seed: 10))
+        try pushInterrupted(path, tus, server)
+        let place = try home.path("user/.config/transfer/uploads/\(#require(kept.first))")
+        switch reason {
+        case "forgotten": tus.forget()
+        case "changed": try writeFile(path, randomBytes(9_000_000, seed: 11))
+        case "damaged": try writeFile(place, [1, 2] + Array("/files/0".utf8))
+        default: try writeFile(place, [1, 1] + Array("http://192.0.2.1/files/0".utf8))
+        }
+        let push = try push([path], to: server, at: home.path("user"))
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(try tus.uploads.last?.bytes == readFile(path) && tus.heads.count { $0.method == .post } == 2)
+        #expect(push.errors.contains("an earlier run") == (reason == "forgotten"), "\(push.errors)")
+    }
+
     @Test func waitsForALock() throws {
         let tus = TusService()
         let server = try HTTPServer(tus)

@@ -18,6 +18,7 @@ final class TusService: HTTPService {
         /// What is said instead of the next answer to a method; nothing cuts the connection.
         var instead: [(method: String, answer: @Sendable (HTTPServer.Request) -> HTTPServer.Answer?)] = []
         var heads: [RequestHead] = []
+        var early: HTTPServer.Answer?
     }
 
     private let extensions: String
@@ -39,6 +40,17 @@ final class TusService: HTTPService {
     /// Says something else, once, to the next request with that method.
     func instead(of method: String, _ answer: @escaping @Sendable (HTTPServer.Request) -> HTTPServer.Answer?) {
         state.withLock { $0.instead.append((method, answer)) }
+    }
+
+    /// Answers the next PATCH before its content has come.
+    func beEarly(_ answer: HTTPServer.Answer) { state.withLock { $0.early = answer } }
+
+    func early(_ head: RequestHead) -> HTTPServer.Answer? {
+        guard head.method == .patch else { return nil }
+        return state.withLock { state in
+            defer { state.early = nil }
+            return state.early
+        }
     }
 
     /// Forgets everything, as a server without a disk does when it starts anew.
