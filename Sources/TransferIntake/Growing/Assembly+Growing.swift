@@ -18,7 +18,8 @@ extension Assembly {
         let growing = GrowthClaim(claim, on: self, growth)
         do throws(StoreError) {
             try growing.use { (growth) throws(StoreError) in
-                if growth.isUnproven { try growth.rollBack() } else if growth.unkept > 0 { try growth.keep(now: now) }
+                if !growth.isUnproven, growth.unkept > 0 { try growth.keepOrForget(now: now) }
+                if growth.isUnproven { try growth.rollBack() }
                 growth.isUnproven = false
             }
         } catch {

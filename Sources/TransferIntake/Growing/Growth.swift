@@ -20,6 +20,9 @@ final class Growth: @unchecked Sendable {
     /// Whether nobody can say what is durable any more.
     private(set) var isLost = false
 
+    /// What another function than the server's own made of all there was, for whoever asks again.
+    var digested: (function: DigestFunction, offset: UInt64, digest: [UInt8])?
+
     private let digester = ContentDigester(GrowthMark.function)
 
     /// - Throws: when what is durable cannot be read.
@@ -45,26 +48,37 @@ final class Growth: @unchecked Sendable {
     }
 
     func append(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        digested = nil
         try content.content.write(bytes, at: mark.offset)
         digester.update(bytes) { _, digest in mark.blocks += digest }
         mark.offset = digester.size
     }
 
-    /// Makes what is written durable.
+    /// Makes what is written durable. What cannot be, because there is no room to say that it is, is to be forgotten.
     func keep(now: Int64) throws(StoreError) {
         mark.tail = digester.tail
         do throws(StoreError) {
             try content.keep(mark)
         } catch {
-            isLost = true
+            (isLost, isUnproven) = (content.isLost, true)
             throw error
         }
         lastKept = now
     }
 
+    /// As above, where it is nobody's request that fails: unless all is lost, `rollBack` has to follow.
+    func keepOrForget(now: Int64) throws(StoreError) {
+        do throws(StoreError) {
+            try keep(now: now)
+        } catch {
+            guard !isLost else { throw error }
+        }
+    }
+
     /// Forgets what is not durable. The block that this ends in is digested again from what is there.
     func rollBack() throws(StoreError) {
         let kept = content.kept
+        if kept.offset != mark.offset { digested = nil }
         mark = kept
         digester.reset(after: kept.blocks)
         guard digester.size < kept.offset else { return }

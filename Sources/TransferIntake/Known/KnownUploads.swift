@@ -222,6 +222,9 @@ extension KnownUploads {
     /// - Returns: whether somebody has to call `recordUnfinished`, some time.
     func begin(_ upload: UnfinishedUpload) -> Bool { unfinished.begin(upload) }
 
+    /// Whether a client that has begun one more leaves enough places to others.
+    func leavesEnough(_ client: UInt64?) -> Bool { unfinished.leavesEnough(client) }
+
     /// - Returns: nothing for an upload that has not begun, or is over.
     func unfinished(_ id: UploadID) -> UnfinishedUpload? { unfinished.find(id) }
 

@@ -7,11 +7,31 @@ import TransferSystem
 /// whatever number of connections brings it.
 final class UnfinishedUploads: Sendable {
     private struct State {
-        var uploads: [UploadID: UnfinishedUpload] = [:]
+        private(set) var uploads: [UploadID: UnfinishedUpload] = [:]
+        /// How many each client has, by its id; those of nobody in particular count together.
+        private(set) var held: [UInt64?: Int] = [:]
         /// Those that the records don't know as they are.
         var waiting: Set<UploadID> = []
         /// Whether somebody was asked to write them, who has not begun to.
         var isAsked = false
+
+        mutating func put(_ upload: UnfinishedUpload) {
+            let old = uploads.updateValue(upload, forKey: upload.id)
+            guard old?.client != upload.client || old == nil else { return }
+            if let old { release(old) }
+            held[upload.client, default: 0] += 1
+        }
+
+        mutating func remove(_ id: UploadID) -> UnfinishedUpload? {
+            guard let upload = uploads.removeValue(forKey: id) else { return nil }
+            release(upload)
+            return upload
+        }
+
+        private mutating func release(_ upload: UnfinishedUpload) {
+            let rest = (held[upload.client] ?? 1) - 1
+            held[upload.client] = rest > 0 ? rest : nil
+        }
     }
 
     private let state = Locked(State())
@@ -19,12 +39,24 @@ final class UnfinishedUploads: Sendable {
     /// How many are noted at most: more than there may be parts in the store and assemblies. A note goes with what it is about.
     private static let most = 32_768
 
+    /// As many as the store keeps (`Incoming.mostParts`).
+    static let places = 16_384
+
     /// What the records knew. What has begun here since is newer.
     func add(_ uploads: [UnfinishedUpload]) {
         state.withLock { state in
             for upload in uploads where state.uploads.count < Self.most && state.uploads[upload.id] == nil {
-                state.uploads[upload.id] = upload
+                state.put(upload)
             }
+        }
+    }
+
+    /// Whether what one client has begun leaves as many places to the others: an upload that nobody brings anything for has its
+    /// place for a week.
+    func leavesEnough(_ client: UInt64?) -> Bool {
+        state.withLock { state in
+            let own = state.held[client] ?? 0
+            return own <= 1 || own <= Self.places - state.uploads.count
         }
     }
 
@@ -41,10 +73,10 @@ final class UnfinishedUploads: Sendable {
             if let known = state.uploads[upload.id] {
                 let declared = known.declared(again: upload)
                 guard declared != known else { return false }
-                state.uploads[upload.id] = declared
+                state.put(declared)
             } else {
                 guard state.uploads.count < Self.most else { return false }
-                state.uploads[upload.id] = upload
+                state.put(upload)
             }
             state.waiting.insert(upload.id)
             defer { state.isAsked = true }
@@ -61,7 +93,7 @@ final class UnfinishedUploads: Sendable {
             guard !state.uploads.isEmpty else { return [] }
             return ids.compactMap { id in
                 state.waiting.remove(id)
-                return state.uploads.removeValue(forKey: id)
+                return state.remove(id)
             }
         }
     }

@@ -1,5 +1,5 @@
-package import TransferCodec
-import TransferModel
+import TransferCodec
+package import TransferModel
 package import TransferStore
 
 /// An upload that grows at its end, as one request brings it.
@@ -24,6 +24,7 @@ extension OpenUpload {
             () throws(StoreError) in
             let quota = intake.quotas.quota(for: caller.grant)
             guard append.isNew else { return try intake.store.growing(id: intent.id, quota: quota) }
+            guard intake.known.leavesEnough(caller.id) else { throw .tooManyUnfinished }
             let declaration = GrowthDeclaration(statedIntent, append, begun: intake.clock.utc())
             return try intake.store.grow(
                 id: intent.id, size: append.total, declaration: declaration.bytes, quota: quota)
@@ -60,14 +61,19 @@ extension OpenUpload {
         size = size.addingClamped(UInt64(bytes.count))
     }
 
-    /// The digest of all that there is, by another function than the server's own: read again where it was not made on the way.
-    package func digest(with hasher: BlockHasher) throws(StoreError) -> [UInt8] {
+    /// The digest of all that there is, by another function than the server's own. All of it is read for that, once: whoever
+    /// says again that it is another one costs no more.
+    package func digest(by function: DigestFunction) throws(StoreError) -> [UInt8] {
+        let hasher = BlockHasher(function)
         guard case .growth(let claim) = target else { return hasher.finish() }
-        hasher.reset()
-        try claim.use { (growth) throws(StoreError) in
-            try growth.content.read(0..<growth.mark.offset) { (bytes) in hasher.update(bytes) }
+        return try claim.use { (growth) throws(StoreError) in
+            let end = growth.mark.offset
+            if let known = growth.digested, known.function == function, known.offset == end { return known.digest }
+            try growth.content.read(0..<end) { (bytes) in hasher.update(bytes) }
+            let digest = hasher.finish()
+            growth.digested = (function, end, digest)
+            return digest
         }
-        return hasher.finish()
     }
 
     /// All that this request brings has come.
@@ -138,6 +144,11 @@ extension OpenUpload {
 extension StoreError {
     static let noSuchUpload = StoreError(
         .notFound, "There is no such upload: it is complete, was taken back, or has expired.")
+
+    fileprivate static let tooManyUnfinished = StoreError(
+        .busy,
+        "This client has begun as many uploads as one may leave unfinished, because others need places, too: complete some, or "
+            + "delete them.")
 
     static func otherOffset(_ offset: UInt64) -> StoreError {
         StoreError(.incomplete, "The upload has \(offset) bytes: go on there.")

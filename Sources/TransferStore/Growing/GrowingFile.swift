@@ -14,6 +14,7 @@ import TransferSystem
 /// `@unchecked Sendable`: one thread at a time works on it, the one that has the right to write.
 package final class GrowingFile: GrowingContent, @unchecked Sendable {
     package private(set) var kept: GrowthMark
+    package private(set) var isLost = false
 
     private let staged: StagedFile
     private let sheet: GrowthSheet
@@ -92,11 +93,21 @@ extension GrowingFile {
             let request = SharedSync.Request(
                 descriptors: descriptors, bytes: max(1, mark.offset - min(kept.offset, mark.offset)),
                 failures: staged.failures)
-            try incoming.growth.run(request)
+            try sync(request)
             try sheet.settle(slot.sequence)
             newest = (slot.sequence, place)
         }
         (kept, isNamed) = (mark, true)
+    }
+
+    /// A write that fails leaves what was kept before, and its slot. A sync that fails leaves nothing that anybody knows.
+    private func sync(_ request: SharedSync.Request) throws(SystemError) {
+        do throws(SystemError) {
+            try incoming.growth.run(request)
+        } catch {
+            isLost = true
+            throw error
+        }
     }
 
     /// A digest of the present run of the kernel.

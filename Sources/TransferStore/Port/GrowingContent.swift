@@ -41,8 +41,11 @@ package protocol GrowingContent: AnyObject, Sendable {
 
     /// Makes all bytes durable up to a place, and that they are. `kept` never goes down.
     ///
-    /// - Throws: when nobody can say what is durable any more; then it is to be thrown away.
+    /// - Throws: what the disk says. Unless it `isLost`, what was kept before stands, and can be gone on with.
     func keep(_ mark: GrowthMark) throws(StoreError)
+
+    /// Whether a sync of it has failed: nobody can say what is durable any more, and it is to be thrown away.
+    var isLost: Bool { get }
 
     /// Throws all of it away.
     func discard()

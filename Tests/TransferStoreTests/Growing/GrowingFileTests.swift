@@ -26,6 +26,7 @@ import TransferTestSupport
         func store(_ failure: FailingSync = FailingSync()) throws -> FileStore {
             let disk = Disk(
                 interception: { call, body in
+                    if case .write = call, failure.isFull { return -Int(ENOSPC) }
                     guard call.isSync else { return body() }
                     return failure.isNow() ? -Int(EIO) : 0
                 }, dirtyBytes: { 0 }, boot: "boot \(boots)", isSerial: true)
@@ -43,6 +44,13 @@ import TransferTestSupport
     /// One sync that fails.
     private final class FailingSync: Sendable {
         private let wait = Locked(Int.max)
+        private let full = Locked(false)
+
+        /// Whether nothing can be written, because there is no room.
+        var isFull: Bool {
+            get { full.withLock { $0 } }
+            set { full.withLock { $0 = newValue } }
+        }
 
         /// - Parameter count: syncs that succeed before.
         func arm(after count: Int) { wait.withLock { $0 = count } }
@@ -185,11 +193,33 @@ import TransferTestSupport
             failure.arm(after: count)
             let mark = try Self.write(file, to: 100)
             #expect(throws: StoreError.self) { try file.keep(mark) }
-            #expect(file.kept == GrowthMark())
+            #expect(file.isLost && file.kept == GrowthMark())
             file.discard()
             #expect(Files.names(machine.incoming).isEmpty)
             #expect(try store.growing(id: Self.id) == nil)
         }
+    }
+
+    /// What could not be written takes nothing back that was, and can be written later.
+    @Test func aFullDiskTakesNothingBack() throws {
+        let machine = try Machine()
+        let failure = FailingSync()
+        let store = try machine.store(failure)
+        let file = try store.grow(id: Self.id, size: nil, declaration: [])
+        let first = try Self.write(file, to: 100)
+        try file.keep(first)
+        let second = try Self.write(file, to: Limits.blockSize + 5, from: 100)
+        failure.isFull = true
+        #expect(throws: StoreError.self) { try file.keep(second) }
+        #expect(!file.isLost && file.kept == first)
+        failure.isFull = false
+        store.unlock()
+        let later = try machine.store()
+        let found = try #require(try later.growing(id: Self.id))
+        #expect(found.kept == first)
+        try found.keep(second)
+        later.unlock()
+        #expect(try machine.store().growing(id: Self.id)?.kept == second)
     }
 
     /// A server that dies while it publishes one, and the next one.

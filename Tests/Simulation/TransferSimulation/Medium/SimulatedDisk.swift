@@ -54,6 +54,8 @@ final class SimulatedDisk: @unchecked Sendable {
     private(set) var isDead = false
     /// Calls that have failed, or have not been made.
     private(set) var failures = 0
+    /// Syncs among them.
+    private(set) var failedSyncs = 0
     /// Calls in all.
     private(set) var calls: UInt64 = 0
     private(set) var namings: [Naming] = []
@@ -177,6 +179,7 @@ final class SimulatedDisk: @unchecked Sendable {
     /// - Parameter names: whether names can be lost as well as bytes. Not by a process that ends of it, as a server does that
     ///   starts: file systems stop writing when they cannot write names, so whatever succeeds later is proof of them.
     private func fail(_ call: DiskCall, names: Bool) {
+        failedSyncs += 1
         let names = names && isInUse
         if isInUse { medium.hasFailedSync = true }
         if case .sync(let number) = call {

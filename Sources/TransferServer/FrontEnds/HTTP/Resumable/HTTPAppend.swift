@@ -66,7 +66,7 @@ final class HTTPAppend {
     func check(_ trailers: HTTPFields, _ open: OpenUpload) throws(StoreError) {
         try checksum?.check(trailers)
         guard let expected = note.sha256, endsUpload(with: open.size) else { return }
-        let computed = try open.digest(with: BlockHasher(.sha256))
+        let computed = try open.digest(by: .sha256)
         guard computed == expected else {
             throw StoreError(
                 .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
