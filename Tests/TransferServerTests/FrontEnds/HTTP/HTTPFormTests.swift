@@ -63,7 +63,7 @@ extension ServerTests {
             }
         }
 
-        @Test(arguments: ["../x", "/x", ".transfer/x", "a/../../x", "..", ".", "a//b"])
+        @Test(arguments: ["../x", "/x", ".transfer/x", "a/../../x", "..", ".", "a//b", "a\\b"])
         func namesLeadNowhereElse(_ name: String) async throws {
             try await serving { server in
                 let client = try HTTPClient(server)
@@ -73,6 +73,24 @@ extension ServerTests {
                 #expect(server.tree == ["in", "in/good"])
                 #expect(try client.ask(.post, "/in/", [Self.type], Self.file(name, [2]) + Self.end).status == 400)
                 try server.checkServes()
+            }
+        }
+
+        /// What is whole is stored before the form has ended: whoever never ends one must not keep hundreds of files open.
+        @Test func filesDoNotWaitForTheEndOfTheForm() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let head = "POST /in/ HTTP/1.1\r\nHost: server\r\nContent-Type: \(Self.type.1)\r\n"
+                let form = (0..<200).flatMap { Self.file("f\($0)", [1]) } + Self.file("last", [2]) + Self.end
+                let rest = form.count - 20
+                client.send(bytes: "\(head)Content-Length: \(form.count)\r\n\r\n", for: .post)
+                client.raw.send(Array(form[..<rest]))
+                try server.waitUntil("the files are stored") { server.content("in/f199") == [1] }
+                client.raw.send(Array(form[rest...]))
+                let answer = try client.answer()
+                #expect(answer.status == 201)
+                #expect(answer.text.split(separator: "\"schema\":\"transfer.upload/1\"").count == 202)
+                #expect(server.content("in/last") == [2] && server.parts == [])
             }
         }
 

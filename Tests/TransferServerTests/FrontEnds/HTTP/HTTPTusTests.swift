@@ -276,6 +276,7 @@ extension ServerTests {
                     ([("Upload-Length", "1"), ("Upload-Metadata", "filename L2V0Yy94")], 400),
                     ([("Upload-Length", "1"), ("Upload-Metadata", "filename LnRyYW5zZmVyL3g=")], 400),
                     ([("Upload-Length", "1"), ("Upload-Metadata", "filename YQBi")], 400),
+                    ([("Upload-Length", "1"), ("Upload-Metadata", "filename YVxi")], 400),
                     ([("Upload-Concat", "final;/.transfer/tus/00000000000000000000000000000000")], 404),
                     ([("Upload-Concat", "final;x")], 404), ([("Upload-Concat", "whole")], 400),
                 ]
@@ -349,6 +350,13 @@ extension ServerTests {
                     let address = try #require(made["location"])
                     #expect(try Self.patch(client, address, 0, Array(content[start..<end])).status == 204)
                     #expect(try Self.head(client, address)["upload-concat"] == "partial")
+                    // It is never stored alone, whatever is spoken about it.
+                    let other = "/.transfer/up/" + address.split(separator: "/").suffix(1).joined()
+                    let fields = [
+                        ("Upload-Draft-Interop-Version", "8"), ("Content-Type", "application/partial-upload"),
+                        ("Upload-Offset", "\(end - start)"), ("Upload-Complete", "?1"),
+                    ]
+                    #expect(try client.ask(.patch, other, fields, []).status == 409)
                     addresses.append(address)
                 }
                 let open = try #require(

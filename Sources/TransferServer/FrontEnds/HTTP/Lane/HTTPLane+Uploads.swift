@@ -89,6 +89,12 @@ extension HTTPLane {
         sayContinue(to: request)
     }
 
+    /// Stores the files of a form that are there, and keeps their results for its answer.
+    func settleForm() {
+        uploads.publish()
+        _ = uploads.acknowledge()
+    }
+
     /// - Parameter isLast: whether that was all of the form.
     private func take(_ bytes: UnsafeRawBufferPointer, _ form: HTTPForm, isLast: Bool) {
         do throws(HTTPFault) {
@@ -99,8 +105,7 @@ extension HTTPLane {
             form.fault = error
         }
         guard isLast || form.fault != nil else { return }
-        uploads.publish()
-        _ = uploads.acknowledge()
+        settleForm()
         incoming = .ignored
         let hasFailed = form.fault != nil
         say(form.request, isLast: hasFailed && endsWithRefusal(form.request)) { isLast in

@@ -84,6 +84,8 @@ final class HTTPLane: @unchecked Sendable {
         self.isStopping = isStopping
         recheckAnswer()
         work()
+        // What waits for the end of a form would keep its files open for as long as its sender likes.
+        if case .form = incoming { settleForm() }
         files.endTurn()
         uploads.endTurn()
         outcome.isBusy = outcome.ending == nil && !outcome.isWaiting && (answer != nil || nextStep < pending.count)

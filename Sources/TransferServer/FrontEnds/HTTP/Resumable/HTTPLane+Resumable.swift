@@ -88,6 +88,9 @@ extension HTTPLane {
         _ request: HTTPRequest, _ address: UploadAddress, _ interop: ResumableInterop?
     ) throws(HTTPRefusal) {
         let found = try upload(address.id)
+        if case .growing(_, let note) = found, note.isPiece {
+            throw HTTPRefusal(409, .wrongForm, "This is a piece of an upload of tus: only tus goes on with it.")
+        }
         do throws(HTTPFault) {
             let fields = request.head.fields
             if interop?.hasContentType ?? true {

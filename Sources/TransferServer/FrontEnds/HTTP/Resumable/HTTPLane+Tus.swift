@@ -106,6 +106,9 @@ extension HTTPLane {
         for key in ["relativePath", "filename", "name"] {
             // Some say "null" where they have none (Uppy).
             guard let text = try metadata.string(key), !text.hasSameBytes(as: "null") else { continue }
+            guard HTTPForm.isAddressable(text.utf8) else {
+                throw HTTPFault(400, "A name with a backslash has no address here: say another one.")
+            }
             name = text
             break
         }

@@ -95,6 +95,9 @@ final class HTTPForm {
         }
     }
 
+    /// Whether HTTP has an address for what is stored under a name (`RequestPath`).
+    static func isAddressable(_ name: some Sequence<UInt8>) -> Bool { !name.contains(UInt8(ascii: "\\")) }
+
     /// What has no file name is a field of the form, of which this server knows none. A browser sends an empty one where no
     /// file was chosen.
     private func begin(_ part: MultipartPart, _ uploads: ConnectionUploads) {
@@ -102,10 +105,11 @@ final class HTTPForm {
         isInFile = true
         let id = client.inner(.random())
         // A name that is no UTF-8 is no path, and neither is one that leads elsewhere: the intake says so.
-        let text = String(validating: name, as: UTF8.self) ?? "\u{0}"
+        let text = Self.isAddressable(name) ? String(validating: name, as: UTF8.self) ?? "\u{0}" : "\u{0}"
         let path = target.path.isEmpty ? text : "\(target.path)/\(text)"
         places[id] = files.count
-        files.append(File(name: String(decoding: name, as: UTF8.self), id: id))
+        // No longer one can be stored, and all of them are kept until the answer.
+        files.append(File(name: String(decoding: name.prefix(Limits.pathComponent), as: UTF8.self), id: id))
         _ = uploads.begin(
             UploadIntent(id: id, path: path, size: nil, kind: .file, conflict: conflict), mayEnd: false)
         uploads.noteBeginning()
