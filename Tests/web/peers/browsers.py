@@ -5,13 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
+import select
 import socket
 import subprocess
+import threading
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
-from web.peers.proxy import free_port
 from web.wire import PATIENCE
 
 # The name of a reference to an element (WebDriver, section 12.2).
@@ -59,17 +61,41 @@ def trust(authority: Path, database: Path) -> None:
         subprocess.run(["certutil", "-d", f"sql:{database}", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
-def _until(answers: Callable[[], bool], process: subprocess.Popen[bytes], name: str) -> None:
-    """Waits until a program answers, or has ended."""
-    for _ in range(int(PATIENCE * 10)):
-        if answers():
-            return
-        try:
-            process.wait(0.1)
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    raise AssertionError(f"{name} does not answer")
+class _Program:
+    """One that chooses its port itself, and says when it listens there."""
+
+    def __init__(self, command: list[str], sentence: bytes, directory: Path, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            command,
+            env=environment | {"HOME": str(directory)},
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert self._process.stdout is not None
+        self._pipe = self._process.stdout
+        self.port = self._told_port(sentence)
+        # What it says later is nobody's, but must not fill the pipe.
+        self._reader = threading.Thread(target=self._pipe.read)
+        self._reader.start()
+
+    def _told_port(self, sentence: bytes) -> int:
+        said = b""
+        while select.select([self._pipe], [], [], PATIENCE)[0] and (more := os.read(self._pipe.fileno(), 1 << 12)):
+            said += more
+            if found := re.search(sentence + rb" (\d+)", said):
+                return int(found[1])
+        self._process.kill()
+        self._process.communicate()
+        raise AssertionError(f"{self._process.args!r} does not listen: {said.decode(errors='replace')}")
+
+    def end(self, asks: bool = True) -> None:
+        if asks:
+            self._process.terminate()
+        self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        self._pipe.close()
 
 
 class Chromium(Browser):
@@ -80,16 +106,10 @@ class Chromium(Browser):
     def __init__(self, directory: Path, environment: dict[str, str], authority: Path | None = None) -> None:
         """With an authority, no other certificate is accepted."""
         directory.mkdir()
-        environment = environment | {"HOME": str(directory)}
         if authority:
             trust(authority, directory / ".pki" / "nssdb")
-        self._port = free_port()
-        with (directory / "said").open("wb") as said:
-            self._driver = subprocess.Popen(
-                ["chromedriver", f"--port={self._port}"], env=environment, cwd=directory, stdout=said, stderr=said
-            )
         self._session = ""
-        _until(self._answers, self._driver, "chromedriver")
+        self._driver = _Program(["chromedriver", "--port=0"], b"successfully on port", directory, environment)
         arguments = ["--headless=new", f"--user-data-dir={directory / 'profile'}", "--lang=en", "--disable-gpu"]
         # Root has no sandbox there.
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -104,8 +124,7 @@ class Chromium(Browser):
     def close(self) -> None:
         if self._session:
             self._ask("DELETE", self._session)
-        self._driver.terminate()
-        self._driver.wait(PATIENCE)
+        self._driver.end()
 
     def open(self, url: str) -> None:
         self._ask("POST", f"{self._session}/url", {"url": url})
@@ -126,14 +145,8 @@ class Chromium(Browser):
     def complaints(self) -> list[str]:
         return [entry["message"] for entry in self._ask("POST", f"{self._session}/se/log", {"type": "browser"})]
 
-    def _answers(self) -> bool:
-        try:
-            return bool(self._ask("GET", "/status")["ready"])
-        except OSError:
-            return False
-
     def _ask(self, method: str, path: str, content: object = None) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection("127.0.0.1", self._driver.port, timeout=PATIENCE)
         try:
             connection.request(method, path, None if content is None else json.dumps(content))
             found = json.loads(connection.getresponse().read())["value"]
@@ -168,19 +181,11 @@ class Firefox(Browser):
             "".join(f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in self._PREFERENCES)
         )
         command = ["firefox-esr", "--headless", "--no-remote", "--profile", str(self._profile), "--marionette"]
-        with (directory / "said").open("wb") as said:
-            self._process = subprocess.Popen(
-                [*command, "--remote-allow-system-access"],
-                env=environment | {"HOME": str(directory)},
-                cwd=directory,
-                stdout=said,
-                stderr=said,
-            )
+        command.append("--remote-allow-system-access")
         self._said = 0
         self._number = 0
-        port = self._profile / "MarionetteActivePort"
-        _until(lambda: port.exists() and port.read_text().strip() != "", self._process, "Firefox")
-        self._socket = socket.create_connection(("127.0.0.1", int(port.read_text())), PATIENCE)
+        self._program = _Program(command, b"Listening on port", directory, environment)
+        self._socket = socket.create_connection(("127.0.0.1", self._program.port), PATIENCE)
         self._heard = self._socket.makefile("rb")
         self._hear()
         self._ask("WebDriver:NewSession", acceptInsecureCerts=authority is None)
@@ -189,7 +194,7 @@ class Firefox(Browser):
         self._ask("Marionette:Quit", flags=["eForceQuit"])
         self._heard.close()
         self._socket.close()
-        self._process.wait(PATIENCE)
+        self._program.end(asks=False)
 
     def open(self, url: str) -> None:
         self._ask("WebDriver:Navigate", url=url)

@@ -6,20 +6,11 @@ import os
 import socket
 import ssl
 import subprocess
-import time
 from pathlib import Path
 
 from web import documents
 from web.server import WebServer
 from web.wire import PATIENCE, Connection
-
-
-def free_port() -> int:
-    """One that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Proxy:
@@ -28,10 +19,12 @@ class Proxy:
     def __init__(self, server: WebServer, name: str, buffers: bool) -> None:
         self.directory = server.path / f"{name}-{'buffers' if buffers else 'passes'}"
         self.directory.mkdir(mode=0o755)
-        self.port = free_port()
+        # Handed over listening: whoever connects waits until the program answers, and nobody else can take the port.
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = listener.getsockname()[1]
         self._key, self.certificate = self.directory / "files.key", self.directory / "files.pem"
         self._certify()
-        text = self._nginx(buffers) if name == "nginx" else self._haproxy(buffers)
+        text = self._nginx(buffers) if name == "nginx" else self._haproxy(buffers, listener.fileno())
         text = text.replace("/run/transfer/http.sock", str(server.socket))
         configuration = self.directory / "configuration"
         configuration.write_text(text)
@@ -39,8 +32,18 @@ class Proxy:
             "nginx": ["nginx", "-p", str(self.directory), "-e", "errors", "-c", str(configuration)],
             "haproxy": ["haproxy", "-db", "-q", "-f", str(configuration)],
         }
-        with (self.directory / "said").open("wb") as said:
-            self._process = subprocess.Popen(commands[name], cwd=self.directory, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        # nginx takes sockets from whoever started it by this variable, and knows them by their addresses.
+        variables = os.environ | {"NGINX": f"{listener.fileno()};"}
+        with (self.directory / "said").open("wb") as said, listener:
+            self._process = subprocess.Popen(
+                commands[name],
+                cwd=self.directory,
+                env=variables,
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+            )
         self._await()
 
     def _certify(self) -> None:
@@ -60,24 +63,20 @@ class Proxy:
         user = "user root;" if os.geteuid() == 0 else ""
         return f"{user} daemon off; pid {self.directory}/pid;\nevents {{}}\nhttp {{ access_log off; {places}\n{block}}}\n"
 
-    def _haproxy(self, buffers: bool) -> str:
+    def _haproxy(self, buffers: bool, listener: int) -> str:
         both = self.directory / "both.pem"
         both.write_text(self.certificate.read_text() + self._key.read_text())
         block = documents.block("HTTP.md", "haproxy", "frontend")
-        block = block.replace("bind :443", f"bind 127.0.0.1:{self.port}").replace("/etc/haproxy/files.pem", str(both))
+        block = block.replace("bind :443", f"bind fd@{listener}").replace("/etc/haproxy/files.pem", str(both))
         waits = "    timeout connect 5s\n    timeout client 1h\n    timeout server 1h\n"
         return f"defaults\n{waits}{'    option http-buffer-request' if buffers else ''}\n{block}"
 
     def _await(self) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise AssertionError((self.directory / "said").read_text()) from None
-                time.sleep(0.01)
+        try:
+            self.connect().close()
+        except OSError:
+            self.close()
+            raise AssertionError((self.directory / "said").read_text()) from None
 
     @property
     def url(self) -> str:
