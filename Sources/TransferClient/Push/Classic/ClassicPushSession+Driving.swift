@@ -5,12 +5,8 @@ import TransferModel
 import TransferProtocol
 
 /// What the connection says, and what is made of silence.
-extension ClassicPushSession: DrivenSession {
+extension ClassicPushSession: PushSession {
     var isEnding: Bool { ending != nil }
-
-    var isWorking: Bool { false }
-
-    var hasUnsent: Bool { !outbound.isEmpty && !hasSendFailed }
 
     func send(_ bytes: [UInt8]) {
         guard !bytes.isEmpty, ending == nil else { return }
@@ -20,25 +16,10 @@ extension ClassicPushSession: DrivenSession {
         flush()
     }
 
-    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
-        let before = outbound.count
-        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
-        guard outbound.count < before else { return false }
-        // A server that takes something is alive, though it says nothing before the end.
-        driver.liveness.received(0, now: .now)
-        return true
-    }
-
     func flushed() {
         settleUnanswered()
         watch()
         progress()
-        news.fire()
-    }
-
-    /// The server may have said why before it closed; the reader will find that, or the end.
-    func sendingFailed(_ error: StreamError) {
-        hasSendFailed = true
         news.fire()
     }
 
@@ -58,10 +39,6 @@ extension ClassicPushSession: DrivenSession {
         send(replies.gathered)
         (replies.gathered, replies.end) = ([], queued)
     }
-
-    func broke(_ fault: ProtocolFault) { end(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
-
-    func lost(_ reason: String) { end(.lost(reason)) }
 
     /// The handshake is the connection: there is no other one.
     func establish() {

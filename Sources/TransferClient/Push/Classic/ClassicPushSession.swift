@@ -98,44 +98,11 @@ actor ClassicPushSession {
         await writer.value
         return ending ?? .complete
     }
-
-    func cancel() { end(.cancelled) }
-
-    /// The reader of the events has caught up.
-    func resume() { news.fire() }
-
-    func end(_ reason: Ending) {
-        guard ending == nil else { return }
-        ending = reason
-        close()
-        news.fire()
-    }
-
-    func close() {
-        stopTimer()
-        driver.close()
-        driver.wake.fire()
-    }
 }
 
 // MARK: Sending
 
 extension ClassicPushSession {
-    /// - Returns: nothing when all is done, or the session is over.
-    private func nextUpload() async -> PendingUpload? {
-        while run.channel.isFull, ending == nil { await news.wait() }
-        let feed = run.feed
-        while ending == nil, let item = await run.pool.run({ feed.next() }) {
-            switch item {
-            case .report(let report): run.channel.send(.finished(report))
-            case .upload(let upload):
-                guard ending != nil else { return upload }
-                feed.putBack([upload])
-            }
-        }
-        return nil
-    }
-
     private func push(_ pending: PendingUpload) async {
         switch await open(pending) {
         case .failure(let failure): report(.failed(pending, failure))
@@ -246,10 +213,6 @@ extension ClassicPushSession {
     private func takeHead() -> [UInt8] {
         defer { unsentHead = [] }
         return unsentHead
-    }
-
-    private func wait(until isDone: (isolated ClassicPushSession) -> Bool) async {
-        while ending == nil, !isDone(self) { await news.wait() }
     }
 
     /// Says goodbye, and where nothing tells that the server has everything waits for its end.

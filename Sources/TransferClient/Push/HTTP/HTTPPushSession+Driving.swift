@@ -5,24 +5,11 @@ import TransferModel
 import TransferProtocol
 
 /// What the connection says, and what is made of silence.
-extension HTTPPushSession: DrivenSession {
+extension HTTPPushSession: PushSession {
     /// Seconds that a server may take to answer when it has all of a request: some copy what has come, or sync it.
     static let longestAnswer = 120.0
 
     var isEnding: Bool { ending != nil || isSpent }
-
-    var isWorking: Bool { false }
-
-    var hasUnsent: Bool { !outbound.isEmpty && !hasSendFailed }
-
-    func drain(into socket: StreamSocket) throws(StreamError) -> Bool {
-        let before = outbound.count
-        try outbound.drain { (bytes) throws(StreamError) in try socket.send(bytes) }
-        guard outbound.count < before else { return false }
-        // A server that takes something is alive, though it says nothing before the end.
-        driver.liveness.received(0, now: .now)
-        return true
-    }
 
     func flushed() {
         watch()
@@ -30,18 +17,8 @@ extension HTTPPushSession: DrivenSession {
         news.fire()
     }
 
-    /// The server may have said why before it closed; the reader will find that, or the end.
-    func sendingFailed(_ error: StreamError) {
-        hasSendFailed = true
-        news.fire()
-    }
-
     /// HTTP/1.1 has no signs of life.
     func sendPing() {}
-
-    func broke(_ fault: ProtocolFault) { finish(fault.code.isRetryable ? .lost(fault.message) : .fault(fault)) }
-
-    func lost(_ reason: String) { finish(.lost(reason)) }
 
     func queue(_ bytes: [UInt8]) {
         outbound.append(bytes)
@@ -92,7 +69,7 @@ extension HTTPPushSession {
             try reader.closed()
             if exchange?.head != nil { _ = parse(UnsafeRawBufferPointer(start: nil, count: 0)) }
         } catch {
-            return finish(.lost("the server closed the connection"))
+            return end(.lost("the server closed the connection"))
         }
         spend()
     }
@@ -115,7 +92,7 @@ extension HTTPPushSession {
                 spend()
                 return bytes.count
             }
-            finish(.fault(ProtocolFault(.malformedFrame, error.message)))
+            end(.fault(ProtocolFault(.malformedFrame, error.message)))
         }
         return consumed
     }
@@ -149,7 +126,7 @@ extension HTTPPushSession {
         self.exchange?.body += content.prefix(room)
         self.exchange?.bodySize += content.count
         if exchange.bodySize + content.count > HTTPAnswer.mostRead {
-            finish(.fault(ProtocolFault(.frameTooLarge, "An answer has more than \(HTTPAnswer.mostRead) bytes.")))
+            end(.fault(ProtocolFault(.frameTooLarge, "An answer has more than \(HTTPAnswer.mostRead) bytes.")))
         }
     }
 }

@@ -10,12 +10,12 @@ extension HTTPPushSession {
     /// Asks what the server speaks; the answer to that is no promise, so only a refusal of this client ends the push.
     func discover() async {
         switch await perform(RequestHead(.options, push.web.path), .none) {
-        case .lost: finish(.lost("the server closed the connection"))
-        case .failed(let failure): finish(.unsupported("\(failure.message) Nothing was sent."))
+        case .lost: end(.lost("the server closed the connection"))
+        case .failed(let failure): end(.unsupported("\(failure.message) Nothing was sent."))
         case .answer(let answer):
             guard answer.head.status != 401 else {
                 let message = "It answered 401 Unauthorized to what this client shows, and nothing was sent"
-                return finish(.refused(UploadResult(id: .none, code: .authenticationRequired, message: message)))
+                return end(.refused(UploadResult(id: .none, code: .authenticationRequired, message: message)))
             }
             let path = String(Substring(answer.target.utf8.prefix { $0 != UInt8(ascii: "?") }))
             push.offer = HTTPPush.Offer(
@@ -46,13 +46,15 @@ extension HTTPPushSession {
         run.feed.putBack([upload])
     }
 
+    func report(_ report: UploadReport) { push.report(report) }
+
     func report(_ upload: PendingUpload, _ failure: LocalFailure) { end(upload, .failed(upload, failure)) }
 
     private func end(_ upload: PendingUpload, _ report: UploadReport) {
         current = nil
         hasProgressed = true
         push.end(upload)
-        push.report(report)
+        self.report(report)
     }
 
     private func open(_ upload: PendingUpload) async -> Result<HTTPJob, LocalFailure> {

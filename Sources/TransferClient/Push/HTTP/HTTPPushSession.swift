@@ -66,65 +66,28 @@ actor HTTPPushSession {
             isFirst = false
             await send(upload)
         }
-        let end = ending.map { End.final($0) } ?? (isSpent ? .spent : .final(.complete))
-        finish(.complete)
+        let outcome = ending.map { End.final($0) } ?? (isSpent ? .spent : .final(.complete))
+        end(.complete)
         await reader.value
         await writer.value
-        return end
+        return outcome
     }
 
     private func secure(_ socket: StreamSocket) async {
         let greeting = ServerGreeting(server: run.server, security: run.security, pool: run.pool)
         if let reason = await greeting.secure(socket, hasConnected: push.offer != nil, unless: { ending != nil }) {
-            finish(reason)
+            end(reason)
         }
     }
 
     /// Whether another request can be made.
-    var isUsable: Bool { ending == nil && !isSpent }
-
-    func cancel() { finish(.cancelled) }
-
-    /// The reader of the events has caught up.
-    func resume() { news.fire() }
-
-    func finish(_ reason: Ending) {
-        guard ending == nil else { return }
-        ending = reason
-        close()
-        news.fire()
-    }
+    var isUsable: Bool { !isEnding }
 
     /// Nothing more is asked over this connection.
     func spend() {
         isSpent = true
         close()
         news.fire()
-    }
-
-    func close() {
-        stopTimer()
-        driver.close()
-        driver.wake.fire()
-    }
-
-    /// - Returns: nothing when all is done, or the session is over.
-    private func nextUpload() async -> PendingUpload? {
-        while run.channel.isFull, isUsable { await news.wait() }
-        let feed = run.feed
-        while isUsable, let item = await run.pool.run({ feed.next() }) {
-            switch item {
-            case .report(let report): push.report(report)
-            case .upload(let upload):
-                guard !isUsable else { return upload }
-                feed.putBack([upload])
-            }
-        }
-        return nil
-    }
-
-    func wait(until isDone: (isolated HTTPPushSession) -> Bool) async {
-        while ending == nil, !isDone(self) { await news.wait() }
     }
 
     /// Waits for a while, or until the connection is over.
