@@ -70,19 +70,9 @@ final class HTTPServer: Sendable {
 
     init(_ service: any HTTPService) throws {
         self.service = service
-        number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var wanted = sockaddr_in()
-        wanted.sin_family = sa_family_t(AF_INET)
-        wanted.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let number = number
-        let code = withUnsafeMutablePointer(to: &wanted) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(number, $0, length) == 0 && listen(number, 64) == 0 ? getsockname(number, $0, &length) : -1
-            }
-        }
-        guard code == 0 else { throw Program.Failure(description: "listen: errno \(errno)") }
-        url = "http://127.0.0.1:\(UInt16(bigEndian: wanted.sin_port))"
+        let (number, port) = try PeerSocket.listening(backlog: 64)
+        self.number = number
+        url = "http://127.0.0.1:\(port)"
         let thread = TestThread { [shared, service] in Self.accept(number, shared, service) }
         shared.state.withLock { $0.threads.append(thread) }
     }
