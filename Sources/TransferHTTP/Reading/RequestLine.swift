@@ -1,14 +1,16 @@
 /// The first line of a request: `method SP request-target SP HTTP-version` (RFC 9112, section 3), with exactly these
 /// spaces.
-struct RequestLine {
+struct RequestLine: FirstLine {
+    static let emptyLines = HTTPLimits.emptyLines
+
     let method: HTTPMethod
     let target: String
     let version: HTTPVersion
 
-    /// Bytes of the line with its end.
     let size: Int
 
     init(_ line: UnsafeRawBufferPointer) throws(HTTPFault) {
+        guard !line.isEmpty else { throw HTTPFault(400, "There are too many empty lines in front of a request.") }
         size = line.count + 2
         guard let first = line.firstIndex(of: HTTPCharacter.space),
             let second = line[(first + 1)...].firstIndex(of: HTTPCharacter.space)
@@ -26,9 +28,6 @@ struct RequestLine {
         }
     }
 
-    /// What is said when the line is longer than it may be.
-    ///
-    /// - Parameter line: more bytes of it than a method may have.
     /// - Returns: 414, or 501 or 400 where not even the method ends.
     static func fault(longLine line: UnsafeRawBufferPointer) -> HTTPFault {
         let front = line.prefix(HTTPLimits.method + 1)

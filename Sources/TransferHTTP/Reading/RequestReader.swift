@@ -7,29 +7,16 @@
 ///
 /// What two servers could read in two ways is refused. A caller answers with the fault's status and closes.
 package struct RequestReader: Sendable {
-    private enum State {
-        case requestLine
-        case fields
-        case body
-    }
-
     /// Bytes that a caller has to be able to show at once.
     package static let window = HTTPLimits.firstLine + 2
 
-    private var state = State.requestLine
+    private var reader = MessageReader<RequestLine>()
     private var fault: HTTPFault?
-    private var emptyLines = 0
-    private var search = LineSearch()
-    private var line: RequestLine?
-    private var section = FieldSection()
-    private var body = BodyReader(.none)
 
     package init() {}
 
     /// Whether the stream may end here without cutting a request, given that no bytes are left over.
-    package var isBetweenRequests: Bool {
-        if case .requestLine = state { fault == nil && !search.isWithinLine } else { false }
-    }
+    package var isBetweenRequests: Bool { fault == nil && reader.isBetweenMessages }
 
     /// Takes one step.
     ///
@@ -52,54 +39,15 @@ package struct RequestReader: Sendable {
     private mutating func step(
         _ bytes: UnsafeRawBufferPointer, _ position: inout Int
     ) throws(HTTPFault) -> RequestStep {
-        switch state {
-        case .requestLine:
-            guard try requestLine(bytes, &position) else { return .needsMore }
-            return try head(bytes, &position)
-        case .fields: return try head(bytes, &position)
-        case .body:
-            switch try body.next(in: bytes, at: &position) {
-            case .needsMore: return .needsMore
-            case .content(let range): return .content(range)
-            case .end(let trailers):
-                state = .requestLine
-                return .end(trailers)
-            }
+        switch try reader.next(bytes, &position) {
+        case .needsMore: return .needsMore
+        case .head(let line, let fields):
+            let head = RequestHead(line.method, line.target, version: line.version, fields: fields)
+            let framing = try head.checked()
+            reader.begin(framing)
+            return .head(head, framing)
+        case .content(let range): return .content(range)
+        case .end(let trailers): return .end(trailers)
         }
-    }
-
-    /// - Returns: whether the line was complete.
-    private mutating func requestLine(
-        _ bytes: UnsafeRawBufferPointer, _ position: inout Int
-    ) throws(HTTPFault) -> Bool {
-        while true {
-            switch try search.next(in: bytes, from: position, limit: HTTPLimits.firstLine) {
-            case .incomplete: return false
-            case .tooLong:
-                throw RequestLine.fault(longLine: UnsafeRawBufferPointer(rebasing: bytes[position...]))
-            case .line(let range) where range.isEmpty:
-                guard emptyLines < HTTPLimits.emptyLines else {
-                    throw HTTPFault(400, "There are too many empty lines in front of a request.")
-                }
-                emptyLines += 1
-                position = range.upperBound + 2
-            case .line(let range):
-                let line = try RequestLine(UnsafeRawBufferPointer(rebasing: bytes[range]))
-                position = range.upperBound + 2
-                (self.line, section) = (line, FieldSection(headAfter: line.size))
-                (state, emptyLines) = (.fields, 0)
-                return true
-            }
-        }
-    }
-
-    private mutating func head(
-        _ bytes: UnsafeRawBufferPointer, _ position: inout Int
-    ) throws(HTTPFault) -> RequestStep {
-        guard try section.next(in: bytes, at: &position), let line else { return .needsMore }
-        let head = RequestHead(line.method, line.target, version: line.version, fields: section.fields)
-        let framing = try head.checked()
-        (state, body, section) = (.body, BodyReader(framing), FieldSection())
-        return .head(head, framing)
     }
 }

@@ -1,23 +1,13 @@
 /// Reads the answers that come to a client on one connection, as `RequestReader` reads requests. It has to be told what
 /// was asked before an answer comes. Every fault has the status 502.
 package struct ResponseReader: Sendable {
-    private enum State {
-        case statusLine
-        case fields
-        case body
-    }
-
     /// Bytes that a caller has to be able to show at once.
     package static let window = RequestReader.window
 
-    private var state = State.statusLine
+    private var reader = MessageReader<StatusLine>()
     private var fault: HTTPFault?
     private var awaited: [HTTPMethod] = []
     private var isLast = false
-    private var search = LineSearch()
-    private var line: StatusLine?
-    private var section = FieldSection()
-    private var body = BodyReader(.none)
 
     package init() {}
 
@@ -34,9 +24,9 @@ package struct ResponseReader: Sendable {
     package mutating func next(
         _ bytes: UnsafeRawBufferPointer
     ) throws(HTTPFault) -> (step: ResponseStep, consumed: Int) {
-        try guarded { (reader) throws(HTTPFault) in
+        try guarded { (answers) throws(HTTPFault) in
             var position = 0
-            let step = try reader.step(bytes, &position)
+            let step = try answers.step(bytes, &position)
             return (step, position)
         }
     }
@@ -46,9 +36,9 @@ package struct ResponseReader: Sendable {
     ///
     /// - Throws: when an answer is cut or missing.
     package mutating func closed() throws(HTTPFault) {
-        try guarded { (reader) throws(HTTPFault) in
-            if case .body = reader.state, reader.body.close() { return }
-            guard case .statusLine = reader.state, reader.awaited.isEmpty else {
+        try guarded { (answers) throws(HTTPFault) in
+            if answers.reader.close() { return }
+            guard answers.reader.isAtFirstLine, answers.awaited.isEmpty else {
                 throw HTTPFault(502, "The server closed the connection within an answer or before it.")
             }
         }
@@ -70,56 +60,29 @@ package struct ResponseReader: Sendable {
     private mutating func step(
         _ bytes: UnsafeRawBufferPointer, _ position: inout Int
     ) throws(HTTPFault) -> ResponseStep {
-        switch state {
-        case .statusLine:
-            guard try statusLine(bytes, &position) else { return .needsMore }
-            return try head(bytes, &position)
-        case .fields: return try head(bytes, &position)
-        case .body:
-            switch try body.next(in: bytes, at: &position) {
-            case .needsMore: return .needsMore
-            case .content(let range): return .content(range)
-            case .end(let trailers):
-                state = .statusLine
-                return .end(trailers)
-            }
+        if reader.isAtFirstLine, !bytes.isEmpty, isLast || awaited.isEmpty {
+            throw HTTPFault(502, "The server sends what nobody asked for.")
+        }
+        switch try reader.next(bytes, &position) {
+        case .needsMore: return .needsMore
+        case .head(let line, let fields):
+            return try take(ResponseHead(line.status, reason: line.reason, version: line.version, fields: fields))
+        case .content(let range): return .content(range)
+        case .end(let trailers): return .end(trailers)
         }
     }
 
-    /// - Returns: whether the line was complete.
-    private mutating func statusLine(
-        _ bytes: UnsafeRawBufferPointer, _ position: inout Int
-    ) throws(HTTPFault) -> Bool {
-        guard !bytes.isEmpty else { return false }
-        guard !isLast, !awaited.isEmpty else { throw HTTPFault(502, "The server sends what nobody asked for.") }
-        switch try search.next(in: bytes, from: position, limit: HTTPLimits.firstLine) {
-        case .incomplete: return false
-        case .tooLong: throw HTTPFault(502, "The first line has more than \(HTTPLimits.firstLine) bytes.")
-        case .line(let range):
-            let line = try StatusLine(UnsafeRawBufferPointer(rebasing: bytes[range]))
-            position = range.upperBound + 2
-            (self.line, section, state) = (line, FieldSection(headAfter: line.size), .fields)
-            return true
-        }
-    }
-
-    private mutating func head(
-        _ bytes: UnsafeRawBufferPointer, _ position: inout Int
-    ) throws(HTTPFault) -> ResponseStep {
-        guard try section.next(in: bytes, at: &position), let line, let method = awaited.first else {
-            return .needsMore
-        }
-        let head = ResponseHead(line.status, reason: line.reason, version: line.version, fields: section.fields)
+    private mutating func take(_ head: ResponseHead) throws(HTTPFault) -> ResponseStep {
+        guard let method = awaited.first else { return .needsMore }
         let framing = try head.framing(for: method)
-        section = FieldSection()
-        if head.isInformational {
+        guard !head.isInformational else {
             // Nobody here asks for another protocol.
             guard head.status != 101 else { throw HTTPFault(502, "The server switches protocols unasked.") }
-            state = .statusLine
             return .informational(head)
         }
         awaited.removeFirst()
-        (isLast, state, body) = (!head.isPersistent, .body, BodyReader(framing))
+        isLast = !head.isPersistent
+        reader.begin(framing)
         return .head(head, framing)
     }
 }

@@ -1,11 +1,12 @@
 /// The first line of an answer: `HTTP-version SP status-code SP [ reason-phrase ]` (RFC 9112, section 4). The last
 /// space may be missing where there is no phrase: some servers leave it out, and nobody reads that in another way.
-struct StatusLine {
+struct StatusLine: FirstLine {
+    static let emptyLines = 0
+
     let version: HTTPVersion
     let status: Int
     let reason: String?
 
-    /// Bytes of the line with its end.
     let size: Int
 
     init(_ line: UnsafeRawBufferPointer) throws(HTTPFault) {
@@ -21,6 +22,10 @@ struct StatusLine {
         guard (100...599).contains(status) else { throw Self.malformed }
         let phrase = HTTPCharacter.trimmed(UnsafeRawBufferPointer(rebasing: rest))
         reason = phrase.isEmpty ? nil : String(decoding: phrase, as: UTF8.self)
+    }
+
+    static func fault(longLine line: UnsafeRawBufferPointer) -> HTTPFault {
+        HTTPFault(502, "The first line has more than \(HTTPLimits.firstLine) bytes.")
     }
 
     private static let malformed = HTTPFault(502, "The first line is not a version, a status and a phrase.")

@@ -1,0 +1,93 @@
+/// Reads the messages of one direction of a connection: of each a first line, fields, and content.
+///
+/// ```
+///   firstLine ──line──► fields ──empty line──► firstLine ──begin(framing)──► body ──end──► firstLine
+/// ```
+/// Whoever is given a head says what comes behind it; otherwise the next message does.
+struct MessageReader<Line: FirstLine>: Sendable {
+    enum Step {
+        /// What was not consumed is not complete.
+        case needsMore
+        case head(Line, HTTPFields)
+        /// Content where it lies in the bytes that were shown, without its framing; never empty.
+        case content(Range<Int>)
+        /// The message is whole. The fields are trailers.
+        case end(HTTPFields)
+    }
+
+    private enum State {
+        case firstLine
+        case fields(Line)
+        case body
+    }
+
+    private var state = State.firstLine
+    private var emptyLines = 0
+    private var search = LineSearch()
+    private var section = FieldSection()
+    private var body = BodyReader(.none)
+
+    /// Whether no head is under way, and no content; something of a first line may have been seen.
+    var isAtFirstLine: Bool { if case .firstLine = state { true } else { false } }
+
+    /// Whether not even a first line is under way.
+    var isBetweenMessages: Bool { isAtFirstLine && !search.isWithinLine }
+
+    /// Content comes behind the head that was found last.
+    mutating func begin(_ framing: BodyFraming) { (state, body) = (.body, BodyReader(framing)) }
+
+    /// Ends content that ends when the connection closes.
+    ///
+    /// - Returns: whether the content may end here.
+    mutating func close() -> Bool { if case .body = state { body.close() } else { false } }
+
+    /// Takes one step.
+    ///
+    /// - Parameter position: moved behind what was taken.
+    mutating func next(_ bytes: UnsafeRawBufferPointer, _ position: inout Int) throws(HTTPFault) -> Step {
+        switch state {
+        case .firstLine:
+            guard let line = try firstLine(bytes, &position) else { return .needsMore }
+            (state, section) = (.fields(line), FieldSection(headAfter: line.size))
+            return try fields(behind: line, bytes, &position)
+        case .fields(let line): return try fields(behind: line, bytes, &position)
+        case .body:
+            switch try body.next(in: bytes, at: &position) {
+            case .needsMore: return .needsMore
+            case .content(let range): return .content(range)
+            case .end(let trailers):
+                state = .firstLine
+                return .end(trailers)
+            }
+        }
+    }
+
+    /// - Returns: nothing when the line is not complete.
+    private mutating func firstLine(
+        _ bytes: UnsafeRawBufferPointer, _ position: inout Int
+    ) throws(HTTPFault) -> Line? {
+        while true {
+            switch try search.next(in: bytes, from: position, limit: HTTPLimits.firstLine) {
+            case .incomplete: return nil
+            case .tooLong: throw Line.fault(longLine: UnsafeRawBufferPointer(rebasing: bytes[position...]))
+            case .line(let range) where range.isEmpty && emptyLines < Line.emptyLines:
+                emptyLines += 1
+                position = range.upperBound + 2
+            case .line(let range):
+                let line = try Line(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                position = range.upperBound + 2
+                emptyLines = 0
+                return line
+            }
+        }
+    }
+
+    private mutating func fields(
+        behind line: Line, _ bytes: UnsafeRawBufferPointer, _ position: inout Int
+    ) throws(HTTPFault) -> Step {
+        guard try section.next(in: bytes, at: &position) else { return .needsMore }
+        defer { section = FieldSection() }
+        state = .firstLine
+        return .head(line, section.fields)
+    }
+}
