@@ -12,15 +12,20 @@ _LENGTH = 20_000_000
 _CHUNK = 1 << 20
 
 
-class TuspyTests(PeerCase):
-    package = "tusclient"
+class UploadCase(PeerCase):
+    """For the clients: files that they upload, not always to the end."""
+
     leaves_uploads = True
 
-    def write(self, name: str) -> tuple[Path, bytes]:
-        content = made(_LENGTH, name)
+    def write(self, name: str, length: int = _LENGTH) -> tuple[Path, bytes]:
+        content = made(length, name)
         path = self.place() / name
         path.write_bytes(content)
         return path, content
+
+
+class TuspyTests(UploadCase):
+    package = "tusclient"
 
     def test_it_uploads(self) -> None:
         path, content = self.write("plain")
@@ -62,15 +67,8 @@ class TuspyTests(PeerCase):
         self.assertGreater(relay.cuts, 1)
 
 
-class AiotusTests(PeerCase):
+class AiotusTests(UploadCase):
     package = "aiotus"
-    leaves_uploads = True
-
-    def write(self, name: str, length: int = _LENGTH) -> tuple[Path, bytes]:
-        content = made(length, name)
-        path = self.place() / name
-        path.write_bytes(content)
-        return path, content
 
     def test_it_uploads(self) -> None:
         path, content = self.write("plain")
@@ -106,15 +104,8 @@ class AiotusTests(PeerCase):
         self.assert_stored("restarted", content)
 
 
-class ResumableUploadTests(PeerCase):
+class ResumableUploadTests(UploadCase):
     package = "resumable_upload"
-    leaves_uploads = True
-
-    def write(self, name: str) -> tuple[Path, bytes]:
-        content = made(_LENGTH, name)
-        path = self.place() / name
-        path.write_bytes(content)
-        return path, content
 
     def test_it_uploads_with_each_checksum(self) -> None:
         path, content = self.write("plain")
