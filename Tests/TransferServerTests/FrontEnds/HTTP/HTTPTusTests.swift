@@ -47,6 +47,17 @@ extension ServerTests {
             try client.ask(.head, address, version)
         }
 
+        /// - Returns: a client that was told that the six bytes of its PATCH are wanted, and has sent none of them.
+        private static func stuck(_ server: TestServer, at address: String) throws -> HTTPClient {
+            let stuck = try HTTPClient(server)
+            stuck.send(
+                bytes: "PATCH \(address) HTTP/1.1\r\nHost: s\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+                    + "Content-Type: application/offset+octet-stream\r\nContent-Length: 6\r\nExpect: 100-continue\r\n\r\n",
+                for: .patch)
+            #expect(try stuck.interim().status == 100)
+            return stuck
+        }
+
         // MARK: Uploads
 
         @Test func piecesBecomeOneFile() async throws {
@@ -218,12 +229,7 @@ extension ServerTests {
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "6")] + Self.named("x"))["location"])
-                let stuck = try HTTPClient(server)
-                stuck.send(
-                    bytes: "PATCH \(address) HTTP/1.1\r\nHost: s\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
-                        + "Content-Type: application/offset+octet-stream\r\nContent-Length: 6\r\nExpect: 100-continue\r\n\r\n",
-                    for: .patch)
-                #expect(try stuck.interim().status == 100)
+                let stuck = try Self.stuck(server, at: address)
                 stuck.raw.send(Array("foo".utf8))
                 let offset = try #require(Int(try Self.head(client, address)["upload-offset"] ?? ""))
                 #expect([0, 3].contains(offset))
@@ -241,12 +247,7 @@ extension ServerTests {
                 let client = try HTTPClient(server)
                 let address = try #require(
                     try Self.create(client, [("Upload-Length", "6")] + Self.named("x"))["location"])
-                let stuck = try HTTPClient(server)
-                stuck.send(
-                    bytes: "PATCH \(address) HTTP/1.1\r\nHost: s\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
-                        + "Content-Type: application/offset+octet-stream\r\nContent-Length: 6\r\nExpect: 100-continue\r\n\r\n",
-                    for: .patch)
-                #expect(try stuck.interim().status == 100)
+                let stuck = try Self.stuck(server, at: address)
                 #expect(try client.ask(.delete, address, Self.version).status == 204)
                 stuck.raw.send(Array("foobar".utf8))
                 #expect([404, 409, 503].contains(try stuck.answer().status))
