@@ -18,9 +18,7 @@ extension ServerTests {
 
         init() throws {
             directory = try TemporaryDirectory()
-            _ = mkdir(directory.path("store"), 0o755)
-            folder = AccessFolder(of: directory.path("store"))
-            try folder.make()
+            folder = try AccessFolder.made(in: directory)
             try folder.admit(AuthorizedKey(other.key, name: "other"))
         }
 

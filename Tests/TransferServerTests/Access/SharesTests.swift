@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TransferAccess
 import TransferIO
@@ -19,9 +18,7 @@ extension ServerTests {
 
         init() throws {
             directory = try TemporaryDirectory()
-            _ = mkdir(directory.path("store"), 0o755)
-            let folder = AccessFolder(of: directory.path("store"))
-            try folder.make()
+            let folder = try AccessFolder.made(in: directory)
             for (name, pair) in [("busy", busy), ("other", other)] {
                 try folder.admit(AuthorizedKey(pair.key, name: name))
             }

@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TransferAccess
 import TransferKeys
@@ -21,9 +20,7 @@ extension ServerTests {
 
         init() throws {
             directory = try TemporaryDirectory()
-            _ = mkdir(directory.path("store"), 0o755)
-            folder = AccessFolder(of: directory.path("store"))
-            try folder.make()
+            folder = try AccessFolder.made(in: directory)
             for (name, pair) in keys { try folder.admit(AuthorizedKey(pair.key, name: name)) }
         }
 

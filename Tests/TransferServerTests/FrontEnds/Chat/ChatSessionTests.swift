@@ -176,9 +176,7 @@ import TransferTestSupport
     }
 
     private func listed(_ body: (KeyPair) throws -> Void) throws -> KeyPair {
-        _ = mkdir(directory.path("store"), 0o755)
-        let folder = AccessFolder(of: directory.path("store"))
-        try folder.make()
+        let folder = try AccessFolder.made(in: directory)
         let key = KeyPair()
         try folder.admit(AuthorizedKey(key.key, name: "bob"))
         try body(key)

@@ -1,4 +1,3 @@
-import Glibc
 import TransferAccess
 import TransferHTTP
 import TransferModel
@@ -13,9 +12,7 @@ final class BrowserFolder: Sendable {
 
     init() throws {
         directory = try TemporaryDirectory()
-        _ = mkdir(directory.path("store"), 0o755)
-        folder = AccessFolder(of: directory.path("store"))
-        try folder.make()
+        folder = try AccessFolder.made(in: directory)
     }
 
     func serving(

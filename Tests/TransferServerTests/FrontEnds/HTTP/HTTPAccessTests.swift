@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TransferAccess
 import TransferHTTP
@@ -18,9 +17,7 @@ extension ServerTests {
 
         init() throws {
             directory = try TemporaryDirectory()
-            _ = mkdir(directory.path("store"), 0o755)
-            folder = AccessFolder(of: directory.path("store"))
-            try folder.make()
+            folder = try AccessFolder.made(in: directory)
         }
 
         /// - Parameter http: what is spoken there.

@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TransferAccess
 import TransferHTTP
@@ -59,9 +58,7 @@ extension ServerTests {
 
         init() throws {
             directory = try TemporaryDirectory()
-            _ = mkdir(directory.path("store"), 0o755)
-            folder = AccessFolder(of: directory.path("store"))
-            try folder.make()
+            folder = try AccessFolder.made(in: directory)
         }
 
         private func serving(

@@ -1,4 +1,3 @@
-import Glibc
 import Testing
 import TransferAccess
 import TransferHTTP
@@ -83,9 +82,7 @@ extension ServerTests {
 
         @Test func onlyWhoMaySeeEverythingIsTold() async throws {
             let directory = try TemporaryDirectory()
-            _ = mkdir(directory.path("store"), 0o755)
-            let folder = AccessFolder(of: directory.path("store"))
-            try folder.make()
+            let folder = try AccessFolder.made(in: directory)
             let tokens = try [
                 (AccessRights.readOnly, nil as String?), (.writeOnly, nil), (.readWrite, "f"),
             ].map { rights, place in
