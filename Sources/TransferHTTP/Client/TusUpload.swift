@@ -37,7 +37,7 @@ package struct TusUpload: Sendable {
         }
     }
 
-    private enum State: Equatable {
+    enum State: Equatable {
         case fresh
         case creating(Piece?)
         case unsure
@@ -57,21 +57,21 @@ package struct TusUpload: Sendable {
     package static let mostBeginnings = 3
 
     private let offer: TusOffer
-    private let endpoint: String
-    private var state = State.fresh
-    private var beginnings = 0
+    let endpoint: String
+    var state = State.fresh
+    var beginnings = 0
     /// Path and query of the upload.
-    package private(set) var location: String?
+    package internal(set) var location: String?
     /// Bytes that the server says it has.
-    package private(set) var offset: UInt64 = 0
+    package internal(set) var offset: UInt64 = 0
     /// Bytes that it can have, and that it could have before the latest request.
-    private var sent: UInt64 = 0
-    private var sentBefore: UInt64 = 0
+    var sent: UInt64 = 0
+    var sentBefore: UInt64 = 0
     /// Bytes in all; nothing until that is known.
-    private var length: UInt64?
-    private var isLengthTold: Bool
+    var length: UInt64?
+    var isLengthTold: Bool
     /// Whether all of the content has left at some time: the server may have it, whatever it says later.
-    private var hasAllLeft = false
+    var hasAllLeft = false
     /// Whether every piece had its digest with it.
     package private(set) var isCompared: Bool
 
@@ -96,7 +96,7 @@ package struct TusUpload: Sendable {
         self.isCompared = self.isCompared && isCompared
     }
 
-    private var isFromEarlierRun: Bool { beginnings == 0 }
+    var isFromEarlierRun: Bool { beginnings == 0 }
 
     package var step: Step {
         switch state {
@@ -167,178 +167,4 @@ extension TusUpload {
     private static var fields: HTTPFields {
         HTTPFields([HTTPField(name: "Tus-Resumable", value: Array(TusVersion.supported.utf8))])
     }
-}
-
-// MARK: Answers
-
-extension TusUpload {
-    /// What the answer to the latest request means.
-    ///
-    /// - Parameter resolve: finds where a `Location` leads.
-    package mutating func take(
-        _ head: ResponseHead, resolve: ([UInt8]) -> Result<String, UploadFault>
-    ) -> UploadVerdict {
-        switch state {
-        case .creating(let piece): created(head, piece, resolve)
-        case .sending(let piece): sent(head, piece)
-        case .asking: told(head)
-        case .fresh, .unsure, .ready, .over: Self.fault("An answer came that nothing had asked for.")
-        }
-    }
-
-    /// The answer came before all of the latest piece had left; to be called before `take`. What the server cannot have got, it
-    /// cannot have.
-    ///
-    /// - Parameter count: bytes of the piece that had.
-    package mutating func cut(to count: UInt64) {
-        let rest = Piece(count: count, isLast: false, checksum: nil)
-        switch state {
-        case .sending: state = .sending(rest)
-        case .creating(_?): state = .creating(rest)
-        case .fresh, .creating, .unsure, .asking, .ready, .over: return
-        }
-        sent = max(sentBefore, offset.addingClamped(count))
-    }
-
-    /// The connection broke before the answer came.
-    ///
-    /// - Parameter isAllSent: whether the connection had taken all of the request.
-    /// - Returns: what to say where nobody can find out what became of it.
-    package mutating func lost(isAllSent: Bool) -> UploadFault? {
-        switch state {
-        case .creating(let piece):
-            state = .fresh
-            guard piece != nil, isAllSent else { return nil }
-            state = .over
-            return UploadFault(.unacknowledged, "The connection was lost before the answer came.")
-        case .sending(let piece):
-            if isAllSent, piece.isLast { hasAllLeft = true }
-            state = .unsure
-        case .asking: state = .unsure
-        case .fresh, .unsure, .ready, .over: break
-        }
-        return nil
-    }
-
-    private mutating func created(
-        _ head: ResponseHead, _ piece: Piece?, _ resolve: ([UInt8]) -> Result<String, UploadFault>
-    ) -> UploadVerdict {
-        guard head.status == 201 else {
-            state = .fresh
-            if head.status == 404 || head.status == 410 {
-                return .failed(UploadFault(.notFound, "The server makes no uploads at \(endpoint)."))
-            }
-            return .other(head, doing: "the creation of the upload")
-        }
-        guard let reference = head.fields.values("location").first else {
-            return end(Self.fault("The server made an upload and did not say where it is."))
-        }
-        switch resolve(reference) {
-        case .failure(let fault): return end(.failed(fault))
-        case .success(let target): location = target
-        }
-        if let piece {
-            if piece.isLast { hasAllLeft = true }
-            guard head.fields.has("upload-offset") else {
-                state = .unsure
-                return .goOn
-            }
-        }
-        return reached(head.fields.has("upload-offset") ? Self.offset(head) : .success(0))
-    }
-
-    private mutating func sent(_ head: ResponseHead, _ piece: Piece) -> UploadVerdict {
-        switch head.status {
-        case 200, 204:
-            if piece.isLast { (hasAllLeft, isLengthTold) = (true, true) }
-            return reached(Self.offset(head))
-        case 404, 410: return gone(head)
-        case 409:
-            state = .unsure
-            return .wait(UploadFault(.contentMismatch, "The server has another part of the upload than it said."), nil)
-        case 460:
-            state = .unsure
-            return .wait(UploadFault(.digestMismatch, "What arrived at the server had another digest."), nil)
-        default: return unanswered(head, "PATCH")
-        }
-    }
-
-    private mutating func told(_ head: ResponseHead) -> UploadVerdict {
-        switch head.status {
-        case 200, 204:
-            if let length, let told = try? UploadNumber.length(head.fields) {
-                guard told == length else {
-                    if isFromEarlierRun { return gone(head) }
-                    return end(Self.fault("The server has another length of the upload than it was told."))
-                }
-                isLengthTold = true
-            }
-            return reached(Self.offset(head))
-        case 404, 410: return gone(head)
-        // Whoever asked before was somebody else, or what was there is something else by now.
-        case 403 where isFromEarlierRun: return gone(head)
-        default: return unanswered(head, "HEAD")
-        }
-    }
-
-    /// It may go on later, from where the server says then.
-    private mutating func unanswered(_ head: ResponseHead, _ what: String) -> UploadVerdict {
-        let verdict = UploadVerdict.other(head, doing: what)
-        if case .wait = verdict { state = .unsure } else { state = .over }
-        return verdict
-    }
-
-    private mutating func reached(_ told: Result<UInt64, UploadFault>) -> UploadVerdict {
-        let now: UInt64
-        switch told {
-        case .failure(let fault): return end(.failed(fault))
-        case .success(let offset): now = offset
-        }
-        guard now >= offset else {
-            return end(Self.fault("The server has \(now) bytes of the upload, and said before that it has \(offset)."))
-        }
-        guard now <= sent else {
-            return end(Self.fault("The server says that it has \(now) bytes, and \(sent) were sent."))
-        }
-        let hasStood = now == offset && state.isMoving
-        offset = now
-        if now == length, isLengthTold { return end(.complete) }
-        state = .ready
-        guard !hasStood else { return .wait(UploadFault(.busy, "The server takes nothing more of the upload."), nil) }
-        return .goOn
-    }
-
-    /// The server knows nothing of it any more.
-    private mutating func gone(_ head: ResponseHead) -> UploadVerdict {
-        guard !hasAllLeft else {
-            return end(
-                .failed(
-                    UploadFault(
-                        .unacknowledged,
-                        "All of it was sent, and then the server answered \(head.statusText): it may have it, or not."))
-            )
-        }
-        guard beginnings < Self.mostBeginnings else {
-            return end(.failed(UploadFault(.incomplete, "The server has forgotten the upload \(beginnings) times.")))
-        }
-        state = .fresh
-        return .anew(
-            isFromEarlierRun
-                ? "The server has forgotten what an earlier run had sent"
-                : "The server has forgotten what it had of the upload, \(offset) bytes")
-    }
-
-    private mutating func end(_ verdict: UploadVerdict) -> UploadVerdict {
-        state = .over
-        return verdict
-    }
-
-    private static func offset(_ head: ResponseHead) -> Result<UInt64, UploadFault> {
-        guard let offset = try? UploadNumber.offset(head.fields) else {
-            return .failure(UploadFault(.malformedFrame, "The server did not say how far the upload is."))
-        }
-        return .success(offset)
-    }
-
-    private static func fault(_ message: String) -> UploadVerdict { .failed(UploadFault(.malformedFrame, message)) }
 }
