@@ -117,7 +117,7 @@ extension HTTPPushSession {
         if head.status == 100 { exchange?.isContinued = true }
         exchange?.interim += 1
         guard let count = exchange?.interim, count > Self.mostInterim else { return }
-        finish(.fault(ProtocolFault(.malformedFrame, "The server says \(head.statusText) again and again.")))
+        end(.fault(ProtocolFault(.malformedFrame, "The server says \(head.statusText) again and again.")))
     }
 
     private func take(_ content: UnsafeRawBufferPointer) {

@@ -89,7 +89,7 @@ extension HTTPPushSession {
     private func awaitAnswer() async {
         await wait { $0.isSpent || $0.exchange?.isOver ?? true || $0.hasAnswer }
         await pause(.seconds(Self.longestAnswer)) { $0.isSpent || $0.exchange?.isOver ?? true }
-        if isUsable, exchange?.isOver == false { finish(.lost("the server does not come to the end of its answer")) }
+        if isUsable, exchange?.isOver == false { end(.lost("the server does not come to the end of its answer")) }
     }
 
     private var hasAnswer: Bool { exchange?.head != nil }
