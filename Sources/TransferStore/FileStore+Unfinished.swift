@@ -21,8 +21,9 @@ extension FileStore {
         do throws(StoreError) {
             let staged = try openPart(id)
             staged.hold = hold
-            if let size { try reserve(size, forPart: staged) }
+            // Before anything is reserved, which would stay with what is another upload's.
             if !staged.isNew, try isGrowing(id) { throw .taken }
+            if let size { try reserve(size, forPart: staged) }
             return staged
         } catch {
             // What has arrived before stays, where it has not just lost its name here; the promise of more does not.

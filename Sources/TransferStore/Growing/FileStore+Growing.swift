@@ -18,7 +18,11 @@ extension FileStore {
             throw StoreError(.malformedFrame, "What is declared of the upload is too long.")
         }
         let staged = try resume(id: id, size: size, quota: quota)
-        guard staged.isNew else { throw .taken }
+        guard staged.isNew else {
+            // What was reserved for it a moment ago.
+            staged.giveBackRoom()
+            throw .taken
+        }
         do throws(SystemError) {
             return GrowingFile(staged, try GrowthSheet.make(id, in: incoming.directory, declaration), id)
         } catch {
@@ -48,6 +52,8 @@ extension FileStore {
         }
         staged.hold = SpaceHold(space, client: quota, part: id)
         let file = try GrowingFile.found(staged, sheet, id)
+        // What was written behind that and told to nobody only takes room, which is not counted.
+        try staged.trim(to: file.kept.offset)
         try staged.hold?.grow(to: file.kept.offset)
         return file
     }

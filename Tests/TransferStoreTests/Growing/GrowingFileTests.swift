@@ -217,7 +217,7 @@ import TransferTestSupport
         let later = try machine.store()
         let found = try #require(try later.growing(id: Self.id))
         #expect(found.kept == first)
-        try found.keep(second)
+        try found.keep(try Self.write(found, to: Limits.blockSize + 5, from: 100))
         later.unlock()
         #expect(try machine.store().growing(id: Self.id)?.kept == second)
     }
