@@ -91,6 +91,39 @@ extension ServerTests {
             }
         }
 
+        /// What somebody else has stored since is not replaced, with the first request or a later one.
+        @Test(arguments: [true, false]) func conditionsHoldAtTheEnd(_ isOneRequest: Bool) async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let first = try client.ask(.put, "/x", [], [1])
+                let condition = [("If-Match", try #require(first["etag"]))]
+                let slow = try HTTPClient(server)
+                var address = ""
+                if isOneRequest {
+                    var text = "PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n"
+                    for (name, value) in Self.fields(8, isComplete: true) + condition { text += "\(name): \(value)\r\n" }
+                    slow.send(bytes: text + "\r\n", for: .put)
+                    #expect(try slow.interim().status == 104)
+                } else {
+                    let made = try slow.ask(.put, "/x", Self.fields(8, isComplete: false) + condition, [5])
+                    address = try #require(made["location"])
+                }
+                #expect(try client.ask(.put, "/x", [], [2]).status == 200)
+                let answer: HTTPClient.Answer
+                if isOneRequest {
+                    slow.raw.send([5, 6])
+                    answer = try slow.answer()
+                } else {
+                    answer = try slow.ask(.patch, address, Self.fields(8, isComplete: true, 1), [6])
+                }
+                #expect(answer.status == 412 && server.content("x") == [2])
+                // Where nothing has changed it is replaced.
+                let next = [("If-Match", try #require(try client.ask(.head, "/x")["etag"]))]
+                let made = try slow.ask(.put, "/x", Self.fields(8, isComplete: true) + next, [7])
+                #expect(made.status == 200 && server.content("x") == [7])
+            }
+        }
+
         /// Nobody is told of something that he may take for an answer.
         @Test func whoSpeaksNoKnownVersionGetsNo104() async throws {
             try await serving { server in

@@ -12,6 +12,15 @@ struct HTTPConditions {
         (self.conditions, self.place) = (conditions, place)
     }
 
+    /// Those of the request that made an upload, for whoever completes it.
+    ///
+    /// - Parameter place: as above.
+    init(_ note: UploadNote, on place: RelativePath?) throws(HTTPFault) {
+        var fields = HTTPFields()
+        if !note.match.isEmpty { fields.append(HTTPField(name: "If-Match", value: note.match)) }
+        self.init(try Preconditions(fields, now: .now), on: place)
+    }
+
     /// Whether what is there now is what the request demands.
     func hold(_ files: ConnectionFiles) -> Bool {
         conditions.isEmpty || conditions.outcome(of: present(files), isRead: false) == .proceed

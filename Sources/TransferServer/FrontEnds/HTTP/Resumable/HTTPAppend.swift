@@ -23,19 +23,22 @@ final class HTTPAppend {
     var told: UInt64
 
     private let append: UploadAppend
+    private let conditions: HTTPConditions?
+    private var haveConditionsFailed = false
     private let checksum: PieceChecksum?
     private var stored: StoredReply
 
     /// - Parameters:
     ///   - intent: what is known of the upload; its extent is set here.
     ///   - append: what this request does.
+    ///   - conditions: what has to hold when it is complete.
     ///   - hasReplaced: whether there is something under its path.
     /// - Throws: what speaks against it before its content comes.
     init(
         _ request: HTTPRequest, _ dialect: UploadDialect, _ intent: UploadIntent, _ append: UploadAppend,
-        _ note: UploadNote,
-        for client: Caller, hasReplaced: Bool = false
+        _ note: UploadNote, for client: Caller, if conditions: HTTPConditions? = nil, hasReplaced: Bool = false
     ) throws(HTTPFault) {
+        self.conditions = conditions
         checksum = try dialect.checksum(request.head.fields)
         var (whole, append) = (intent, append)
         append.isUnproven = checksum != nil
@@ -72,6 +75,15 @@ final class HTTPAppend {
                 .digestMismatch, "What arrived does not have the SHA-256 that its sender gave: send it again.")
         }
         stored.digests = DigestField(sha256: computed)
+    }
+
+    /// Somebody may have stored something else since it was begun.
+    ///
+    /// - Throws: `pathConflict`.
+    func checkConditions(_ files: ConnectionFiles, _ open: OpenUpload) throws(StoreError) {
+        guard let conditions, endsUpload(with: open.size), !conditions.hold(files) else { return }
+        haveConditionsFailed = true
+        throw StoreError(.pathConflict, HTTPFault.conditionsFail.message)
     }
 
     private func endsUpload(with size: UInt64) -> Bool {
@@ -123,6 +135,7 @@ extension HTTPAppend {
         if dialect.isTus, outcome.code == .digestMismatch {
             refusal = HTTPRefusal(460, outcome.code, refusal.message)
         }
+        if haveConditionsFailed { refusal = HTTPRefusal(412, outcome.code, refusal.message) }
         refusal.fields += dialect.identification
         return refusal
     }

@@ -45,7 +45,10 @@ extension HTTPLane {
     }
 
     func end(_ append: HTTPAppend, _ trailers: HTTPFields) {
-        uploads.take { (open) throws(StoreError) in try append.check(trailers, open) }
+        uploads.take { (open) throws(StoreError) in
+            try append.check(trailers, open)
+            try append.checkConditions(files, open)
+        }
         if append.outcome == nil {
             uploads.end(DeclaredEnd())
             if append.outcome == nil {

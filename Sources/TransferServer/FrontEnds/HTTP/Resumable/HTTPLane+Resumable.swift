@@ -26,11 +26,12 @@ extension HTTPLane {
             }
             var note = UploadNote()
             note.sha256 = try DigestField(fields.values("repr-digest"))?.sha256
+            note.match = Array(fields.values("if-match").joined(separator: Array(", ".utf8)))
             let append = UploadAppend(at: 0, total: total, ending: isComplete ? .here : .never, isNew: true)
             begin(
                 try HTTPAppend(
-                    request, .resumable(interop), upload.intent, append, note, for: client, hasReplaced: upload.replaces
-                ))
+                    request, .resumable(interop), upload.intent, append, note, for: client, if: upload.conditions,
+                    hasReplaced: upload.replaces))
         } catch {
             throw HTTPRefusal(error)
         }
@@ -119,7 +120,9 @@ extension HTTPLane {
                 return refuse(request, problem: .inconsistentLength, interop)
             }
             let append = UploadAppend(at: offset, total: total, ending: isComplete ? .here : .never)
-            begin(try HTTPAppend(request, .resumable(interop), grown.intent, append, note, for: client))
+            let conditions = try HTTPConditions(note, on: try? client.seen(grown.intent.path))
+            begin(
+                try HTTPAppend(request, .resumable(interop), grown.intent, append, note, for: client, if: conditions))
         } catch {
             throw HTTPRefusal(error)
         }

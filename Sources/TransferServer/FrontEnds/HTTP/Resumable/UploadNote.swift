@@ -1,7 +1,8 @@
 import TransferHTTP
 import TransferModel
 
-/// What this front end has to know of an upload later, as it is kept with it: three lines, the second without a line end in it.
+/// What this front end has to know of an upload later, as it is kept with it: four lines, of which only the last can have line ends
+/// in it.
 package struct UploadNote: Equatable {
     /// Whether it is a piece of another one, which alone is stored (tus 1.0.0, Upload-Concat).
     var isPiece = false
@@ -9,21 +10,26 @@ package struct UploadNote: Equatable {
     /// What its sender has said that the SHA-256 of all of it is.
     var sha256: [UInt8]?
 
+    /// `If-Match` of the request that made it: what it replaces has to be that still when it is complete.
+    var match: [UInt8] = []
+
     /// `Upload-Metadata`, as it came (tus).
     var metadata = ""
 
     package var bytes: [UInt8] {
-        Array("\(isPiece ? "piece" : "whole")\n\(sha256.map { String(hexadecimal: $0) } ?? "")\n\(metadata)".utf8)
+        let front = "\(isPiece ? "piece" : "whole")\n\(sha256.map { String(hexadecimal: $0) } ?? "")\n"
+        return Array(front.utf8) + match + Array("\n\(metadata)".utf8)
     }
 
     init() {}
 
     /// What cannot be read says nothing.
     package init(_ bytes: [UInt8]) {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard lines.count == 3 else { return }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
+        guard lines.count == 4 else { return }
         isPiece = lines[0].elementsEqual("piece".utf8)
         sha256 = lines[1].isEmpty ? nil : [UInt8](hexadecimal: String(decoding: lines[1], as: UTF8.self))
-        metadata = String(decoding: lines[2], as: UTF8.self)
+        match = Array(lines[2])
+        metadata = String(decoding: lines[3], as: UTF8.self)
     }
 }

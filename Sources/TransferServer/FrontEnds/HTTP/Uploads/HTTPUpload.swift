@@ -22,7 +22,7 @@ final class HTTPUpload {
     private var declared: [UInt8]?
     /// Whether there was something under the path before.
     let replaces: Bool
-    private let conditions: HTTPConditions
+    let conditions: HTTPConditions
     /// Whether its sender wants to hear when there is something under the path.
     private let isOnlyNew: Bool
     private let began = monotonicNanoseconds()
