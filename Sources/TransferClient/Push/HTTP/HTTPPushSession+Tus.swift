@@ -82,10 +82,8 @@ extension HTTPPushSession {
     private func catchUp(_ content: HTTPContent, to offset: UInt64) async -> LocalFailure? {
         while isUsable, content.digested < offset {
             let most = Int(min(TusUpload.pieceSize, offset - content.digested))
-            if case .failure(let failure) = await read(content, at: content.digested, most: most, unless: { !$0.isUsable })
-            {
-                return failure
-            }
+            let read = await read(content, at: content.digested, most: most, unless: { !$0.isUsable })
+            if case .failure(let failure) = read { return failure }
         }
         return nil
     }

@@ -101,7 +101,8 @@ extension ServerTests {
                 var address = ""
                 if isOneRequest {
                     var text = "PUT /x HTTP/1.1\r\nHost: s\r\nContent-Length: 2\r\n"
-                    for (name, value) in Self.fields(8, isComplete: true) + condition { text += "\(name): \(value)\r\n" }
+                    let fields = Self.fields(8, isComplete: true) + condition
+                    for (name, value) in fields { text += "\(name): \(value)\r\n" }
                     slow.send(bytes: text + "\r\n", for: .put)
                     #expect(try slow.interim().status == 104)
                 } else {
