@@ -29,7 +29,11 @@ extension IntakeSession {
         try withEnd(of: id) { (_, claim, growth) throws(StoreError) in
             defer { claim.withdraw() }
             guard let declaration = GrowthDeclaration(growth.content.declaration) else { return nil }
-            let mark = try claim.use { (growth) in growth.mark }
+            // Nobody is told of one whose names a power cut could take.
+            let mark = try claim.use { (growth) throws(StoreError) in
+                try growth.keep(now: intake.clock.monotonic())
+                return growth.mark
+            }
             let written = intake.store.part(id)?.written ?? intake.clock.utc()
             let (expires, isNever) = written.addingReportingOverflow(intake.keepUnfinished)
             return GrownUpload(
