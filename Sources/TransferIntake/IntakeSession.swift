@@ -278,11 +278,12 @@ extension IntakeSession {
         case .whole: return nil
         case .assembly: return intake.assemblies[intent.id]
         case .part(let part): return try enter(part.upload, total: part.total, intent)
-        case .append:
+        case .append(let append):
             let assembly = try intake.assemblies.enter(
                 intent.id, total: nil, GrowthMark.function, accountHolder: accountHolder,
                 now: intake.clock.monotonic())
             growing = assembly
+            if append.isNew { noteUnfinished(intent.id, total: append.total, intent) }
             return assembly
         }
     }

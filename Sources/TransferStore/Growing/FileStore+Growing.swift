@@ -52,8 +52,9 @@ extension FileStore {
         }
         staged.hold = SpaceHold(space, client: quota, part: id)
         let file = try GrowingFile.found(staged, sheet, id)
-        // What was written behind that and told to nobody only takes room, which is not counted.
+        // What was written behind that and told to nobody only takes room.
         try staged.trim(to: file.kept.offset)
+        staged.giveBackRoom()
         try staged.hold?.grow(to: file.kept.offset)
         return file
     }
