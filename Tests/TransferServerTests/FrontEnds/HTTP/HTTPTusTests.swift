@@ -384,6 +384,27 @@ extension ServerTests {
             let text = Locked("")
         }
 
+        /// To a client of tus an upload is stored when its offset is its length: so it is, also where the last request was cut off.
+        @Test func whatIsToldAsWholeIsStored() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let made = try Self.create(client, [("Upload-Length", "3")] + Self.named("x"))
+                let address = try #require(made["location"])
+                // All of it, and not its end.
+                let other = "/.transfer/up/" + address.split(separator: "/").suffix(1).joined()
+                let fields = [
+                    ("Upload-Draft-Interop-Version", "8"), ("Content-Type", "application/partial-upload"),
+                    ("Upload-Offset", "0"), ("Upload-Complete", "?0"),
+                ]
+                #expect(try client.ask(.patch, other, fields, [1, 2, 3]).status == 204)
+                #expect(server.content("x") == nil)
+                let told = try Self.head(client, address)
+                #expect(told["upload-offset"] == "3" && told["upload-length"] == "3")
+                #expect(server.content("x") == [1, 2, 3] && server.parts == [])
+                #expect(try Self.head(client, address)["upload-offset"] == "3")
+            }
+        }
+
         /// What was told holds after a restart, also where the upload ends within a block.
         @Test func uploadsOutliveTheServer() async throws {
             let directory = try TemporaryDirectory()

@@ -45,18 +45,35 @@ extension HTTPLane {
     }
 
     func end(_ append: HTTPAppend, _ trailers: HTTPFields) {
+        settle(append, trailers)
+        conclude(append)
+    }
+
+    private func settle(_ append: HTTPAppend, _ trailers: HTTPFields) {
         uploads.take { (open) throws(StoreError) in
             try append.check(trailers, open)
             try append.checkConditions(files, open)
         }
-        if append.outcome == nil {
-            uploads.end(DeclaredEnd())
-            if append.outcome == nil {
-                uploads.publish()
-                _ = uploads.acknowledge()
-            }
+        guard append.outcome == nil else { return }
+        uploads.end(DeclaredEnd())
+        guard append.outcome == nil else { return }
+        uploads.publish()
+        _ = uploads.acknowledge()
+    }
+
+    /// Ends an upload of which all is there, and whose last request did not live to do that.
+    ///
+    /// - Parameter append: brings nothing more.
+    /// - Throws: why it is not stored.
+    func complete(_ append: HTTPAppend) throws(HTTPRefusal) {
+        incoming = .append(append)
+        defer { incoming = .ignored }
+        if uploads.begin(append.intent, mayEnd: true) { settle(append, HTTPFields()) }
+        switch append.outcome {
+        case .acknowledged: return
+        case let outcome?: throw append.refusal(outcome, client)
+        case nil: throw HTTPRefusal(500, .storageFailed, "The server lost track of the upload: ask again.")
         }
-        conclude(append)
     }
 
     private func conclude(_ append: HTTPAppend) {

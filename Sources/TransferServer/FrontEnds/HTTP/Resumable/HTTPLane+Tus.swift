@@ -119,11 +119,26 @@ extension HTTPLane {
 // MARK: Going on
 
 extension HTTPLane {
+    private func complete(_ grown: GrownUpload, _ note: UploadNote, _ request: HTTPRequest) throws(HTTPRefusal) {
+        let append = UploadAppend(at: grown.offset, total: grown.offset, ending: .atTotal)
+        let last: HTTPAppend
+        do throws(HTTPFault) {
+            last = try HTTPAppend(request, .tus, grown.intent, append, note, for: client)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+        try complete(last)
+    }
+
     private func tell(_ request: HTTPRequest, _ address: UploadAddress) throws(HTTPRefusal) {
         var fields = UploadDialect.tus.identification + [("Cache-Control", "no-store")]
         switch try upload(address.id) {
         case .stored(let acknowledgement):
             fields += [("Upload-Offset", "\(acknowledgement.size)"), ("Upload-Length", "\(acknowledgement.size)")]
+        case .growing(let grown, let note) where !note.isPiece && grown.total == grown.offset:
+            // To clients of tus that says that it is stored: the last request was cut off before it was.
+            try complete(grown, note, request)
+            fields += [("Upload-Offset", "\(grown.offset)"), ("Upload-Length", "\(grown.offset)")]
         case .growing(let grown, let note):
             fields.append(("Upload-Offset", "\(grown.offset)"))
             fields.append(grown.total.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1"))
