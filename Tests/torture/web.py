@@ -36,6 +36,9 @@ _MOST_KILLS = 12
 # Requests for one upload: more of them say that it comes to no end.
 _MOST_REQUESTS = 500
 
+# Times that one upload is asked to come again, because it is just being completed: a slow disk takes seconds for that.
+_MOST_WAITS = 20_000
+
 
 @dataclass(frozen=True)
 class WebPlan:
@@ -97,7 +100,7 @@ class WebRounds:
         path = f"r{number}/file"
         content = source.randbytes(plan.size)
         self._sent[path] = digest(content)
-        upload = _Upload(self._server, plan, path, content, source, self._fell)
+        upload = _Upload(self._server, plan, path, content, source, self._fell, self._is_stored)
         upload.run()
         self._acknowledged[path] = self._sent[path]
         self._tally.web["uploads"] += 1
@@ -127,6 +130,10 @@ class WebRounds:
             self._server.start()
             self._look()
 
+    def _is_stored(self, path: str) -> bool:
+        """Whether all that was sent there is."""
+        return self._stored.look().get(path) == self._sent[path]
+
     def _look(self, afresh: bool = False) -> None:
         """What was acknowledged is there; nothing else is, but for what was sent whole and not acknowledged."""
         stored = self._stored.look(afresh)
@@ -144,14 +151,24 @@ class _Upload:
     """One file on its way, until it is acknowledged."""
 
     def __init__(
-        self, server: Server, plan: WebPlan, path: str, content: bytes, source: random.Random, fell: Callable[[str], None]
+        self,
+        server: Server,
+        plan: WebPlan,
+        path: str,
+        content: bytes,
+        source: random.Random,
+        fell: Callable[[str], None],
+        is_stored: Callable[[str], bool],
     ) -> None:
         self._server, self._plan, self._path, self._content = server, plan, path, content
-        self._source, self._fell = source, fell
+        self._source, self._fell, self._is_stored = source, fell, is_stored
         self._address = ""
         # What the server has told last: it may never tell less.
         self._told = 0
         self._kills = 0
+        # Whether all of the last request was sent, and no answer came.
+        self._is_doubtful = False
+        self._waits = 0
         self.requests = 0
         self.offsets = 0
         # Whether it was begun anew without knowing what became of it.
@@ -168,6 +185,14 @@ class _Upload:
                 continue
         raise Broken(f"{self._path!r} has come to no end after {self.requests} requests: {self._told} of {self._plan.size}")
 
+    def _expect_time(self, answer: Answer) -> None:
+        """Raises Ended when the server asks to come again: what a client that is gone has sent is being completed."""
+        if answer.status != 503 or "retry-after" not in answer.fields or self._waits >= _MOST_WAITS:
+            return
+        self._waits += 1
+        self.requests -= 1
+        raise Ended("the server asks to come again")
+
     def _connect(self) -> Connection:
         return Connection("127.0.0.1", self._server.port, None)
 
@@ -180,7 +205,7 @@ class _Upload:
             return self._final(answer)
         if not self._address:
             return self._begin(connection)
-        return self._ask(connection) or self._append(connection)
+        return self._ask(connection) or bool(self._address) and self._append(connection)
 
     # What each protocol says
 
@@ -203,8 +228,13 @@ class _Upload:
     def _ask(self, connection: Connection) -> bool:
         """How far it is: what was told before is still there. Returns whether it is said to be whole."""
         answer = connection.ask("HEAD", self._address, _TUS if self._plan.speaks == "tus" else _INTEROP)
+        self._expect_time(answer)
+        if answer.status == 404 and self._is_doubtful and self._is_stored(self._path):
+            # The server died when the file had its name and the catalog did not know yet: it is found by its content.
+            self._address, self._told = "", 0
+            return False
         if answer.status not in (200, 204):
-            raise Broken(f"an upload that was told of has gone: {answer.status} for {self._path!r} at {self._told}")
+            raise Broken(f"an upload that was told of has gone: {answer.status} for {self._path!r} at {self._told}: {answer.fields}")
         self._hear(answer)
         if self._plan.speaks == "ietf":
             return answer.fields["upload-complete"] == "?1"
@@ -231,7 +261,9 @@ class _Upload:
             fields |= _INTEROP | _PARTIAL | {"Upload-Complete": f"?{int(is_last)}"}
             if self._plan.checks:
                 fields["Content-Digest"] = sha256_field(piece)
+        self._is_doubtful = is_last
         answer = self._send(connection, "PATCH", self._address, fields, piece)
+        self._expect_time(answer)
         if answer.status == 409 and self.is_repeated:
             # What a client that was killed had sent was still read, after the server had told how far it was, or has taken the
             # upload over.
@@ -274,6 +306,7 @@ class _Upload:
             self._kills += 1
             victim = "client" if chance < self._plan.client_dies else "server"
             cut = self._source.randrange(len(content) + 1) if self._source.random() < 0.7 else len(content)
+            self._is_doubtful = self._is_doubtful and cut == len(content) and victim == "server"
             connection.send(method, target, fields, content[:cut], length=len(content))
             if cut == len(content) and self._source.random() < 0.3:
                 connection.answer(method)
