@@ -135,7 +135,7 @@ extension HTTPLane {
         switch try upload(address.id) {
         case .stored(let acknowledgement):
             fields += [("Upload-Offset", "\(acknowledgement.size)"), ("Upload-Length", "\(acknowledgement.size)")]
-        case .growing(let grown, let note) where !note.isPiece && grown.total == grown.offset:
+        case .growing(let grown, let note) where !note.isPiece && grown.offset == grown.total:
             // To clients of tus that says that it is stored: the last request was cut off before it was.
             try complete(grown, note, request)
             fields += [("Upload-Offset", "\(grown.offset)"), ("Upload-Length", "\(grown.offset)")]
