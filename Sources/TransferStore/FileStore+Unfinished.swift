@@ -7,6 +7,9 @@ import TransferSystem
 /// Parts of uploads that are not complete. They lie in the incoming directory under the uploads' ids until the upload is
 /// published, taken back, or too old.
 extension FileStore {
+    /// How many there may be: what is listed in a few milliseconds.
+    package static let mostParts = 16_384
+
     /// The part of an upload, with what has arrived of it before, perhaps under an earlier server. Whoever asks must see
     /// to it that nobody else has it.
     ///
@@ -19,10 +22,10 @@ extension FileStore {
         let before = quotas.map { $0.size(ofPart: id) }
         if let size { try hold?.grow(to: size) }
         do throws(StoreError) {
+            // Before anything is made or reserved, which would stay with what is another upload's.
+            if try isGrowing(id) { throw .taken }
             let staged = try openPart(id)
             staged.hold = hold
-            // Before anything is reserved, which would stay with what is another upload's.
-            if !staged.isNew, try isGrowing(id) { throw .taken }
             if let size { try reserve(size, forPart: staged) }
             return staged
         } catch {
@@ -55,7 +58,7 @@ extension FileStore {
             try StagedFile.resumable(id: id, in: incoming)
         }
         if let found { return found }
-        guard incoming.parts.load(ordering: .relaxed) < Incoming.mostParts else {
+        guard incoming.parts.load(ordering: .relaxed) < Self.mostParts else {
             throw StoreError(.busy, "The server keeps as many unfinished uploads as it can.")
         }
         return try attempt("make a part for the upload") { () throws(SystemError) in
@@ -63,10 +66,18 @@ extension FileStore {
         }
     }
 
-    /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
+    /// Whether there is a part of the upload that somebody could go on with, or what says that there was and what has become of
+    /// it. One that cannot be looked at counts.
     package func hasPart(_ id: UploadID) -> Bool {
+        hasName(StagedFile.resumableName(id)) || hasName(GrowthSheet.name(id))
+    }
+
+    /// The same without what says what has become of it.
+    func hasResumable(_ id: UploadID) -> Bool { hasName(StagedFile.resumableName(id)) }
+
+    private func hasName(_ name: String) -> Bool {
         do throws(SystemError) {
-            return try incoming.directory.status(StagedFile.resumableName(id)) != nil
+            return try incoming.directory.status(name) != nil
         } catch {
             return true
         }
@@ -119,7 +130,8 @@ extension FileStore {
     package func removeUnfinished(
         before moment: Int, unless isInUse: (UploadID) -> Bool
     ) throws(StoreError) -> UnfinishedContent {
-        try removeParts { name, status in
+        try removeSheets(before: moment, unless: isInUse)
+        return try removeParts { name, status in
             guard status.st_mtim.tv_sec < moment, let id = StagedFile.upload(ofPart: name) else { return false }
             return !isInUse(id)
         }

@@ -50,6 +50,16 @@ import TransferModel
         #expect(last == nil)
     }
 
+    @Test(arguments: [0, 1, Limits.blockSize, Limits.blockSize + 1, 2 * Limits.blockSize, 2 * Limits.blockSize + 9])
+    func theDigestsOfBlocksGiveThatOfTheWhole(_ size: Int) {
+        let content = [UInt8](repeating: 7, count: size)
+        let digester = ContentDigester(.xxh128)
+        var blocks: [UInt8] = []
+        content.withUnsafeBytes { digester.update($0) { _, digest in blocks += digest } }
+        blocks += digester.tail
+        #expect(ContentDigester.digest(.xxh128, size: UInt64(size), ofBlocks: blocks) == digester.finish().digest)
+    }
+
     @Test func resetForgetsEverything() {
         let digester = ContentDigester(.xxh128)
         for size in [Self.block + 7, 100, Self.block, 0] {

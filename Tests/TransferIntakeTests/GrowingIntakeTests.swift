@@ -1,7 +1,10 @@
+import Glibc
 import Testing
+import TransferAccess
 import TransferCatalog
 import TransferModel
 import TransferStore
+import TransferSystem
 import TransferTestSupport
 
 @testable import TransferIntake
@@ -16,6 +19,13 @@ import TransferTestSupport
             id: id, path: "a", size: UInt64(count), conflict: .keepBoth, extent: .append(append))
     }
 
+    /// Four bytes in two requests: all is there, and waits to be published.
+    private static func bringInTwo(_ id: UploadID, over session: IntakeSession) throws {
+        #expect(try session.bring(intent(id, 3), [1, 2, 3], declared: DeclaredEnd())?.code == .staged)
+        let last = intent(id, 1, at: 3, isNew: false, isLast: true)
+        #expect(try session.bring(last, [4], declared: DeclaredEnd()) == nil)
+    }
+
     /// It is unfinished from its first request to its end: so it counts for its client, also under the next server.
     @Test func whatGrowsIsUnfinished() throws {
         let fixture = try IntakeFixture()
@@ -28,6 +38,68 @@ import TransferTestSupport
                 == nil)
         #expect(session.outcomes().map(\.code) == [.committed] && fixture.files == ["a"])
         #expect(fixture.intake.known.unfinished(id) == nil)
+    }
+
+    /// A server that dies when an upload has its name and nobody has noted that: the upload is ended under the next one, also
+    /// where it was to leave what has its name.
+    @Test(arguments: [ConflictPolicy.keepBoth, .skip, .fail, .overwrite], [1, 4])
+    func whatWasPublishedIsEndedLater(_ conflict: ConflictPolicy, _ told: Int) throws {
+        let first = try IntakeFixture()
+        let (id, session) = (UploadID.random(), first.session(of: "a"))
+        let content: [UInt8] = [1, 2, 3, 4]
+        func intent(_ range: Range<Int>, isLast: Bool) -> UploadIntent {
+            let append = UploadAppend(
+                at: UInt64(range.lowerBound), total: 4, ending: isLast ? .here : .never,
+                isNew: range.lowerBound == 0)
+            return UploadIntent(
+                id: id, path: "a", size: UInt64(range.count), conflict: conflict, extent: .append(append))
+        }
+        _ = try session.bring(intent(0..<told, isLast: false), Array(content[..<told]), declared: DeclaredEnd())
+        #expect(
+            try session.bring(intent(told..<4, isLast: true), Array(content[told...]), declared: DeclaredEnd()) == nil)
+        _ = session.publish()
+        #expect(first.files == ["a"])
+        let next = try IntakeFixture(after: first)
+        let later = next.session(of: "a")
+        let grown = try #require(try later.growing(id))
+        #expect(grown.offset == 4 && grown.total == 4)
+        #expect(try later.bring(intent(4..<4, isLast: true), [], declared: DeclaredEnd()) == nil)
+        #expect(later.outcomes().map(\.code) == [.alreadyStored] && next.files == ["a"])
+        #expect(try later.growing(id) == nil && later.lookup([id], .xxh128)[0] != nil)
+        #expect(names(in: next.directory.path("store/.transfer/incoming")).isEmpty)
+    }
+
+    /// A server that dies behind the end of an upload may leave its sheet, and so may a power cut: it was ended, and stays so.
+    @Test func whatHasEndedDoesNotComeBack() throws {
+        let first = try IntakeFixture()
+        let (id, session) = (UploadID.random(), first.session(of: "a"))
+        try Self.bringInTwo(id, over: session)
+        let sheet = first.directory.path("store/.transfer/incoming/\(id).sheet")
+        let kept = first.directory.path("kept")
+        try system("link") { link(sheet, kept) }
+        #expect(session.outcomes().map(\.code) == [.committed])
+        try system("rename") { rename(kept, sheet) }
+        let next = try IntakeFixture(after: first)
+        let later = next.session(of: "a")
+        let append = UploadAppend(at: 4, total: 4, ending: .here)
+        let end = UploadIntent(id: id, path: "a", size: 0, conflict: .keepBoth, extent: .append(append))
+        #expect(later.begin(end, mayEnd: true).outcome?.code == .committed)
+        #expect(try later.growing(id) == nil && later.lookup([id], .xxh128)[0] != nil)
+        #expect(names(in: next.directory.path("store/.transfer/incoming")).isEmpty && next.files == ["a"])
+    }
+
+    /// Who may not send now takes nothing away from whoever may.
+    @Test func whoMayNotSendBringsNothingBack() throws {
+        let first = try IntakeFixture()
+        let (id, session) = (UploadID.random(), first.session(of: "a"))
+        try Self.bringInTwo(id, over: session)
+        _ = session.publish()
+        let next = try IntakeFixture(after: first)
+        var options = AccessOptions()
+        options.rights = .readOnly
+        let reader = next.session(of: "a", options)
+        #expect { try reader.growing(id) } throws: { ($0 as? StoreError)?.code == .forbidden }
+        #expect(try next.session(of: "a").growing(id)?.offset == 4)
     }
 
     @Test func whatIsRefusedOrTakenBackIsNot() throws {

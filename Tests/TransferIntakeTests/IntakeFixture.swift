@@ -23,12 +23,8 @@ final class IntakeFixture {
     init(limits: SpaceLimits = SpaceLimits(), people: [MailPerson] = [], calls: DatabaseCalls? = nil) throws {
         directory = try TemporaryDirectory(prefersMemory: true)
         store = try FileStore(path: directory.path("store"), limits: limits)
-        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
-        intake = Intake(
-            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
-            store: store, records: catalog, signer: nil,
-            mailroom: try calls.map { [directory] in try IntakeFixture.mailroom(directory, people, $0) }
-        ) { _ in }
+        intake = Self.intake(
+            store, in: directory, try calls.map { [directory] in try Self.mailroom(directory, people, $0) })
     }
 
     private static func mailroom(
@@ -36,6 +32,26 @@ final class IntakeFixture {
     ) throws -> Mailroom {
         let ledger = try MailLedger(path: directory.path("mail"), isDurable: true, calls: calls)
         return Mailroom(.success(ledger), ListedPeople(people: people), MailLimits(bytes: 1 << 20))
+    }
+
+    /// Another server in the directory of one that was killed: what that had in memory is gone.
+    init(after other: IntakeFixture) throws {
+        other.store.unlock()
+        directory = other.directory
+        store = try FileStore(path: directory.path("store"))
+        _ = try store.removeLeftovers()
+        intake = Self.intake(store, in: directory)
+        intake.known.load()
+    }
+
+    private static func intake(_ store: FileStore, in directory: TemporaryDirectory, _ mailroom: Mailroom? = nil)
+        -> Intake
+    {
+        let catalog = Catalog(path: directory.path("catalog"), isDurable: false) { _ in }
+        return Intake(
+            Intake.Configuration(maximumAssemblies: 8, filesAtOnce: 100, maximumUpload: 1 << 40, keepUnfinished: .max),
+            store: store, records: catalog, signer: nil, mailroom: mailroom
+        ) { _ in }
     }
 
     deinit { intake.known.close() }

@@ -20,6 +20,8 @@ final class LimitedStore: ContentStore {
 
     func version(at path: RelativePath) -> ContentVersion? { store.version(at: path) }
 
+    func versions(at paths: [RelativePath]) -> [ContentVersion?] { store.versions(at: paths) }
+
     func stage(id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota?) throws(StoreError) -> StagedFile {
         try store.stage(id: id, size: size, permissions: permissions, quota: quota)
     }
@@ -32,8 +34,10 @@ final class LimitedStore: ContentStore {
         try store.grow(id: id, size: size, declaration: declaration, quota: quota)
     }
 
-    func growing(id: UploadID, quota: Quota?) throws(StoreError) -> GrowingFile? {
-        try store.growing(id: id, quota: quota)
+    func growing(
+        id: UploadID, quota: Quota?, to target: ([UInt8]) throws(StoreError) -> UploadTarget?
+    ) throws(StoreError) -> GrowingFile? {
+        try store.growing(id: id, quota: quota, to: target)
     }
 
     func publish(

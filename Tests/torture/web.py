@@ -100,7 +100,7 @@ class WebRounds:
         path = f"r{number}/file"
         content = source.randbytes(plan.size)
         self._sent[path] = digest(content)
-        upload = _Upload(self._server, plan, path, content, source, self._fell, self._is_stored)
+        upload = _Upload(self._server, plan, path, content, source, self._fell)
         upload.run()
         self._acknowledged[path] = self._sent[path]
         self._tally.web["uploads"] += 1
@@ -130,10 +130,6 @@ class WebRounds:
             self._server.start()
             self._look()
 
-    def _is_stored(self, path: str) -> bool:
-        """Whether all that was sent there is."""
-        return self._stored.look().get(path) == self._sent[path]
-
     def _look(self, afresh: bool = False) -> None:
         """What was acknowledged is there; nothing else is, but for what was sent whole and not acknowledged."""
         stored = self._stored.look(afresh)
@@ -158,16 +154,13 @@ class _Upload:
         content: bytes,
         source: random.Random,
         fell: Callable[[str], None],
-        is_stored: Callable[[str], bool],
     ) -> None:
         self._server, self._plan, self._path, self._content = server, plan, path, content
-        self._source, self._fell, self._is_stored = source, fell, is_stored
+        self._source, self._fell = source, fell
         self._address = ""
         # What the server has told last: it may never tell less.
         self._told = 0
         self._kills = 0
-        # Whether all of the last request was sent, and no answer came.
-        self._is_doubtful = False
         self._waits = 0
         self.requests = 0
         self.offsets = 0
@@ -205,7 +198,7 @@ class _Upload:
             return self._final(answer)
         if not self._address:
             return self._begin(connection)
-        return self._ask(connection) or bool(self._address) and self._append(connection)
+        return self._ask(connection) or self._append(connection)
 
     # What each protocol says
 
@@ -229,10 +222,6 @@ class _Upload:
         """How far it is: what was told before is still there. Returns whether it is said to be whole."""
         answer = connection.ask("HEAD", self._address, _TUS if self._plan.speaks == "tus" else _INTEROP)
         self._expect_time(answer)
-        if answer.status == 404 and self._is_doubtful and self._is_stored(self._path):
-            # The server died when the file had its name and the catalog did not know yet: it is found by its content.
-            self._address, self._told = "", 0
-            return False
         if answer.status not in (200, 204):
             raise Broken(f"an upload that was told of has gone: {answer.status} for {self._path!r} at {self._told}: {answer.fields}")
         self._hear(answer)
@@ -261,7 +250,6 @@ class _Upload:
             fields |= _INTEROP | _PARTIAL | {"Upload-Complete": f"?{int(is_last)}"}
             if self._plan.checks:
                 fields["Content-Digest"] = sha256_field(piece)
-        self._is_doubtful = is_last
         answer = self._send(connection, "PATCH", self._address, fields, piece)
         self._expect_time(answer)
         if answer.status == 409 and self.is_repeated:
@@ -306,7 +294,6 @@ class _Upload:
             self._kills += 1
             victim = "client" if chance < self._plan.client_dies else "server"
             cut = self._source.randrange(len(content) + 1) if self._source.random() < 0.7 else len(content)
-            self._is_doubtful = self._is_doubtful and cut == len(content) and victim == "server"
             connection.send(method, target, fields, content[:cut], length=len(content))
             if cut == len(content) and self._source.random() < 0.3:
                 connection.answer(method)

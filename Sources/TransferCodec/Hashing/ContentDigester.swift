@@ -57,6 +57,15 @@ package final class ContentDigester {
         return (Digest(algorithm, tree.finish()), last)
     }
 
+    /// The digest of content that is known by those of all its blocks.
+    ///
+    /// - Parameter digests: one after the other, that of a last block which is not full included.
+    package static func digest(_ function: DigestFunction, size: UInt64, ofBlocks digests: [UInt8]) -> Digest {
+        let algorithm = function.algorithm(forSize: size)
+        guard digests.count != function.size else { return Digest(algorithm, digests) }
+        return Digest(algorithm, digests.withUnsafeBytes { BlockHasher.digest(function, $0) })
+    }
+
     /// Goes on with content of which whole blocks were digested before.
     ///
     /// - Parameter digests: of these, one after the other.

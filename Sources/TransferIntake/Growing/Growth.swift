@@ -75,6 +75,12 @@ final class Growth: @unchecked Sendable {
         }
     }
 
+    /// Writes down what there is, for the server that comes when this one dies before the upload is ended.
+    func note() {
+        mark.tail = digester.tail
+        content.note(mark)
+    }
+
     /// Forgets what is not durable. The block that this ends in is digested again from what is there.
     func rollBack() throws(StoreError) {
         let kept = content.kept

@@ -1,4 +1,5 @@
 import TransferModel
+import TransferStore
 
 /// What is said of a growing upload when it is begun, as it is kept beside its bytes: a later server goes on from it.
 ///
@@ -73,5 +74,17 @@ package struct GrowthDeclaration: Equatable, Sendable {
         guard rest.count - 4 >= size else { return nil }
         defer { rest = rest.dropFirst(4 + size) }
         return Array(rest.dropFirst(4).prefix(size))
+    }
+}
+
+extension Caller {
+    /// Where what was declared so goes.
+    ///
+    /// - Returns: nothing where it would go nowhere.
+    /// - Throws: `forbidden` for a client that may not send now; `invalidPath`.
+    func target(of declaration: [UInt8]) throws(StoreError) -> UploadTarget? {
+        guard let declared = GrowthDeclaration(declaration) else { return nil }
+        let place = try place(declared.path)
+        return (try? RelativePath(place)).map { ($0, declared.conflict) }
     }
 }

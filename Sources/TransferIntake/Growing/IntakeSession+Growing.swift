@@ -82,10 +82,21 @@ extension IntakeSession {
             id, total: nil, GrowthMark.function, accountHolder: accountHolder, now: now)
         defer { intake.assemblies.leave(assembly, now: now) }
         let found = try assembly.claimEnd(request: intake.nextRequest(), now: now) { () throws(StoreError) in
-            try intake.store.growing(id: id, quota: intake.quotas.quota(for: caller.grant))
+            try intake.growing(id, for: caller)
         }
         if assembly.isFinished { intake.assemblies.remove(assembly) }
         guard let (claim, growth) = found else { return nil }
         return try body(assembly, claim, growth)
+    }
+}
+
+extension Intake {
+    /// What the store has of one. Whoever asks must see to it that nobody else has it.
+    func growing(_ id: UploadID, for caller: Caller) throws(StoreError) -> (any GrowingContent)? {
+        try store.growing(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(StoreError) in
+            // A crash behind the end of an upload has left its sheet.
+            guard stillStored(id, GrowthMark.function, for: caller, hasRotten: true) == nil else { return nil }
+            return try caller.target(of: declaration)
+        }
     }
 }

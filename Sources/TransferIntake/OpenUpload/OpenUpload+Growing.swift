@@ -15,6 +15,12 @@ extension OpenUpload {
         if case .append(let append) = intent.extent { append } else { nil }
     }
 
+    /// Bytes of an upload of which all is there, so that this request only ends it; nothing for any other one.
+    var sizeOfAll: UInt64? {
+        guard let append = appending, !append.isNew, append.total == append.offset else { return nil }
+        return append.total
+    }
+
     /// Takes the right to append, or begins the upload.
     ///
     /// - Throws: `notFound`; `incomplete` when there is more or less of it than its sender thinks.
@@ -22,12 +28,14 @@ extension OpenUpload {
         guard let append = appending, let assembly else { return }
         let found = try assembly.claimEnd(request: intake.nextRequest(), now: intake.clock.monotonic()) {
             () throws(StoreError) in
-            let quota = intake.quotas.quota(for: caller.grant)
-            guard append.isNew else { return try intake.store.growing(id: intent.id, quota: quota) }
-            guard intake.known.leavesEnough(caller.id) else { throw .tooManyUnfinished }
+            guard append.isNew else {
+                return try intake.growing(intent.id, for: caller)
+            }
+            guard intake.known.leavesEnough(caller) else { throw .tooManyUnfinished }
             let declaration = GrowthDeclaration(statedIntent, append, begun: intake.clock.utc())
             return try intake.store.grow(
-                id: intent.id, size: append.total, declaration: declaration.bytes, quota: quota)
+                id: intent.id, size: append.total, declaration: declaration.bytes,
+                quota: intake.quotas.quota(for: caller.grant))
         }
         guard let (claim, growth) = found else { throw .noSuchUpload }
         target = .growth(claim)
@@ -88,7 +96,8 @@ extension OpenUpload {
             let isLast = append.ending != .never && growth.mark.total == growth.mark.offset
             growth.isUnproven = false
             // What nobody was told of needs no sync of its own before it is published.
-            if !isLast || isAnnounced || growth.content.kept.offset > 0 { try growth.keep(now: now) }
+            let isTold = isAnnounced || growth.content.kept.offset > 0
+            if !isLast || isTold { try growth.keep(now: now) } else if !append.isNew { growth.note() }
             return (growth.mark, isLast)
         }
         guard isLast else {

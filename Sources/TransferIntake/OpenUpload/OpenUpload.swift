@@ -137,7 +137,9 @@ extension OpenUpload {
     func admit(_ path: RelativePath, mayEnd: Bool) throws(StoreError) -> UploadOutcome? {
         earlier = try acknowledgement()
         if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
-        guard mayEnd || intent.conflict != .keepBoth else { return nil }
+        guard mayEnd || !isAdmittedAnyway else { return nil }
+        // What has its name may come from itself, under a server that has died: it is compared.
+        if let size = sizeOfAll, intake.store.version(at: path)?.size == size { return nil }
         try checkReplacing(path)
         guard try intake.store.admit(path, size: intent.uploadSize, conflict: intent.conflict) == .skipped,
             !isToBeHealed(path)
@@ -150,6 +152,16 @@ extension OpenUpload {
         earlier = try acknowledgement()
         if let earlier { return mayEnd ? .acknowledged(earlier) : nil }
         return .skipped(size: 0, message: "\(path) was there already.")
+    }
+
+    /// Whether nothing of what is under the path could end the upload now: nothing keeps one out that takes another name, and what
+    /// keeps out a short one that replaces what is there is found when it is published. To look twice costs more than its content.
+    private var isAdmittedAnyway: Bool {
+        switch intent.conflict {
+        case .keepBoth: true
+        case .overwrite: intent.extent == .whole && !isLong
+        case .skip, .fail: false
+        }
     }
 
     /// Whether another connection has brought all of the upload, and has no acknowledgement yet.
@@ -167,7 +179,7 @@ extension OpenUpload {
         guard let found = intake.stillStored(intent.id, intent.function, for: caller, hasRotten: true) else {
             return nil
         }
-        guard intent.size ?? found.entry.size == found.entry.size else { throw .otherContent }
+        guard intent.uploadSize ?? found.entry.size == found.entry.size else { throw .otherContent }
         return Acknowledgement(again: found, run: run, kind: intent.kind)
     }
 

@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 import Synchronization
 package import TransferModel
@@ -33,8 +34,12 @@ extension FileStore {
 
     /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
     ///
+    /// - Parameter target: where an upload goes that was declared so; nothing for one that has ended, or goes nowhere.
     /// - Returns: nothing where there is none.
-    package func growing(id: UploadID, quota: Quota? = nil) throws(StoreError) -> GrowingFile? {
+    package func growing(
+        id: UploadID, quota: Quota? = nil,
+        to target: (_ declaration: [UInt8]) throws(StoreError) -> UploadTarget? = { _ in nil }
+    ) throws(StoreError) -> GrowingFile? {
         let sheet = try attempt("open the upload") { () throws(SystemError) in
             try GrowthSheet.find(id, in: incoming.directory)
         }
@@ -43,9 +48,8 @@ extension FileStore {
             if try isGrowing(id) { try removePart(id) }
             return nil
         }
-        let found = try attempt("open the part of the upload") { () throws(SystemError) in
-            try StagedFile.resumable(id: id, in: incoming)
-        }
+        var found = try openGrown(id)
+        if found == nil, try bringBack(id, sheet, quota: quota, to: target) { found = try openGrown(id) }
         guard let staged = found else {
             sheet.remove()
             return nil
@@ -59,6 +63,12 @@ extension FileStore {
         return file
     }
 
+    private func openGrown(_ id: UploadID) throws(StoreError) -> StagedFile? {
+        try attempt("open the part of the upload") { () throws(SystemError) in
+            try StagedFile.resumable(id: id, in: incoming)
+        }
+    }
+
     /// Whether the upload is one of these.
     func isGrowing(_ id: UploadID) throws(StoreError) -> Bool {
         try attempt("look at the part of the upload") { () throws(SystemError) in
@@ -66,10 +76,32 @@ extension FileStore {
         }
     }
 
+    /// Sheets of what was published, and which nobody has asked for.
+    ///
+    /// - Parameter moment: seconds since 1970; what was written before goes.
+    func removeSheets(before moment: Int, unless isInUse: (UploadID) -> Bool) throws(StoreError) {
+        try attempt("look through the folder of incoming parts") { () throws(SystemError) in
+            let folder = incoming.directory
+            for name in try folder.names() {
+                guard let id = GrowthSheet.upload(of: name), !isInUse(id) else { continue }
+                // One that cannot be looked at keeps no other.
+                guard let status = try? folder.status(name), status.st_mtim.tv_sec < moment, !hasResumable(id)
+                else { continue }
+                try? folder.unlink(name)
+            }
+        }
+    }
+
+    /// Whether the sheet of an upload says that all of it was there.
+    private func isWhole(_ id: UploadID) throws(SystemError) -> Bool {
+        try GrowthSheet.find(id, in: incoming.directory)?.whole != nil
+    }
+
     /// With the bytes of an upload its sheet goes, too.
     func removeSheet(_ id: UploadID) { try? incoming.directory.unlink(GrowthSheet.name(id)) }
 
-    /// What was being published when a server died has its name back: all of it was kept before. Sheets of what is gone go.
+    /// What was being published when a server died has its name back: all of it was kept before. Of what has got its name the
+    /// sheet stays, because nobody may have noted that; sheets of anything else that is gone go.
     ///
     /// To be called before the first upload, and before withdrawn parts are removed.
     func restoreGrowing() throws(StoreError) {
@@ -84,9 +116,11 @@ extension FileStore {
                 incoming.parts.wrappingAdd(1, ordering: .relaxed)
             }
             for name in names {
-                guard let id = GrowthSheet.upload(of: name), try folder.status(StagedFile.resumableName(id)) == nil
-                else { continue }
-                try folder.unlink(name)
+                // One that cannot be read stays, and keeps no other.
+                guard let id = GrowthSheet.upload(of: name), !hasResumable(id), (try? isWhole(id)) == false else {
+                    continue
+                }
+                try? folder.unlink(name)
             }
         }
     }

@@ -81,23 +81,32 @@ extension GrowingFile {
     package func keep(_ mark: GrowthMark) throws(StoreError) {
         guard mark != kept || !isNamed else { return }
         try attempt("make what has arrived durable") { () throws(SystemError) in
-            let place = 1 - newest.place
-            let slot = GrowthSlot(
-                sequence: newest.sequence + 1, mark: mark, isDurable: incoming.committer.isNeeded, boot: boot)
-            let known = kept.blocks.count
-            try sheet.write(
-                digests: mark.blocks[min(known, mark.blocks.count)...], first: known / GrowthSlot.digestSize)
-            try sheet.write(slot, place: place)
+            let (sequence, place) = try write(mark, isDurable: incoming.committer.isNeeded)
             var descriptors = [staged.number, sheet.number]
             if !isNamed { descriptors.append(incoming.directory.number) }
             let request = SharedSync.Request(
                 descriptors: descriptors, bytes: max(1, mark.offset - min(kept.offset, mark.offset)),
                 failures: staged.failures)
             try sync(request)
-            try sheet.settle(slot.sequence)
-            newest = (slot.sequence, place)
+            try sheet.settle(sequence)
+            newest = (sequence, place)
         }
         (kept, isNamed) = (mark, true)
+    }
+
+    package func note(_ mark: GrowthMark) {
+        // Where there is no room for it, what it is for is not needed but by somebody whom a crash meets just then.
+        _ = try? write(mark, isDurable: false)
+    }
+
+    /// - Returns: the slot that it stands in now.
+    private func write(_ mark: GrowthMark, isDurable: Bool) throws(SystemError) -> (sequence: UInt64, place: Int) {
+        let slot = GrowthSlot(sequence: newest.sequence + 1, mark: mark, isDurable: isDurable, boot: boot)
+        let place = 1 - newest.place
+        let known = kept.blocks.count
+        try sheet.write(digests: mark.blocks[min(known, mark.blocks.count)...], first: known / GrowthSlot.digestSize)
+        try sheet.write(slot, place: place)
+        return (slot.sequence, place)
     }
 
     /// A write that fails leaves what was kept before, and its slot. A sync that fails leaves nothing that anybody knows.

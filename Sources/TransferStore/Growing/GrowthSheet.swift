@@ -141,6 +141,9 @@ extension GrowthSheet {
 
     /// - Returns: nothing where there are not as many.
     func digests(_ count: Int) throws(SystemError) -> [UInt8]? {
+        let (size, isTooMuch) = UInt64(count).multipliedReportingOverflow(by: UInt64(GrowthSlot.digestSize))
+        let end = UInt64(clamping: try disk.status(number).st_size)
+        guard !isTooMuch, size <= end - min(end, Self.digestsPlace) else { return nil }
         let bytes = try read(count * GrowthSlot.digestSize, at: Self.digestsPlace)
         return bytes.count == count * GrowthSlot.digestSize ? bytes : nil
     }

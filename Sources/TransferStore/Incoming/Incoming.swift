@@ -17,9 +17,6 @@ final class Incoming: Sendable {
     /// Parts of uploads that lie in the directory to be resumed.
     let parts = Atomic(0)
 
-    /// How many there may be: what is listed in a few milliseconds.
-    static let mostParts = 16_384
-
     /// Whether the kernel lets this process link a file by its descriptor; taken as true until it refuses.
     let linksByDescriptor = Atomic(true)
 

@@ -23,6 +23,9 @@ package protocol ContentStore: AnyObject, Sendable {
     /// - Returns: nothing when there is none, or something that is no file.
     func version(at path: RelativePath) -> ContentVersion?
 
+    /// The same for many paths at once, in their order. Those of one folder should stand together.
+    func versions(at paths: [RelativePath]) -> [ContentVersion?]
+
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
     /// - Parameters:
@@ -41,8 +44,12 @@ package protocol ContentStore: AnyObject, Sendable {
 
     /// One that was begun before, perhaps under an earlier server. Whoever asks must see to it that nobody else has it.
     ///
+    /// - Parameter target: where an upload that was declared so goes; nothing for one that has ended, or goes nowhere. There the
+    ///   one is found that was published and never ended, because the server has died.
     /// - Returns: nothing where there is none.
-    func growing(id: UploadID, quota: Quota?) throws(StoreError) -> Growing?
+    func growing(
+        id: UploadID, quota: Quota?, to target: (_ declaration: [UInt8]) throws(StoreError) -> UploadTarget?
+    ) throws(StoreError) -> Growing?
 
     /// Publishes verified uploads. When this returns, those that succeeded are under the paths it names, durably if the
     /// store is, and nothing is visible of the others.
@@ -57,7 +64,8 @@ package protocol ContentStore: AnyObject, Sendable {
         mayReplace: ((RelativePath, ContentVersion) -> Bool)?
     ) -> [Result<PublicationOutcome, StoreError>]
 
-    /// Whether there is a part of the upload that somebody could go on with. One that cannot be looked at counts.
+    /// Whether there is a part of the upload that somebody could go on with, or what says what has become of it. One that cannot
+    /// be looked at counts.
     func hasPart(_ id: UploadID) -> Bool
 
     /// The part of an unfinished upload, without a look at its content; nothing when there is none.

@@ -44,6 +44,10 @@ package protocol GrowingContent: AnyObject, Sendable {
     /// - Throws: what the disk says. Unless it `isLost`, what was kept before stands, and can be gone on with.
     func keep(_ mark: GrowthMark) throws(StoreError)
 
+    /// Writes down what there is, without making it durable: who comes after a server that dies while it publishes finds by that
+    /// what the upload has become. It counts for nothing else.
+    func note(_ mark: GrowthMark)
+
     /// Whether a sync of it has failed: nobody can say what is durable any more, and it is to be thrown away.
     var isLost: Bool { get }
 

@@ -145,7 +145,7 @@ import TransferTestSupport
     }
 
     /// Where room is limited and the file is in memory, what the part takes already is looked at.
-    @Test(arguments: ["open", "examine"].enumerated().map { ($0.offset + 1, $0.element) })
+    @Test(arguments: ["open", "open", "examine"].enumerated().map { ($0.offset + 1, $0.element) })
     func aPartThatCannotBeLookedAtIsNotGoneOnWith(call: Int, name: String) throws {
         let script = ScriptedDisk()
         let temporary = try TemporaryDirectory(prefersMemory: true)

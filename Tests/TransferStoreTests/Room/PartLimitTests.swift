@@ -20,7 +20,7 @@ import TransferTestSupport
     @Test func aNewOneTooManyIsRefused() throws {
         let old = UploadID.random()
         _ = try store.resume(id: old, size: nil)
-        store.incoming.parts.store(Incoming.mostParts, ordering: .relaxed)
+        store.incoming.parts.store(FileStore.mostParts, ordering: .relaxed)
         _ = try store.resume(id: old, size: nil)
         let error = #expect(throws: StoreError.self) { try store.resume(id: .random(), size: nil) }
         #expect(error?.code == .busy)

@@ -11,9 +11,9 @@ from web.wire import Answer
 
 
 class WebTests(unittest.TestCase):
-    def upload(self, plan: WebPlan, is_stored: bool = False) -> _Upload:
+    def upload(self, plan: WebPlan) -> _Upload:
         server = Server(Path("transfer"), Path("store"), Path("log"), 1)
-        return _Upload(server, plan, "file", b"x" * plan.size, random.Random(0), lambda _: None, lambda _: is_stored)
+        return _Upload(server, plan, "file", b"x" * plan.size, random.Random(0), lambda _: None)
 
     def test_a_seed_decides_everything(self) -> None:
         plans = [WebPlan.make(random.Random(seed)) for seed in range(200)]
@@ -30,16 +30,10 @@ class WebTests(unittest.TestCase):
                 upload._hear(Answer(204, {"upload-offset": offset}))
 
     def test_an_upload_that_has_gone_is_found(self) -> None:
-        for is_doubtful, is_stored in ((False, False), (True, False), (False, True), (True, True)):
-            upload = self.upload(WebPlan("tus", 100, 10, 0, 0, False, False), is_stored)
-            upload._address, upload._told, upload._is_doubtful = "/x", 50, is_doubtful
-            connection = mock.Mock(ask=lambda *_: Answer(404, {}))
-            if is_doubtful and is_stored:
-                self.assertFalse(upload._ask(connection))
-                self.assertEqual((upload._address, upload._told), ("", 0))
-            else:
-                with self.assertRaises(Broken):
-                    upload._ask(connection)
+        upload = self.upload(WebPlan("tus", 100, 10, 0, 0, False, False))
+        upload._address, upload._told = "/x", 50
+        with self.assertRaises(Broken):
+            upload._ask(mock.Mock(ask=lambda *_: Answer(404, {})))
 
     def test_an_end_that_promises_nothing_is_found(self) -> None:
         upload = self.upload(WebPlan("put", 100, 10, 0, 0, False, False))
