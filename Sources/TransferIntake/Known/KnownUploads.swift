@@ -64,11 +64,24 @@ package final class KnownUploads: Sendable {
     package func entry(for id: UploadID) -> CatalogEntry? {
         if let entry = recent.find(id) { return entry }
         guard filter.mayContain(id) else { return nil }
+        return recorded([id]).first ?? nil
+    }
+
+    /// The same for many at once, in their order.
+    func entries(for ids: [UploadID]) -> [CatalogEntry?] {
+        var found = ids.map(recent.find)
+        let others = found.indices.filter { found[$0] == nil && filter.mayContain(ids[$0]) }
+        guard !others.isEmpty else { return found }
+        for (index, entry) in zip(others, recorded(others.map { ids[$0] })) { found[index] = entry }
+        return found
+    }
+
+    private func recorded(_ ids: [UploadID]) -> [CatalogEntry?] {
         do throws(DatabaseError) {
-            return try records.entry(for: id)
+            return try records.entries(for: ids)
         } catch {
             complain(error, unrecorded: 0)
-            return nil
+            return []
         }
     }
 
@@ -81,9 +94,9 @@ package final class KnownUploads: Sendable {
         filter.add(entries.lazy.map(\.id))
         unfinished.end(entries.lazy.map(\.id))
         do throws(DatabaseError) {
-            try records.record(entries, with: receipts)
+            let hasRotten = try records.record(entries, with: receipts)
             rejoice()
-            if try records.hasRotten() { try records.removeRotten(at: try healed(by: entries)) }
+            if hasRotten { try records.removeRotten(at: try healed(by: entries)) }
         } catch {
             complain(error, unrecorded: entries.count)
         }
@@ -223,7 +236,9 @@ extension KnownUploads {
     func begin(_ upload: UnfinishedUpload) -> Bool { unfinished.begin(upload) }
 
     /// Whether a client that has begun one more leaves enough places to others.
-    func leavesEnough(_ client: UInt64?) -> Bool { unfinished.leavesEnough(client) }
+    func leavesEnough(_ caller: Caller) -> Bool {
+        unfinished.leavesEnough(UnfinishedUploads.Holder(client: caller.id, sender: caller.sender))
+    }
 
     /// - Returns: nothing for an upload that has not begun, or is over.
     func unfinished(_ id: UploadID) -> UnfinishedUpload? { unfinished.find(id) }

@@ -1,25 +1,41 @@
 import TransferCatalog
 import TransferModel
+import TransferStore
 import TransferSystem
 
 /// The uploads in parts that have begun and have no acknowledgement, as they were declared last. The records know them too, or
 /// will when somebody has the time: nobody waits for that. Each is written when it begins and when it is declared otherwise,
 /// whatever number of connections brings it.
 final class UnfinishedUploads: Sendable {
+    /// Who takes places: a client, or all at one address who cannot be told apart.
+    enum Holder: Hashable {
+        case client(UInt64)
+        case host(String)
+
+        /// - Parameters:
+        ///   - client: its id; nothing for one that cannot be told apart.
+        ///   - sender: what stands in the catalog: of such a client the address, with a port.
+        init(client: UInt64?, sender: String) {
+            let host = sender.utf8.lastIndex(of: UInt8(ascii: ":")).map { String(sender[..<$0]) } ?? sender
+            self = client.map(Self.client) ?? .host(host)
+        }
+    }
+
     private struct State {
         private(set) var uploads: [UploadID: UnfinishedUpload] = [:]
-        /// How many each client has, by its id; those of nobody in particular count together.
-        private(set) var held: [UInt64?: Int] = [:]
+        /// How many each of them has.
+        private(set) var held: [Holder: Int] = [:]
+        /// How many all of those have together who cannot be told apart.
+        private(set) var nameless = 0
         /// Those that the records don't know as they are.
         var waiting: Set<UploadID> = []
         /// Whether somebody was asked to write them, who has not begun to.
         var isAsked = false
 
         mutating func put(_ upload: UnfinishedUpload) {
-            let old = uploads.updateValue(upload, forKey: upload.id)
-            guard old?.client != upload.client || old == nil else { return }
-            if let old { release(old) }
-            held[upload.client, default: 0] += 1
+            if let old = uploads.updateValue(upload, forKey: upload.id) { release(old) }
+            held[upload.holder, default: 0] += 1
+            if upload.client == nil { nameless += 1 }
         }
 
         mutating func remove(_ id: UploadID) -> UnfinishedUpload? {
@@ -29,8 +45,9 @@ final class UnfinishedUploads: Sendable {
         }
 
         private mutating func release(_ upload: UnfinishedUpload) {
-            let rest = (held[upload.client] ?? 1) - 1
-            held[upload.client] = rest > 0 ? rest : nil
+            if upload.client == nil { nameless -= 1 }
+            let rest = (held[upload.holder] ?? 1) - 1
+            held[upload.holder] = rest > 0 ? rest : nil
         }
     }
 
@@ -39,8 +56,8 @@ final class UnfinishedUploads: Sendable {
     /// How many are noted at most: more than there may be parts in the store and assemblies. A note goes with what it is about.
     private static let most = 32_768
 
-    /// As many as the store keeps (`Incoming.mostParts`).
-    static let places = 16_384
+    /// As many as a directory keeps.
+    static let places = FileStore.mostParts
 
     /// What the records knew. What has begun here since is newer.
     func add(_ uploads: [UnfinishedUpload]) {
@@ -51,12 +68,16 @@ final class UnfinishedUploads: Sendable {
         }
     }
 
-    /// Whether what one client has begun leaves as many places to the others: an upload that nobody brings anything for has its
-    /// place for a week.
-    func leavesEnough(_ client: UInt64?) -> Bool {
+    /// Whether what one has begun leaves as many places to the others: an upload that nobody brings anything for has its place
+    /// for a week.
+    func leavesEnough(_ holder: Holder) -> Bool {
         state.withLock { state in
-            let own = state.held[client] ?? 0
-            return own <= 1 || own <= Self.places - state.uploads.count
+            let own = state.held[holder] ?? 0
+            guard case .host = holder else { return own <= 1 || own <= Self.places - state.uploads.count }
+            // Who cannot be told apart may have many addresses: all together leave as much, and each of them to the others.
+            let all = state.nameless
+            let share = (Self.places - min(Self.places, state.uploads.count - all)) / 2
+            return all <= 1 || all <= share && (own <= 1 || own <= share - all)
         }
     }
 
@@ -131,6 +152,8 @@ final class UnfinishedUploads: Sendable {
 }
 
 extension UnfinishedUpload {
+    fileprivate var holder: UnfinishedUploads.Holder { UnfinishedUploads.Holder(client: client, sender: sender) }
+
     /// As it is when its sender has declared it once more: whose it is and when it was begun stays, and its size where it says
     /// nothing of that now.
     fileprivate func declared(again new: UnfinishedUpload) -> UnfinishedUpload {
