@@ -10,13 +10,31 @@ package final class BlockingPool: TaskExecutor {
     private struct State {
         var queue: FairQueue
         var threads = 0
-        var idle = 0
+        /// Threads that sleep, the one that has worked last at the end: its memory is still in the cache.
+        var idle: [ParkedThread] = []
+        /// Threads that were woken and have not looked what there is to do.
+        var waking = 0
         var isClosed = false
+
+        /// A thread that has to be woken, because there is more work than threads that will look for some.
+        mutating func takeSleeper() -> ParkedThread? {
+            guard waking < queue.count, let sleeper = idle.popLast() else { return nil }
+            waking += 1
+            return sleeper
+        }
+    }
+
+    /// What becomes of work that was added.
+    private enum Reaction {
+        case wake(ParkedThread)
+        case start
+        /// Threads that are awake come to it.
+        case nothing
     }
 
     private let name: String
     private let limit: Int
-    private let monitor: Monitor<State>
+    private let state: Locked<State>
     private let own = PoolAccount(isLimited: false)
     /// Of the queue, for whoever wants to know without its lock.
     private let waiting = Atomic(0)
@@ -28,12 +46,12 @@ package final class BlockingPool: TaskExecutor {
     package init(name: String, threads: Int) {
         self.name = name
         limit = max(1, threads)
-        monitor = Monitor(State(queue: FairQueue(threads: limit)))
+        state = Locked(State(queue: FairQueue(threads: limit)))
     }
 
     /// How many threads there are, how many of them have nothing to do, and how much work waits for one.
     package var figures: (threads: Int, idle: Int, waiting: Int) {
-        monitor.withLock { (monitor.state.threads, monitor.state.idle, monitor.state.queue.count) }
+        state.withLock { ($0.threads, $0.idle.count, $0.queue.count) }
     }
 
     /// Whether work waits for a thread, so that who has one should not keep it for long.
@@ -67,22 +85,32 @@ package final class BlockingPool: TaskExecutor {
 
     /// Lets the threads end as soon as there is no work for them; each holds the pool until then. Work may still come.
     package func close() {
-        monitor.withLock { monitor.state.isClosed = true }
-        monitor.wakeAll()
+        let sleepers = state.withLock { state in
+            defer { state.idle = [] }
+            state.isClosed = true
+            state.waking += state.idle.count
+            return state.idle
+        }
+        for sleeper in sleepers { sleeper.wake() }
     }
 
     private func add(_ work: PoolWork, for account: PoolAccount?) {
-        if mustStart(for: work, of: account ?? own) { startWorker() } else { monitor.wakeOne() }
+        switch reaction(to: work, of: account ?? own) {
+        case .wake(let sleeper): sleeper.wake()
+        case .start: startWorker()
+        case .nothing: break
+        }
     }
 
-    private func mustStart(for work: PoolWork, of account: PoolAccount) -> Bool {
-        monitor.withLock {
-            monitor.state.queue.append(work, for: account)
-            waiting.store(monitor.state.queue.count, ordering: .relaxed)
-            // A thread counts as idle until it has woken, so each of them can take only one of those that wait.
-            guard monitor.state.queue.count > monitor.state.idle, monitor.state.threads < limit else { return false }
-            monitor.state.threads += 1
-            return true
+    private func reaction(to work: PoolWork, of account: PoolAccount) -> Reaction {
+        state.withLock { state in
+            state.queue.append(work, for: account)
+            waiting.store(state.queue.count, ordering: .relaxed)
+            if let sleeper = state.takeSleeper() { return .wake(sleeper) }
+            // Each thread that was woken can take only one of those that wait.
+            guard state.queue.count > state.waking, state.threads < limit else { return .nothing }
+            state.threads += 1
+            return .start
         }
     }
 
@@ -91,18 +119,19 @@ package final class BlockingPool: TaskExecutor {
         do throws(SystemError) {
             try startThread(name: name) { [self] in work() }
         } catch {
-            let isAlone = monitor.withLock {
-                monitor.state.threads -= 1
-                return monitor.state.threads == 0
+            let isAlone = state.withLock { state in
+                state.threads -= 1
+                return state.threads == 0
             }
             if isAlone { work(waiting: false) }
         }
     }
 
     private func work(waiting: Bool = true) {
+        let here = ParkedThread()
         var done: (turn: FairQueue.Turn, duration: Int64)?
         var time = monotonicNanoseconds()
-        while let (work, turn) = next(after: done, at: &time, waiting: waiting) {
+        while let (work, turn) = next(after: done, at: &time, waiting ? here : nil) {
             perform(work)
             let end = monotonicNanoseconds()
             done = (turn, end - time)
@@ -117,30 +146,54 @@ package final class BlockingPool: TaskExecutor {
         }
     }
 
+    /// What a thread found that looked for work.
+    private enum Found {
+        case work(PoolWork, FairQueue.Turn, another: ParkedThread?)
+        case sleep
+        case end
+    }
+
     /// - Parameters:
     ///   - done: what the thread did before.
     ///   - time: of now; of when it goes on, where it had to wait.
+    ///   - here: where it sleeps; nothing for one that doesn't.
     private func next(
-        after done: (turn: FairQueue.Turn, duration: Int64)?, at time: inout Int64, waiting: Bool
+        after done: (turn: FairQueue.Turn, duration: Int64)?, at time: inout Int64, _ here: ParkedThread?
     ) -> (work: PoolWork, turn: FairQueue.Turn)? {
-        monitor.lock()
-        defer { monitor.unlock() }
-        if let done { monitor.state.queue.finished(done.turn, after: done.duration) }
-        while true {
-            if let next = monitor.state.queue.next(at: time) {
-                self.waiting.store(monitor.state.queue.count, ordering: .relaxed)
-                // The end of one work can let two others begin.
-                if monitor.state.idle > 0, monitor.state.queue.hasNext(at: time) { monitor.wakeOne() }
-                return next
-            }
-            guard waiting, !monitor.state.isClosed else {
-                if waiting { monitor.state.threads -= 1 }
-                return nil
-            }
-            monitor.state.idle += 1
-            monitor.wait()
-            monitor.state.idle -= 1
-            time = monotonicNanoseconds()
+        var found = state.withLock { [time] state in
+            if let done { state.queue.finished(done.turn, after: done.duration) }
+            return look(&state, at: time, here)
         }
+        while true {
+            switch found {
+            case .work(let work, let turn, let another):
+                another?.wake()
+                return (work, turn)
+            case .end: return nil
+            case .sleep:
+                here?.sleep()
+                time = monotonicNanoseconds()
+                found = state.withLock { [time] state in
+                    state.waking -= 1
+                    return look(&state, at: time, here)
+                }
+            }
+        }
+    }
+
+    private func look(_ state: inout State, at time: Int64, _ here: ParkedThread?) -> Found {
+        if let (work, turn) = state.queue.next(at: time) {
+            waiting.store(state.queue.count, ordering: .relaxed)
+            // The end of one work can let two others begin.
+            let isMore = !state.idle.isEmpty && state.queue.hasNext(at: time)
+            return .work(work, turn, another: isMore ? state.takeSleeper() : nil)
+        }
+        guard let here else { return .end }
+        guard !state.isClosed else {
+            state.threads -= 1
+            return .end
+        }
+        state.idle.append(here)
+        return .sleep
     }
 }

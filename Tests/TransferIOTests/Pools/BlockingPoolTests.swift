@@ -130,6 +130,31 @@ import TransferSystem
         #expect((1...threads).contains(crowd.most))
     }
 
+    /// What it has in the cache is of use.
+    @Test func theThreadThatHasWorkedLastWorksNext() async {
+        let pool = BlockingPool(name: "test-pool", threads: 4)
+        defer { pool.close() }
+        let gates = (0..<4).map { _ in Gate() }
+        await withTaskGroup { group in
+            // Each needs a thread of its own.
+            for number in 0..<4 {
+                group.addTask {
+                    await pool.run {
+                        gates[number].open(3)
+                        for other in 0..<4 where other != number { _ = gates[other].pass() }
+                    }
+                }
+            }
+        }
+        var last: pthread_t?
+        for _ in 0..<50 {
+            while pool.figures.idle < 4 { await Task.yield() }
+            let thread = await pool.run { pthread_self() }
+            #expect(thread == last ?? thread)
+            last = thread
+        }
+    }
+
     @Test func tasksThatPreferItRunOnIt() async {
         let pool = BlockingPool(name: "test-pool", threads: 2)
         defer { pool.close() }
