@@ -17,7 +17,7 @@ package final class ConnectionDriver {
     package var hearsLife = true
     /// Whether the socket is closed, or will never be there.
     package private(set) var isOver = false
-    var timer: EventLoop.Timer?
+    var timer: (timer: EventLoop.Timer, due: MonotonicTime)?
     private var turns: Turns
 
     /// - Parameter turn: bytes after which the session gives way to others of its loop; without end where it shares the loop

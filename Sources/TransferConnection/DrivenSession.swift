@@ -36,14 +36,18 @@ package protocol DrivenSession: LingeringSession {
 extension DrivenSession {
     /// To be called again whenever a deadline may have come nearer.
     package func armTimer() {
+        let due = driver.liveness.deadline
+        // One that comes too early looks, and is set anew: the deadline moves away with all that is said.
+        if let timer = driver.timer, timer.due <= due { return }
         stopTimer()
-        driver.timer = loop.schedule(at: driver.liveness.deadline.nanoseconds) { [weak self] in
+        let timer = loop.schedule(at: due.nanoseconds) { [weak self] in
             self?.assumeIsolated { $0.timerFired() }
         }
+        driver.timer = (timer, due)
     }
 
     package func stopTimer() {
-        if let timer = driver.timer { loop.cancel(timer) }
+        if let timer = driver.timer { loop.cancel(timer.timer) }
         driver.timer = nil
     }
 
@@ -72,6 +76,11 @@ extension DrivenSession {
         } catch {
             sendingFailed(error)
         }
+    }
+
+    /// Sends whenever the socket takes more, without a task that waits for that: for sessions that are many and idle.
+    package func flushWhenWritable() {
+        driver.socket?.writable.call { [weak self] in self?.assumeIsolated { $0.flush() } }
     }
 
     /// Sends whenever the socket takes more, until it is closed.

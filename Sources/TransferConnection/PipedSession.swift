@@ -64,16 +64,16 @@ extension PipedSession {
             case .wait:
                 // Whoever isn't read must not keep a buffer.
                 handOver()
-                driver.pauseReading(true)
+                pauseReading(true)
                 await driver.wake.wait()
             case .takeBuffer:
-                driver.pauseReading(false)
+                pauseReading(false)
                 pipe.begin(in: await takeBuffer())
             case .parse:
-                driver.pauseReading(false)
+                pauseReading(false)
                 await driver.letOthers(after: catchUp())
             case .receive:
-                driver.pauseReading(false)
+                pauseReading(false)
                 switch pump() {
                 case 0: await driver.wake.wait()
                 case let count: await driver.letOthers(after: count)
@@ -84,6 +84,12 @@ extension PipedSession {
         driver.pauseReading(false)
     }
 
+    /// Whoever is read again can be given up for its silence again, which may be sooner than the timer is due.
+    private func pauseReading(_ isPaused: Bool) {
+        driver.pauseReading(isPaused)
+        if !isPaused { armTimer() }
+    }
+
     private var reading: BatchPipe<Steps>.Reading {
         pipe.reading(
             isScarce: bufferAccount.map { buffers.isScarce(for: $0) } ?? false, takesAnswers: takesAnswers)
@@ -92,8 +98,8 @@ extension PipedSession {
     /// While the buffers are all in use, this side doesn't read.
     private func takeBuffer() async -> BlockBuffer {
         if let buffer = buffers.takeNow(for: bufferAccount) { return buffer }
-        driver.pauseReading(true)
-        defer { driver.pauseReading(false) }
+        pauseReading(true)
+        defer { pauseReading(false) }
         return await buffers.take(for: bufferAccount)
     }
 
@@ -181,7 +187,8 @@ extension PipedSession {
     private func workLoop() async {
         while pipe.hasWork {
             await work()
-            driver.wake.fire()
+            // Behind the last of it that is said below: each word is a look at the socket.
+            if pipe.hasWork { driver.wake.fire() }
         }
         pipe.rest()
         rested()

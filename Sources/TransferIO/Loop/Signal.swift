@@ -1,8 +1,10 @@
-/// Lets one task wait until something has happened. Belongs to whoever is isolated to its loop; a signal fired while
-/// nobody waits is remembered, several such count as one.
+/// Lets one task wait until something has happened, or has something called then. Belongs to whoever is isolated to its
+/// loop; a signal fired while nobody waits is remembered, several such count as one.
 package final class Signal {
     private var waiter: CheckedContinuation<Void, Never>?
     private var isFired = false
+    /// Called in the place of waking somebody.
+    private var handler: (() -> Void)?
 
     package init() {}
 
@@ -24,8 +26,18 @@ package final class Signal {
         return isFired
     }
 
+    /// Has something called each time that the signal is fired, by whoever fires it and before that returns; at once where
+    /// it was fired already. A task that waits takes memory for as long as it does.
+    ///
+    /// - Parameter handler: nothing to have tasks wait again.
+    package func call(_ handler: (() -> Void)?) {
+        self.handler = handler
+        if let handler, takeFired() { handler() }
+    }
+
     /// Wakes the waiter, or the next one to come.
     package func fire() {
+        if let handler { return handler() }
         guard let waiting = waiter else {
             isFired = true
             return

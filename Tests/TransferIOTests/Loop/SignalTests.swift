@@ -10,6 +10,24 @@ import TransferIO
         }
     }
 
+    /// Whoever has it called hears of each time, and of what was before.
+    @Test func callsWhoeverWantsThat() async throws {
+        try await onLoop { _ in
+            let signal = Signal()
+            var calls = 0
+            signal.fire()
+            signal.call { calls += 1 }
+            #expect(calls == 1)
+            for _ in 0..<3 { signal.fire() }
+            #expect(calls == 4)
+            // And somebody can wait again.
+            signal.call(nil)
+            signal.fire()
+            await signal.wait()
+            #expect(calls == 4)
+        }
+    }
+
     @Test func waitsUntilFired() async throws {
         try await onLoop { actor in
             let signal = Signal()

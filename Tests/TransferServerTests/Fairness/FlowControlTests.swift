@@ -21,21 +21,6 @@ extension ServerTests {
             try await TransferServerTests.serving(change, listen: [endpoint], in: directory, body)
         }
 
-        /// Sends it all from another thread, and returns when the server has stopped reading for a while.
-        ///
-        /// - Returns: the thread, and whether it was done before the server stopped.
-        private static func sendUntilStalled(_ client: RawClient, _ bytes: [UInt8]) -> (TestThread, wasTaken: Bool) {
-            let done = Box(Atomic(false))
-            let thread = TestThread {
-                client.send(bytes)
-                done.value.store(true, ordering: .releasing)
-            }
-            while !done.value.load(ordering: .acquiring) {
-                if client.isStalled(milliseconds: 200) { return (thread, false) }
-            }
-            return (thread, true)
-        }
-
         /// Each result repeats a long path, so thousands are more than the buffers hold, and so are thousands of uploads: as
         /// many as a client may have without result.
         @Test func whoDoesNotReadResultsIsNotReadEither() async throws {
@@ -47,7 +32,7 @@ extension ServerTests {
                 let count = Limits.unacknowledgedUploads
                 let content = [UInt8](repeating: 2, count: 8 << 10)
                 let all = (0..<count).flatMap { _ in Frames.upload(path, content, conflict: .skip) }
-                let (writer, wasTaken) = Self.sendUntilStalled(client, all)
+                let (writer, wasTaken) = client.sendUntilStalled(all)
                 defer { writer.join() }
                 #expect(!wasTaken, "the server takes uploads without end from a client that reads no results")
                 try server.checkServes()
@@ -60,8 +45,8 @@ extension ServerTests {
                 let client = try server.greetedClient()
                 let count = 200_000
                 let one = Frames.encoded(.ping(1))
-                let (writer, wasTaken) = Self.sendUntilStalled(
-                    client, (0..<count).flatMap { _ in one })
+                let (writer, wasTaken) = client.sendUntilStalled(
+                    (0..<count).flatMap { _ in one })
                 defer { writer.join() }
                 #expect(!wasTaken)
                 try server.checkServes()
@@ -158,7 +143,7 @@ extension ServerTests {
                 do {
                     let client = try server.greetedClient()
                     let one = Frames.encoded(.ping(1))
-                    let (writer, _) = Self.sendUntilStalled(client, (0..<80_000).flatMap { _ in one })
+                    let (writer, _) = client.sendUntilStalled((0..<80_000).flatMap { _ in one })
                     try server.waitUntil("as much waits as may") { unsent() >= 256 << 10 }
                     for _ in 0..<80_000 { _ = try client.next() }
                     writer.join()

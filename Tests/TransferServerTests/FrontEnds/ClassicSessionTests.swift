@@ -118,6 +118,27 @@ import TransferTestSupport
         }
     }
 
+    /// Whoever could not be heard for longer than that, because the server did not read, is given up once it does.
+    @Test func silenceBehindAPause() async throws {
+        let silence: Int32 = 100
+        try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(Int64(silence)) }) {
+            server, endpoint in
+            let (core, gate) = (server.server.core, Gate())
+            defer { gate.open() }
+            for _ in 0..<core.configuration.blockingThreads { core.transport.pool.submit { gate.pass() } }
+            try server.waitUntil("no thread is free") { gate.waiting == core.configuration.blockingThreads }
+            let client = try RawClient(endpoint)
+            let content = [UInt8](repeating: 1, count: 32 << 20)
+            let (writer, wasTaken) = client.sendUntilStalled(
+                Array(Self.sized(3, content).dropLast()), milliseconds: 10 * silence)
+            #expect(!wasTaken)
+            gate.open()
+            #expect(try client.bytes(100) == Self.answer(3, 0))
+            writer.join()
+            #expect(server.tree.isEmpty && server.parts.isEmpty)
+        }
+    }
+
     /// Silence inside an upload is answered by 0, and between uploads by nothing.
     @Test func silenceInsideAnUpload() async throws {
         try await serving(Self.sized, change: { $0.timeouts.silence = .milliseconds(200) }) { server, endpoint in

@@ -29,7 +29,8 @@ final class RawClient: @unchecked Sendable {
     /// Bytes that are encrypted at once, for which `TLSSide` has room.
     private static let mostAtOnce = 512 << 10
 
-    private let number: Int32
+    private let descriptor: Descriptor
+    private var number: Int32 { descriptor.number }
     private var parser = FrameParser()
     private var received: [UInt8] = []
     /// There once `secure` was called.
@@ -38,7 +39,8 @@ final class RawClient: @unchecked Sendable {
     /// - Parameter source: an address of this machine to come from.
     init(_ endpoint: Endpoint, from source: String? = nil) throws {
         guard let address = try endpoint.resolve().first else { throw Failure(description: "no address") }
-        number = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = Descriptor(
+            try system("socket") { socket(address.family, Int32(SOCK_STREAM.rawValue), 0) })
         var timeout = timeval(tv_sec: Self.patience, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
@@ -47,14 +49,7 @@ final class RawClient: @unchecked Sendable {
             _ = source.withPointer { bind(number, $0, $1) }
         }
         let code = address.withPointer { connect(number, $0, $1) }
-        guard code == 0 else {
-            close(number)
-            throw Failure(description: "connect: \(String(cString: strerror(errno)))")
-        }
-    }
-
-    deinit {
-        close(number)
+        guard code == 0 else { throw Failure(description: "connect: \(String(cString: strerror(errno)))") }
     }
 
     /// Talks TLS from now on.
@@ -115,6 +110,22 @@ final class RawClient: @unchecked Sendable {
     func isStalled(milliseconds: Int32) -> Bool {
         var watched = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         return poll(&watched, 1, milliseconds) == 0
+    }
+
+    /// Sends it all from another thread, and returns when the server has stopped reading for a while.
+    ///
+    /// - Parameter milliseconds: how long that is.
+    /// - Returns: the thread, and whether it was done before the server stopped.
+    func sendUntilStalled(_ bytes: [UInt8], milliseconds: Int32 = 200) -> (TestThread, wasTaken: Bool) {
+        let done = Flag()
+        let thread = TestThread {
+            self.send(bytes)
+            done.set()
+        }
+        while !done.isSet {
+            if isStalled(milliseconds: milliseconds) { return (thread, false) }
+        }
+        return (thread, true)
     }
 
     /// The next message, or the end of the connection.

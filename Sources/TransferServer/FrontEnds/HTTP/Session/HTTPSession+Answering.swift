@@ -68,12 +68,17 @@ extension HTTPSession {
         }
     }
 
-    /// Answers what was received whole, says the last words, and closes.
-    func finish() async {
+    /// Answers what was received whole. Nothing is left on the pool behind it.
+    func leave() async {
         unwatch()
         await finishWork()
         await transport.pool.run(for: account) { [lane] in lane.leave() }
         stopTimer()
+        if let restTimer { loop.cancel(restTimer) }
+    }
+
+    /// Says the last words, and closes.
+    func finish() async {
         sayGoodbye()
         await linger()
         close()

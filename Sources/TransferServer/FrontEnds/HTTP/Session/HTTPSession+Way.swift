@@ -9,7 +9,7 @@ import TransferSystem
 extension HTTPSession {
     /// - Throws: when a proxy says what cannot be understood; the client is told why.
     func way(of head: RequestHead) throws(ProtocolFault) -> HTTPWay {
-        var way = HTTPWay(origin: origin, isSecure: driver.socket?.security == nil ? nil : true)
+        var way = HTTPWay(origin: origin, isSecure: driver.socket?.isSecure == true ? true : nil)
         // Whatever comes over a proxy may come from anywhere.
         if isPlain || origin.isProxy { way.origin.isLocal = false }
         if origin.isProxy {

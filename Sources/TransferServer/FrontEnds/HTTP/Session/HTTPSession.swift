@@ -93,11 +93,10 @@ actor HTTPSession {
     func run() async {
         driver.liveness.timeouts.heartbeat = max(settings.timeouts.idle, settings.timeouts.silence)
         armTimer()
-        let writer = Task(executorPreference: loop) { await self.writeLoop() }
+        flushWhenWritable()
         await readLoop()
         await finish()
         transport.accounts.leave(accountHolder)
-        await writer.value
     }
 
     func drain() {
