@@ -71,6 +71,9 @@ extension StreamSocket {
         package let protocolName: String?
     }
 
+    /// Whether a handshake of TLS is done.
+    package var isSecure: Bool { layer?.isEstablished ?? false }
+
     /// Nothing without TLS or before the handshake is done.
     package var security: Security? {
         guard let layer, layer.isEstablished else { return nil }

@@ -105,7 +105,7 @@ actor Connection {
             let socket = try StreamSocket(Descriptor(descriptor), loop: loop, readable: driver.wake)
             driver.open(socket)
             socket.disableDelay()
-            if origin.isLocal { socket.tuneForLoopback() }
+            socket.tune(isLocal: origin.isLocal)
             log(.connected(peer: peer))
             return true
         } catch {

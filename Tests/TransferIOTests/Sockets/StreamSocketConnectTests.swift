@@ -48,6 +48,31 @@ import TransferTestSupport
         }
     }
 
+    /// Where this process may choose it; otherwise what there was stays.
+    @Test func congestionControlFitsThePeer() async throws {
+        // An administrator may take any that is there.
+        let list = "tcp_\(geteuid() == 0 ? "available" : "allowed")_congestion_control"
+        let names = MarkdownDocument.read("/proc/sys/net/ipv4/\(list)")?.split { " \n".contains($0) } ?? []
+        try await onLoop { actor in
+            let bound = try Bound(.internet(host: "127.0.0.1", port: 0))
+            try bound.listen()
+            let socket = try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience)
+            defer { socket.close() }
+            #expect(Self.congestionControl(of: socket) == "reno", "as for every peer on this machine")
+            socket.tune(isLocal: false)
+            #expect(Self.congestionControl(of: socket) == (names.contains("bbr") ? "bbr" : "reno"))
+            socket.tune(isLocal: true)
+            #expect(Self.congestionControl(of: socket) == "reno")
+        }
+    }
+
+    private static func congestionControl(of socket: StreamSocket) -> String {
+        var name = [UInt8](repeating: 0, count: 16)
+        var length = socklen_t(name.count)
+        getsockopt(socket.number, Int32(IPPROTO_TCP), TCP_CONGESTION, &name, &length)
+        return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
     @Test(arguments: loopbacks) func aPortOnWhichNobodyListensRefuses(host: String) async throws {
         try await onLoop { actor in
             let bound = try Bound(.internet(host: host, port: 0))

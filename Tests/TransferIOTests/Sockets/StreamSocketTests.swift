@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 import Testing
 import TransferIO
@@ -57,6 +58,19 @@ import TransferTestSupport
             await near.close()
             let bytes = try await rest
             #expect(bytes.isEmpty)
+        }
+    }
+
+    /// The end that came together with the last bytes is told of once.
+    @Test(arguments: Wire.available, [false, true])
+    func theEndBehindBytesIsFound(wire: Wire, isSecured: Bool) async throws {
+        try await wire.connected(isSecured: isSecured) { near, far in
+            try await near.send([1, 2, 3])
+            await near.endSending()
+            // By now the kernel has both.
+            try await far.send([4])
+            #expect(try await near.receive(1) == [4])
+            #expect(try await far.receive() == [1, 2, 3])
         }
     }
 
