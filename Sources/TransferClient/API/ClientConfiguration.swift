@@ -77,6 +77,10 @@ public struct ClientConfiguration: Sendable {
     /// What the server does when a name is taken by other content.
     public var conflict = ConflictPolicy.keepBoth
 
+    /// Whether a pull reads what is here and compares its content, also where size and time of modification are those on the
+    /// server.
+    public var comparesContent = false
+
     /// The people that uploads are for: those of these names in the server's lists of who may come in. They get them, each for
     /// itself, and nobody else does; without any, uploads are stored under their paths. A push to somebody who has no mailbox,
     /// or who takes nothing from this client, is refused before any content is sent. Their names take `mostRecipientBytes`

@@ -144,12 +144,26 @@ extension PullLane {
             return file.report(.skipped, "\(file.target) was here already.")
         }
         // A delivery is acknowledged, so it has to be made durable, which happens when it is published.
-        guard file.delivery == nil, !here.isDirectory, here.size == file.entry.size, let digest = file.entry.digest,
-            try plan.destination.has(file.target, size: here.size, digest: digest)
-        else { return nil }
+        guard file.delivery == nil, !here.isDirectory, here.size == file.entry.size else { return nil }
+        if !seemsUnchanged(file, here), try !hasContent(of: file) { return nil }
         var report = file.report(.alreadyStored)
-        (report.path, report.digest) = (file.target.string, digest)
+        (report.path, report.digest) = (file.target.string, file.entry.digest)
         return report
+    }
+
+    /// Whether it is what an earlier pull has stored, by its time: a file that was changed and then given its old size and time
+    /// again seems unchanged, as it does to rsync. One that was only written here does not, whatever its time: the clocks of
+    /// file systems have ticks of milliseconds. Where a sync has failed nothing does: its content may not be on disk.
+    private func seemsUnchanged(_ file: PullFile, _ here: StoredAttributes) -> Bool {
+        let (there, isGiven, here) = (file.entry.modified, here.hasGivenTime, here.modified)
+        return there.seconds == here.seconds && there.nanoseconds == here.nanoseconds && isGiven
+            && !plan.context.configuration.comparesContent && !plan.destination.isInDoubt
+    }
+
+    /// Reads what has the path on this machine.
+    private func hasContent(of file: PullFile) throws(StoreError) -> Bool {
+        guard let digest = file.entry.digest else { return false }
+        return try plan.destination.has(file.target, size: file.entry.size, digest: digest)
     }
 
     private func part(of file: PullFile) throws(StoreError) -> StagedFile? {

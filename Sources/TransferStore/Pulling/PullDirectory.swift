@@ -41,7 +41,7 @@ package final class PullDirectory: Sendable {
     /// earlier fetch was killed, nothing has: what is read may not be on disk, and is fetched again.
     package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {
         try localized { () throws(StoreError) in
-            guard !incoming.committer.isInDoubt, let directory = try? tree.open(path.parent) else { return false }
+            guard !isInDoubt, let directory = try? tree.open(path.parent) else { return false }
             return try TargetName(directory: directory, name: String(path.name)).find(size: size, digest: digest) != nil
         }
     }
@@ -123,7 +123,7 @@ extension PullDirectory {
     }
 
     /// Whether what is read here may not be on disk.
-    var isInDoubt: Bool { incoming.committer.isInDoubt }
+    package var isInDoubt: Bool { incoming.committer.isInDoubt }
 
     /// Removes the folder of parts, if nothing is left in it.
     package func tidy() {

@@ -18,6 +18,9 @@ package struct StoredAttributes: Equatable, Sendable {
 
     package let version: ContentVersion
 
+    /// Whether somebody gave it its time of modification, as a pull does: what is only written has that of its last change.
+    package let hasGivenTime: Bool
+
     /// - Returns: nothing for what is neither a file nor a directory.
     init?(_ status: stat) {
         guard status.isFile || status.isDirectory else { return nil }
@@ -28,6 +31,8 @@ package struct StoredAttributes: Equatable, Sendable {
             seconds: Int64(status.st_mtim.tv_sec),
             nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999)))
         permissions = UInt16(truncatingIfNeeded: status.st_mode & 0o777)
+        hasGivenTime =
+            status.st_mtim.tv_sec != status.st_ctim.tv_sec || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec
     }
 
     /// What clients are told: changes whenever the content may have. Not with the permissions or names of a file: whoever has

@@ -101,6 +101,41 @@ import TransferTestSupport
         }
     }
 
+    /// What an earlier pull has stored is known by size and time, unless its content is to be compared.
+    @Test func sizeAndTimeAreEnough() async throws {
+        try await withServer { server in
+            try write(server, "a", [1])
+            let there = server.directory.path("store/a")
+            let past = timespec(tv_sec: 1_234_567_890, tv_nsec: 123_456_789)
+            Self.setTime(past, of: there)
+            _ = try await Pulled(["a"], from: server.address, to: out)
+            try Files.write("\(out)/a", [9])
+            Self.setTime(past, of: "\(out)/a")
+            let again = try await Pulled(["a"], from: server.address, to: out)
+            #expect(again.results == ["a": .alreadyStored] && Files.tree(out) == ["a"])
+            let compared = try await Pulled(["a"], from: server.address, to: out) { $0.comparesContent = true }
+            #expect(compared.results == ["a": .committed] && Files.tree(out) == ["a", "a-1"])
+            #expect(Files.read("\(out)/a-1") == [1])
+        }
+    }
+
+    /// Two files may be written in one tick of the clock: what no pull has stored is compared.
+    @Test func whatWasWrittenHereIsCompared() async throws {
+        try await withServer { server in
+            try write(server, "a", [1])
+            try Files.write("\(out)/a", [9])
+            var status = stat()
+            #expect(stat("\(out)/a", &status) == 0)
+            Self.setTime(status.st_mtim, of: server.directory.path("store/a"))
+            let pulled = try await Pulled(["a"], from: server.address, to: out)
+            #expect(pulled.results == ["a": .committed] && Files.tree(out) == ["a", "a-1"])
+        }
+    }
+
+    private static func setTime(_ time: timespec, of path: String) {
+        #expect(utimensat(AT_FDCWD, path, [time, time], 0) == 0)
+    }
+
     @Test func namesThatAreTaken() async throws {
         try await withServer { server in
             try write(server, "a.txt", [1])

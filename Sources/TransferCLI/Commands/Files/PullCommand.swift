@@ -53,6 +53,12 @@ extension PullCommand: ProgramCommand {
             "Several carry several files at once. auto uses up to 4, one on a machine with a single core, and "
                 + "only as many as there is work for."),
         ClientFlags.digest,
+        Flag(
+            name: "checksum", help: "Compare the content of files that are here with that on the server.",
+            details:
+                "Otherwise a file with the size and time of modification of the one on the server is taken for the "
+                + "same, without reading it."
+        ).isOn.sets(\.comparesContent),
     ]
 
     private static let json = FilesFlags.json("file")
@@ -63,7 +69,8 @@ extension PullCommand: ProgramCommand {
             "Fetches every PATH into the directory of --output, a folder with everything in it. A file has its name when all of it "
                 + "is there, verified and on disk, and not before. Times of modification and permissions are those on the "
                 + "server.",
-            "A file that is here already with the same content is not fetched. After a lost connection, and when the same "
+            "A file that is here already is not fetched: one with the size and time of modification of that on the server, or "
+                + "with its content. After a lost connection, and when the same "
                 + "command is run again after it was interrupted, a long file goes on where it was: what has arrived "
                 + "waits in the folder .transfer-parts.",
             FilesFlags.aboutAccess,
