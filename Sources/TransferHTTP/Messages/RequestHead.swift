@@ -28,7 +28,9 @@ package struct RequestHead: Equatable, Sendable {
     /// Path and query: the target without the scheme and authority that an absolute URI has. Without a path it is `/`,
     /// or `*` for OPTIONS (RFC 9112, section 3.2.4).
     package var resource: String {
-        guard let authority = RequestTarget.authority(of: target.utf8) else { return target }
+        guard target.utf8.first != UInt8(ascii: "/"), let authority = RequestTarget.authority(of: target.utf8) else {
+            return target
+        }
         let rest = target.utf8[authority.endIndex...]
         switch rest.first {
         case UInt8(ascii: "/"): return String(Substring(rest))

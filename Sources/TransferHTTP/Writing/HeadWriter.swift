@@ -44,11 +44,12 @@ package enum HeadWriter {
     }
 
     /// Each word with a large letter, as people and simple programs look for it.
-    private static func append(name: String, to bytes: inout [UInt8]) {
+    static func append(name: String, to bytes: inout [UInt8]) {
         var isFirst = true
         for byte in name.utf8 {
-            let isSmall = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-            bytes.append(isFirst && isSmall ? byte - 0x20 : byte)
+            let small = HTTPCharacter.lowercase(byte)
+            let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(small)
+            bytes.append(isFirst && isLetter ? small - 0x20 : small)
             isFirst = byte == UInt8(ascii: "-")
         }
     }

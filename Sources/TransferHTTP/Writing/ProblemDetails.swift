@@ -36,7 +36,7 @@ package struct ProblemDetails: Equatable, Sendable {
     }
 
     /// The content of the answer: JSON, and a line end for those who see it on a terminal.
-    package var bytes: [UInt8] { Array((line.text + "\n").utf8) }
+    package var bytes: [UInt8] { line.terminated }
 
     package static func == (a: Self, b: Self) -> Bool { a.bytes == b.bytes }
 }

@@ -10,7 +10,7 @@ public struct UploadID: Hashable, Sendable {
     /// No upload: in results that end a connection.
     package static let none = UploadID(high: 0, low: 0)
 
-    package init(high: UInt64, low: UInt64) {
+    @usableFromInline package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -22,7 +22,7 @@ public struct UploadID: Hashable, Sendable {
     }
 
     /// A random id, never `none`.
-    package static func random(using generator: inout some RandomNumberGenerator) -> UploadID {
+    @inlinable package static func random(using generator: inout some RandomNumberGenerator) -> UploadID {
         UploadID(high: .random(in: 1 ... .max, using: &generator), low: generator.next())
     }
 

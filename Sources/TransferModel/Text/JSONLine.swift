@@ -1,19 +1,44 @@
 /// A JSON object on one line, its members in the order in which they were added.
 package struct JSONLine: Equatable, Sendable {
-    private var members: [(key: String, value: JSONValue)]
+    private var members: [(key: String, shown: JSONValue, value: JSONValue)]
 
     package init() { members = [] }
+
+    private init(room: Int) {
+        members = []
+        members.reserveCapacity(room)
+    }
 
     /// Adds a member. The key must not be there already: readers differ in which of two they take.
     package mutating func append(_ key: String, _ value: JSONValue) {
         // Trap: keys are literals of this program.
         precondition(!members.contains { $0.key == key }, "the key '\(key)' is there already")
-        members.append((key, value))
+        members.append((key, .string(key), value))
     }
 
     /// The object, without an end of line.
-    package var text: String {
-        "{" + members.map { "\(JSONValue.string($0.key).text):\($0.value.text)" }.joined(separator: ",") + "}"
+    package var text: String { ByteWriter.string(capacity: length) { write(to: &$0) } }
+
+    /// The object with an end of line, as bytes.
+    package var terminated: [UInt8] {
+        ByteWriter.bytes(capacity: length + 1) { writer in
+            write(to: &writer)
+            writer.append("\n")
+        }
+    }
+
+    /// Bytes of the object: each member has a colon and a comma, or the braces.
+    private var length: Int { members.reduce(2) { $0 + $1.shown.length + $1.value.length + 2 } }
+
+    private func write(to writer: inout ByteWriter) {
+        writer.append("{")
+        for (index, member) in members.enumerated() {
+            if index > 0 { writer.append(",") }
+            member.shown.write(to: &writer)
+            writer.append(":")
+            member.value.write(to: &writer)
+        }
+        writer.append("}")
     }
 
     package static func == (a: Self, b: Self) -> Bool { a.text == b.text }
@@ -21,7 +46,7 @@ package struct JSONLine: Equatable, Sendable {
 
 extension JSONLine: ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self.init()
+        self.init(room: elements.count)
         for (key, value) in elements { append(key, value) }
     }
 }

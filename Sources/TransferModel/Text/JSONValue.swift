@@ -1,7 +1,44 @@
 /// A JSON value (RFC 8259), kept as its text.
 package struct JSONValue: Equatable, Sendable {
+    private enum Form: Sendable {
+        case text(String)
+        /// A string that gets its quotes when it is written: most are, and only once.
+        case plain(String)
+    }
+
+    private let form: Form
+
+    private init(text: String) { form = .text(text) }
+
+    private init(plain text: String) { form = .plain(text) }
+
     /// The value as it stands in JSON; one line, and safe to show on a terminal.
-    package let text: String
+    package var text: String {
+        switch form {
+        case .text(let text): text
+        case .plain(let text): "\"" + text + "\""
+        }
+    }
+
+    /// Bytes of the text.
+    var length: Int {
+        switch form {
+        case .text(let text): text.utf8.count
+        case .plain(let text): text.utf8.count + 2
+        }
+    }
+
+    func write(to writer: inout ByteWriter) {
+        switch form {
+        case .text(let text): writer.append(text)
+        case .plain(let text):
+            writer.append("\"")
+            writer.append(text)
+            writer.append("\"")
+        }
+    }
+
+    package static func == (a: Self, b: Self) -> Bool { a.text == b.text }
 
     package static let null = JSONValue(text: "null")
 
@@ -23,7 +60,7 @@ package struct JSONValue: Equatable, Sendable {
 
     /// A string of characters that stand for themselves, such as Base64, of which there can be much; whoever gives it answers
     /// for that.
-    package static func plain(_ digits: String) -> JSONValue { JSONValue(text: "\"" + digits + "\"") }
+    package static func plain(_ digits: String) -> JSONValue { JSONValue(plain: digits) }
 
     /// Whether all of a text stands for itself: ASCII without quotes, backslashes and controls.
     static func isPlain(_ text: String) -> Bool {

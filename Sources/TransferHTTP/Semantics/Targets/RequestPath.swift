@@ -43,6 +43,11 @@ package struct RequestPath: Equatable, Sendable {
 
     private static func segment(_ part: ArraySlice<UInt8>) throws(HTTPFault) -> String {
         guard !part.isEmpty else { throw HTTPFault(400, "The path has an empty segment.") }
+        guard part.contains(UInt8(ascii: "%")) else {
+            // Visible ASCII without the signs below: `isPath`.
+            guard !isDots(part) else { throw dots }
+            return String(decoding: part, as: UTF8.self)
+        }
         guard let bytes = PercentEncoding.decoded(part) else {
             throw HTTPFault(400, "The path has a percent sign without two hexadecimal digits behind it.")
         }
@@ -50,14 +55,18 @@ package struct RequestPath: Equatable, Sendable {
         guard !bytes.contains(UInt8(ascii: "/")), !bytes.contains(UInt8(ascii: "\\")) else {
             throw HTTPFault(400, "A segment of the path has a slash or a backslash in it.")
         }
-        guard !bytes.elementsEqual(".".utf8), !bytes.elementsEqual("..".utf8) else {
-            throw HTTPFault(400, "The path has a segment '.' or '..'.")
-        }
+        guard !isDots(bytes) else { throw dots }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw HTTPFault(400, "The path is not UTF-8.")
         }
         return text
     }
+
+    private static func isDots(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.elementsEqual(".".utf8) || bytes.elementsEqual("..".utf8)
+    }
+
+    private static let dots = HTTPFault(400, "The path has a segment '.' or '..'.")
 
     /// Beyond pchar (RFC 3986, section 3.3), characters that browsers leave as they are and that mean nothing else:
     /// `[]^{|}` and a backtick (WHATWG URL, path percent-encode set).

@@ -17,19 +17,25 @@ enum HTTPAnswers {
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
     static let sandbox = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
 
+    /// Bytes that most heads have room in.
+    private static let usualRoom = 768
+
     /// - Parameters:
     ///   - isLast: whether the connection is closed behind it.
     ///   - length: of its body; nothing for one that says itself how long it is, or that has none.
+    ///   - body: stands behind it.
     static func head(
-        _ status: Int, _ fields: [(String, String)], length: UInt64? = nil, isLast: Bool = false
+        _ status: Int, _ fields: [(String, String)], length: UInt64? = nil, isLast: Bool = false,
+        before body: [UInt8] = []
     ) -> [UInt8] {
-        var head = HTTPFields()
+        var head = AnswerHead(status, room: usualRoom + body.count)
         head.append("Date", HTTPDate.now.text)
-        for (name, value) in fields + guarding { head.append(name, value) }
-        if let length { head.append("Content-Length", "\(length)") }
+        for (name, value) in fields { head.append(name, value) }
+        for (name, value) in guarding { head.append(name, value) }
+        if let length { head.append(length: length) }
         if isLast { head.append("Connection", "close") }
         // What cannot be said in a field, as a name with a line end, is never put there: see `ContentDisposition`.
-        return HeadWriter.bytes(ResponseHead(status, fields: head)) ?? Self.unsayable
+        return head.bytes(before: body) ?? Self.unsayable
     }
 
     /// - Parameter answer: with its head in front, which doesn't speak of the connection.
@@ -53,9 +59,9 @@ enum HTTPAnswers {
     static func whole(
         _ status: Int, _ fields: [(String, String)], _ body: [UInt8], type: String, for method: HTTPMethod, isLast: Bool
     ) -> [UInt8] {
-        let head = head(
-            status, fields + [("Content-Type", type)], length: UInt64(body.count), isLast: isLast)
-        return method == .head ? head : head + body
+        head(
+            status, fields + [("Content-Type", type)], length: UInt64(body.count), isLast: isLast,
+            before: method == .head ? [] : body)
     }
 
     /// Why a request is not met (RFC 9457).

@@ -138,7 +138,7 @@ final class HTTPListing: HTTPAnswer {
         switch form {
         case .page(let page): Array(page.row(entry).utf8)
         case .json: Array(((count == 0 ? "\n" : ",\n") + entry.json.text).utf8)
-        case .lines: Array((entry.json.text + "\n").utf8)
+        case .lines: entry.json.terminated
         }
     }
 }

@@ -25,3 +25,14 @@ struct HTTPService: Sendable {
         isForProbes || probe(head).map { $0 != .metrics } ?? false
     }
 }
+
+/// What all connections of a server share on which HTTP is spoken.
+final class HTTPShared: Sendable {
+    let digests = ReprDigests()
+    let news = UploadNews()
+    let running: RunningUploads
+
+    init(_ connections: ConnectionList) {
+        running = RunningUploads(connections)
+    }
+}
