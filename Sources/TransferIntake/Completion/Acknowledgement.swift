@@ -26,6 +26,9 @@ package struct Acknowledgement: Equatable, Sendable {
     /// Whether content and name were synced before this was made.
     package let isDurable: Bool
 
+    /// Whether another file had the path before.
+    package let hasReplaced: Bool
+
     /// A receipt that comes with this acknowledgement alone. Those that are made together have one seal instead.
     package internal(set) var receipt: [UInt8]?
 
@@ -35,6 +38,7 @@ package struct Acknowledgement: Equatable, Sendable {
         (id, kind) = (recorded.intent.id, recorded.intent.kind)
         code = stored.isNew ? .committed : .alreadyStored
         (path, size, digest, isDurable) = (stored.path, stored.size, stored.digest, stored.isDurable)
+        hasReplaced = stored.hasReplaced
     }
 
     /// - Parameters:
@@ -45,12 +49,13 @@ package struct Acknowledgement: Equatable, Sendable {
         id = entry.id
         code = entry.state == .committed && entry.run == run ? .committed : .alreadyStored
         (path, size, digest, isDurable) = (upload.path, entry.size, upload.digest, entry.isDurable)
-        self.kind = kind
+        (self.kind, hasReplaced) = (kind, false)
     }
 
     /// - Parameter kind: that its sender says now.
     init(again mail: Completion.StillDelivered, kind: ContentKind) {
         (id, path, size, digest) = (mail.id, mail.path, mail.size, mail.digest)
         (code, isDurable, self.kind) = (.alreadyStored, mail.isDurable, kind)
+        hasReplaced = false
     }
 }

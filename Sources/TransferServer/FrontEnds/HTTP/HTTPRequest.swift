@@ -2,8 +2,8 @@ import TransferAccess
 import TransferHTTP
 import TransferIntake
 
-/// A request, and who asks.
-struct HTTPRequest: Sendable {
+/// A request, and who asks. Not a struct, because it goes through many hands.
+final class HTTPRequest: Sendable {
     /// Who came with a request, or why nobody did.
     struct Client: Sendable {
         let caller: Caller
@@ -21,7 +21,14 @@ struct HTTPRequest: Sendable {
     let client: Result<Client, Refusal>
 
     /// What came of the link that it is about; whoever shows one is nobody yet.
-    var signIn: SignInOutcome?
+    let signIn: SignInOutcome?
+
+    init(
+        head: RequestHead, body: BodyFraming, way: HTTPWay, client: Result<Client, Refusal>,
+        signIn: SignInOutcome? = nil
+    ) {
+        (self.head, self.body, self.way, self.client, self.signIn) = (head, body, way, client, signIn)
+    }
 
     /// Bytes of content in a file up to which it is waited for: a record of TLS. Each byte that comes alone costs a copy of those
     /// before it.

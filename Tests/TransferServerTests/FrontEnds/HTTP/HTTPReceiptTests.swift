@@ -71,6 +71,35 @@ extension ServerTests {
             }
         }
 
+        /// In the object of each file that is stored.
+        @Test func filesOfAFormHaveReceipts() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let type = ("Content-Type", "multipart/form-data; boundary=b")
+                let form = ["a", "../x", "b"].map {
+                    "--b\r\nContent-Disposition: form-data; name=f; filename=\"\($0)\"\r\n\r\n\($0)\r\n"
+                }
+                let content = Array((form.joined() + "--b--\r\n").utf8)
+                #expect(try !client.ask(.post, "/", [type], content).text.contains("\"receipt\""))
+                let answer = try client.ask(.post, "/in/", [type, ("Prefer", "transfer-receipt")], content)
+                #expect(answer.status == 207 && answer["preference-applied"] == "transfer-receipt")
+                guard case .array(let files) = try JSONReader.read(answer.content) else {
+                    throw RawClient.Failure(description: "no array")
+                }
+                let lines = files.map { if case .string(let line)? = $0["receipt"] { line } else { nil as String? } }
+                #expect(files.count == 3 && lines[1] == nil)
+                for (index, path) in [(0, "in/a"), (2, "in/b")] {
+                    let receipt = try SignedReceipt(json: Array(try #require(lines[index]).utf8))
+                    try ReceiptVerifier().verify(receipt)
+                    #expect(receipt.receipt.path.string == path && receipt.receipt.size == 1)
+                    let again = try client.ask(.get, "/.transfer/receipt/\(receipt.receipt.uploadID)")
+                    #expect(again.content == receipt.jsonBytes + [10])
+                }
+                // And nobody else on the connection has one.
+                #expect(try client.ask(.put, "/c", [], [1])["transfer-receipt"] == nil)
+            }
+        }
+
         @Test func thereIsNoneOfWhatIsNotThere() async throws {
             try await serving { server in
                 let client = try HTTPClient(server)

@@ -1,4 +1,5 @@
 import TransferHTTP
+import TransferModel
 import TransferReceipts
 
 /// Receipts in answers.
@@ -17,6 +18,14 @@ enum HTTPReceipt {
     static func fields(_ receipt: SignedReceipt) -> [(String, String)] {
         let line = receipt.jsonBytes
         guard line.count <= longest else { return [] }
-        return [("Transfer-Receipt", ":\(Base64Text.encode(line)):"), ("Preference-Applied", preference)]
+        return [("Transfer-Receipt", ":\(Base64Text.encode(line)):"), applied]
+    }
+
+    /// Says that the client has what it wanted.
+    static var applied: (String, String) { ("Preference-Applied", preference) }
+
+    /// For the object of one of several files: the line of a receipts file, as a text.
+    static func member(_ receipt: SignedReceipt?) -> JSONValue {
+        receipt.map { .string(String(decoding: $0.jsonBytes, as: UTF8.self)) } ?? .null
     }
 }

@@ -7,7 +7,7 @@ import TransferStore
 extension HTTPLane {
     func store(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         if target.isFolder, !target.path.isEmpty { return try makeFolder(request, target) }
-        let upload = try HTTPUpload(request, target, for: client, files)
+        let upload = try HTTPUpload(request, target, as: newID(), for: client, files)
         incoming = .upload(upload)
         let isWanted = uploads.begin(upload.intent, mayEnd: request.head.expectsContinue)
         uploads.noteBeginning()
@@ -86,6 +86,7 @@ extension HTTPLane {
     func storeForm(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         let form = try HTTPForm(request, target, for: client)
         incoming = .form(form)
+        uploads.intake.giveReceipts(form.wantsReceipts)
         sayContinue(to: request)
     }
 
@@ -106,10 +107,11 @@ extension HTTPLane {
         }
         guard isLast || form.fault != nil else { return }
         settleForm()
+        uploads.intake.giveReceipts(false)
         incoming = .ignored
         let hasFailed = form.fault != nil
         say(form.request, isLast: hasFailed && endsWithRefusal(form.request)) { isLast in
-            form.answer(client, isLast: isLast)
+            form.answer(client, isLast: isLast) { uploads.intake.receipt(of: $0) }
         }
     }
 }

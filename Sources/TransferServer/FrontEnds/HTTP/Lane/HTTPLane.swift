@@ -50,6 +50,11 @@ final class HTTPLane: @unchecked Sendable {
     var isStopping = false
     var outcome = HTTPOutcome(room: 0)
 
+    private var random = SecureRandom()
+
+    /// Of an upload, as its sender sees it.
+    func newID() -> UploadID { .random(using: &random) }
+
     /// Whether the client is not in the middle of an answer.
     private let isBetweenAnswers = Atomic(true)
 

@@ -32,11 +32,11 @@ final class HTTPAppend {
     ///   - intent: what is known of the upload; its extent is set here.
     ///   - append: what this request does.
     ///   - conditions: what has to hold when it is complete.
-    ///   - hasReplaced: whether there is something under its path.
+    ///   - tellsReplacing: whether its sender may know that there was something under the path before.
     /// - Throws: what speaks against it before its content comes.
     init(
         _ request: HTTPRequest, _ dialect: UploadDialect, _ intent: UploadIntent, _ append: UploadAppend,
-        _ note: UploadNote, for client: Caller, if conditions: HTTPConditions? = nil, hasReplaced: Bool = false
+        _ note: UploadNote, for client: Caller, if conditions: HTTPConditions? = nil, tellsReplacing: Bool = false
     ) throws(HTTPFault) {
         self.conditions = conditions
         checksum = try dialect.checksum(request.head.fields)
@@ -53,7 +53,7 @@ final class HTTPAppend {
         (self.request, self.dialect) = (request, dialect)
         address = UploadAddress.text(client.outer(intent.id), dialect.family)
         stored = StoredReply(
-            path: intent.path, hasReplaced: hasReplaced && intent.conflict == .overwrite, began: monotonicNanoseconds())
+            path: intent.path, tellsReplacing: tellsReplacing, began: monotonicNanoseconds())
     }
 
     var isNew: Bool { append.isNew }

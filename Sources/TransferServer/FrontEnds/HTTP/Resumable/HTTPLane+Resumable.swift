@@ -9,7 +9,7 @@ extension HTTPLane {
     /// Begins one in the place of an upload in one piece, with the same terms.
     func createResumable(_ request: HTTPRequest, _ target: HTTPTarget) throws(HTTPRefusal) {
         let target = try named(request, target)
-        let upload = try HTTPUpload(request, target, for: client, files)
+        let upload = try HTTPUpload(request, target, as: newID(), for: client, files)
         do throws(HTTPFault) {
             let fields = request.head.fields
             let interop = ResumableInterop(fields)
@@ -31,7 +31,7 @@ extension HTTPLane {
             begin(
                 try HTTPAppend(
                     request, .resumable(interop), upload.intent, append, note, for: client, if: upload.conditions,
-                    hasReplaced: upload.replaces))
+                    tellsReplacing: upload.maySee))
         } catch {
             throw HTTPRefusal(error)
         }

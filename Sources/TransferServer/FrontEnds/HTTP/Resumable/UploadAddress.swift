@@ -24,6 +24,8 @@ struct UploadAddress {
 
     /// - Returns: nothing for any other path.
     init?(_ target: HTTPTarget) {
+        // Few paths are the server's own, and each is looked at.
+        guard target.path.utf8.first == UInt8(ascii: ".") else { return nil }
         let names = target.path.split(separator: "/", omittingEmptySubsequences: false)
         guard names.count >= 2, String(names[0]).hasSameBytes(as: RelativePath.reservedName),
             let family = Family.allCases.first(where: { $0.rawValue.hasSameBytes(as: String(names[1])) })

@@ -10,10 +10,16 @@ struct SignInLink: Equatable, Sendable {
 
     /// - Returns: nothing for any other path.
     init?(_ head: RequestHead) {
-        guard let target = try? HTTPTarget(head), !target.isFolder else { return nil }
+        guard Self.mayBeReserved(head), let target = try? HTTPTarget(head), !target.isFolder else { return nil }
         let names = target.path.split(separator: "/", omittingEmptySubsequences: false)
         guard names.count == 3, "/\(names[0])/\(names[1])/".hasSameBytes(as: Self.folder) else { return nil }
         secret = String(names[2])
+    }
+
+    /// Each request is asked, and few are: the name begins with a dot, which somebody may have encoded.
+    private static func mayBeReserved(_ head: RequestHead) -> Bool {
+        let first = head.resource.utf8.dropFirst().first
+        return first == UInt8(ascii: ".") || first == UInt8(ascii: "%")
     }
 
     /// What a request is about, for the log: without what could be a secret.

@@ -1,6 +1,7 @@
 import TransferHTTP
 import TransferIntake
 import TransferModel
+import TransferReceipts
 import TransferStore
 import TransferSystem
 
@@ -8,6 +9,7 @@ import TransferSystem
 final class HTTPForm {
     /// A file of it.
     private struct File {
+        /// As the form calls it.
         let name: String
         let id: UploadID
         let began = monotonicNanoseconds()
@@ -16,6 +18,9 @@ final class HTTPForm {
     }
 
     let request: HTTPRequest
+
+    /// Whether its sender wants receipts in the answer.
+    let wantsReceipts: Bool
 
     /// Why it is no form.
     var fault: HTTPFault?
@@ -49,6 +54,7 @@ final class HTTPForm {
         }
         conflict = try HTTPUpload.policy(target) ?? .keepBoth
         (self.request, self.target, self.client) = (request, target, client)
+        wantsReceipts = HTTPReceipt.isWanted(request.head.fields)
     }
 
     func settle(_ id: UploadID, _ outcome: UploadOutcome) {
@@ -120,12 +126,14 @@ final class HTTPForm {
 
 extension HTTPForm {
     /// One object for each file, in their order.
-    func answer(_ client: Caller, isLast: Bool) -> [UInt8] {
+    ///
+    /// - Parameter receipt: gives that of an upload, where there is one.
+    func answer(_ client: Caller, isLast: Bool, receipt: (UploadID) -> SignedReceipt?) -> [UInt8] {
         let codes = files.map { $0.outcome?.code ?? .aborted }
         let isStored = codes.allSatisfy(\.isSuccess)
-        if let fault { return problem(fault, client, isLast: isLast) }
+        if let fault { return problem(fault, objects(client, receipt), isLast: isLast) }
         guard !files.isEmpty else {
-            return problem(HTTPFault(400, "There is no file in the form."), client, isLast: isLast)
+            return problem(HTTPFault(400, "There is no file in the form."), .array([]), isLast: isLast)
         }
         let accepted = Negotiation.mediaType(
             request.head.fields.values("accept"), of: ["application/json", "text/html"])
@@ -137,24 +145,36 @@ extension HTTPForm {
         let first = codes.first { !$0.isSuccess }
         let status = isStored ? 201 : codes.contains(where: \.isSuccess) ? 207 : first?.httpStatus ?? 500
         return HTTPAnswers.whole(
-            status, [("Cache-Control", "no-store")], Array((documents(client).text + "\n").utf8),
+            status, fields, Array((objects(client, receipt).text + "\n").utf8),
             type: "application/json", for: request.head.method, isLast: isLast)
+    }
+
+    private var fields: [(String, String)] {
+        [("Cache-Control", "no-store")] + (wantsReceipts ? [HTTPReceipt.applied] : [])
     }
 
     private var location: String {
         target.path.isEmpty ? "/" : "/" + PercentEncoding.path(target.path.utf8) + "/"
     }
 
-    private func problem(_ fault: HTTPFault, _ client: Caller, isLast: Bool) -> [UInt8] {
+    private func problem(_ fault: HTTPFault, _ files: JSONValue, isLast: Bool) -> [UInt8] {
         var document = ProblemDetails(fault.status, .malformedFrame, fault.message)
-        document.extensions.append(("files", documents(client)))
+        document.extensions.append(("files", files))
         return HTTPAnswers.whole(
-            fault.status, [("Cache-Control", "no-store")], document.bytes, type: ProblemDetails.contentType,
+            fault.status, fields, document.bytes, type: ProblemDetails.contentType,
             for: request.head.method, isLast: isLast)
     }
 
-    private func documents(_ client: Caller) -> JSONValue {
-        .array(files.map { .object(document($0, client).json) })
+    private func objects(_ client: Caller, _ receipt: (UploadID) -> SignedReceipt?) -> JSONValue {
+        .array(
+            files.map { file in
+                var object = document(file, client).json
+                if wantsReceipts {
+                    let isStored = file.outcome?.code.isSuccess == true
+                    object.append("receipt", HTTPReceipt.member(isStored ? receipt(file.id) : nil))
+                }
+                return .object(object)
+            })
     }
 
     private func document(_ file: File, _ client: Caller) -> UploadDocument {

@@ -20,8 +20,8 @@ final class HTTPUpload {
     private var haveConditionsFailed = false
     /// What its sender says that the digest is.
     private var declared: [UInt8]?
-    /// Whether there was something under the path before.
-    let replaces: Bool
+    /// Whether its sender may know what there was under the path before.
+    let maySee: Bool
     let conditions: HTTPConditions
     /// Whether its sender wants to hear when there is something under the path.
     private let isOnlyNew: Bool
@@ -32,9 +32,10 @@ final class HTTPUpload {
     private let longHasher: LongHasher?
     private var longDigest: [UInt8]?
 
+    /// - Parameter id: that nothing else has, as its sender sees it.
     /// - Throws: what speaks against it before its content comes.
     init(
-        _ request: HTTPRequest, _ target: HTTPTarget, for client: Caller, _ files: ConnectionFiles
+        _ request: HTTPRequest, _ target: HTTPTarget, as id: UploadID, for client: Caller, _ files: ConnectionFiles
     ) throws(HTTPRefusal) {
         self.request = request
         guard !target.path.isEmpty, !target.isFolder else {
@@ -51,13 +52,13 @@ final class HTTPUpload {
             throw HTTPRefusal(415, .wrongForm, "Send the file as it is, without a Content-Encoding.")
         }
         // Who may not read learns nothing by conditions.
-        let place = try? client.seen(target.path)
-        replaces = place.flatMap { $0 }.flatMap { files.attributes(at: $0) } != nil
+        let place = (try? client.seen(target.path)) ?? nil
+        maySee = place != nil
         // What is put under a path is there afterwards.
         let conflict = try Self.policy(target) ?? .overwrite
         do throws(HTTPFault) {
             isOnlyNew = Self.demandsNothing(fields)
-            conditions = HTTPConditions(try Preconditions(fields, now: .now), on: place ?? nil)
+            conditions = HTTPConditions(try Preconditions(fields, now: .now), on: place)
             guard conditions.hold(files) else { throw .conditionsFail }
             declared = try DigestField.sha256(of: fields)
         } catch {
@@ -67,7 +68,7 @@ final class HTTPUpload {
         if case .length(let length) = request.body { size = length }
         if case .none = request.body { size = 0 }
         intent = UploadIntent(
-            id: client.inner(.random()), path: target.path, size: size, kind: .file,
+            id: client.inner(id), path: target.path, size: size, kind: .file,
             conflict: isOnlyNew ? .fail : conflict)
     }
 
@@ -149,7 +150,7 @@ extension HTTPUpload {
     /// - Parameter receipt: nothing where none is wanted, or there is none.
     func reply(_ acknowledgement: Acknowledgement, _ client: Caller, _ receipt: SignedReceipt?) -> HTTPReply {
         StoredReply(
-            path: intent.path, hasReplaced: replaces && intent.conflict == .overwrite,
+            path: intent.path, tellsReplacing: maySee,
             digests: digest.map { DigestField(sha256: $0, sha512: longDigest) }, began: began
         ).reply(acknowledgement, client, receipt)
     }

@@ -9,8 +9,8 @@ struct StoredReply {
     /// As its sender has named it.
     let path: String
 
-    /// Whether it has replaced something, as far as is known.
-    var hasReplaced = false
+    /// Whether its sender may know that there was something under the path before.
+    var tellsReplacing = false
 
     /// Of all of it, where they were computed.
     var digests: DigestField?
@@ -35,8 +35,8 @@ struct StoredReply {
             source: path, id: client.outer(acknowledgement.id), result: acknowledgement.code, storedPath: stored,
             kind: acknowledgement.kind, size: acknowledgement.size, digest: acknowledgement.digest,
             isDurable: acknowledgement.isDurable, seconds: Double(monotonicNanoseconds() - began) / 1e9)
-        let isNew = acknowledgement.code == .committed && !hasReplaced
+        let isNew = acknowledgement.code == .committed && !(tellsReplacing && acknowledgement.hasReplaced)
         return HTTPReply(
-            isNew ? 201 : 200, fields, Array((document.json.text + "\n").utf8), type: "application/json")
+            isNew ? 201 : 200, fields, document.json.terminated, type: "application/json")
     }
 }
