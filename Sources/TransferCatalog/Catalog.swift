@@ -1,3 +1,4 @@
+import Synchronization
 package import TransferDatabase
 package import TransferModel
 import TransferSystem
@@ -60,8 +61,10 @@ package final class Catalog: UploadRecords {
     /// is.
     ///
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    package func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) throws(DatabaseError) {
-        guard !entries.isEmpty else { return }
+    /// - Returns: whether any file may be known to be rotten. Asked for by itself it would cost as many system calls again.
+    @discardableResult
+    package func record(_ entries: [CatalogEntry], with receipts: BatchSeal? = nil) throws(DatabaseError) -> Bool {
+        guard !entries.isEmpty else { return false }
         let own = CatalogBatch(entries, receipts: receipts)
         waiting.withLock { $0.append(own) }
         // What failed waits no longer; the others try for themselves.
@@ -69,12 +72,16 @@ package final class Catalog: UploadRecords {
         try connections.write { (writer) throws(DatabaseError) in
             let batches = waiting.withLock { $0 }
             guard batches.contains(where: { $0 === own }) else { return }
-            try writer.append(batches)
-            for batch in batches { connections.arrivals.add(batch.entries) }
+            let hasRotten = try writer.append(batches)
+            for batch in batches {
+                batch.sawRotten.store(hasRotten, ordering: .relaxed)
+                connections.arrivals.add(batch.entries)
+            }
             waiting.withLock { $0.removeAll { batch in batches.contains { $0 === batch } } }
         }
         // These are recorded, whatever becomes of that.
         if connections.arrivals.count >= Self.mostArrivals { try? settle() }
+        return own.sawRotten.load(ordering: .relaxed)
     }
 
     /// Enters what was recorded in the table of uploads. Recording only writes it down, which is much cheaper; this is for
@@ -142,10 +149,16 @@ package final class Catalog: UploadRecords {
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
     package var hasUnsettled: Bool { connections.arrivals.count > 0 }
 
-    /// - Returns: nothing for an id that it doesn't know.
-    package func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
-        if let entry = connections.arrivals.find(id) { return entry }
-        return try connections.read { (reader) throws(DatabaseError) in try reader.entry(for: id) }
+    /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
+    package func entries(for ids: [UploadID]) throws(DatabaseError) -> [CatalogEntry?] {
+        var found = ids.map(connections.arrivals.find)
+        let others = found.indices.filter { found[$0] == nil }
+        guard !others.isEmpty else { return found }
+        let read = try connections.read { (reader) throws(DatabaseError) in
+            try reader.entries(for: others.map { ids[$0] })
+        }
+        for (index, entry) in zip(others, read) { found[index] = entry }
+        return found
     }
 
     /// - Returns: all receipts that one was signed with; nothing for a number that it doesn't know.

@@ -1,3 +1,4 @@
+import Synchronization
 internal import TransferModel
 
 /// Entries that somebody waits for, while others do for theirs.
@@ -9,6 +10,9 @@ final class CatalogBatch: Sendable {
 
     /// Those that the entries name, to be kept with them.
     let receipts: KeptReceipts?
+
+    /// Whether any file was known to be rotten when they were recorded; whoever records them has the catalog's lock.
+    let sawRotten = Atomic(false)
 
     init(_ entries: [CatalogEntry], receipts: BatchSeal? = nil) {
         self.entries = entries

@@ -44,7 +44,7 @@ final class CatalogReader: @unchecked Sendable {
         commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
         unfinishedUploads = try Statement(UnfinishedUpload.select, in: database)
-        anyRotten = try Statement("SELECT 1 FROM rotten LIMIT 1", in: database)
+        anyRotten = try Statement(RottenFile.any, in: database)
         rotten = try Statement(RottenFile.select + " WHERE path = ?1", in: database)
         sums = try Statement(
             "SELECT state, count(*), total(size / \(Self.unit)), total(size % \(Self.unit)) FROM uploads GROUP BY state",
@@ -63,22 +63,34 @@ final class CatalogReader: @unchecked Sendable {
     /// What has stored a file under a path.
     func stored(at path: String) throws(DatabaseError) -> [CatalogEntry] { try entries(at: path, storedByPath) }
 
-    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
-        return try id.withBytes { (bytes) throws(DatabaseError) in
+    /// All in one transaction: each by itself would lock the file and let it go.
+    func entries(for ids: [UploadID]) throws(DatabaseError) -> [CatalogEntry?] {
+        try together(ids) { (id) throws(DatabaseError) in try entry(for: id) }
+    }
+
+    private func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
+        try id.withBytes { (bytes) throws(DatabaseError) in
             select.bind(1, blob: bytes)
             defer { select.reset() }
             return try select.next() ? CatalogColumns.read(select, from: 0) : nil
         }
     }
 
-    /// What was acknowledged under each path. All in one transaction: each by itself would lock the file and let it go.
+    /// What was acknowledged under each path, all in one transaction.
     func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
-        try begin.run()
-        var found: [[CatalogEntry]] = []
-        found.reserveCapacity(paths.count)
-        for path in paths { found.append(try entries(at: path, byPath)) }
-        try commit.run()
-        return found
+        try together(paths) { (path) throws(DatabaseError) in try entries(at: path, byPath) }
+    }
+
+    /// Asks about several things in one transaction, and about a single one without.
+    private func together<Key, Answer>(
+        _ keys: [Key], _ ask: (Key) throws(DatabaseError) -> Answer
+    ) throws(DatabaseError) -> [Answer] {
+        if keys.count > 1 { try begin.run() }
+        var answers: [Answer] = []
+        answers.reserveCapacity(keys.count)
+        for key in keys { answers.append(try ask(key)) }
+        if keys.count > 1 { try commit.run() }
+        return answers
     }
 
     /// What was acknowledged under a path, in no order; rows that cannot be read are left out.

@@ -18,6 +18,7 @@ final class CatalogWriter: @unchecked Sendable {
     private let deleteUnfinished: Statement
     private let deleteEnded: Statement
     private let deletePath: Statement
+    private let anyRotten: Statement
     private let isDurable: Bool
     /// Whether a transaction is synced now.
     private var syncs: Bool
@@ -40,6 +41,7 @@ final class CatalogWriter: @unchecked Sendable {
         delete = try Statement("DELETE FROM uploads WHERE id = ?1", in: database)
         deleteUnfinished = try Statement("DELETE FROM unfinished WHERE id = ?1", in: database)
         deleteEnded = try Statement("DELETE FROM unfinished WHERE id = ?1 AND begun <= ?2", in: database)
+        anyRotten = try Statement(RottenFile.any, in: database)
         deletePath = try Statement("DELETE FROM uploads WHERE path = ?1", in: database)
     }
 
@@ -48,7 +50,11 @@ final class CatalogWriter: @unchecked Sendable {
     }
 
     /// Writes all or none down as they came.
-    func append(_ batches: [CatalogBatch]) throws(DatabaseError) {
+    ///
+    /// - Returns: whether any file is known to be rotten, or that cannot be said.
+    @discardableResult
+    func append(_ batches: [CatalogBatch]) throws(DatabaseError) -> Bool {
+        var hasRotten = true
         try transaction { () throws(DatabaseError) in
             for batch in batches {
                 let bytes = batch.bytes
@@ -58,7 +64,15 @@ final class CatalogWriter: @unchecked Sendable {
                 }
                 try batch.receipts?.write(sign)
             }
+            // What was recorded is no worse for that.
+            hasRotten = (try? mayHaveRotten()) ?? true
         }
+        return hasRotten
+    }
+
+    private func mayHaveRotten() throws(DatabaseError) -> Bool {
+        defer { anyRotten.reset() }
+        return try anyRotten.next()
     }
 
     /// Moves what arrived to the table of uploads, over whatever has the same ids; it is unfinished no more.

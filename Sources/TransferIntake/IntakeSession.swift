@@ -210,11 +210,9 @@ extension IntakeSession {
     /// - Returns: for each what still holds; nothing where the content has to be sent.
     package func lookup(_ ids: [UploadID], _ function: DigestFunction) -> [Acknowledgement?] {
         guard refusal == nil else { return ids.map { _ in nil } }
-        let hasRotten = intake.known.hasRotten
-        var found = ids.map { id in
-            intake.stillStored(id, function, for: caller, hasRotten: hasRotten).map { found in
-                Acknowledgement(again: found, run: run, kind: found.entry.kind)
-            }
+        let stored = intake.stillStored(ids, function, for: caller, hasRotten: intake.known.hasRotten)
+        var found = stored.map { found in
+            found.map { Acknowledgement(again: $0, run: run, kind: $0.entry.kind) }
         }
         receipts.add(to: &found, of: caller)
         return found

@@ -62,6 +62,12 @@ extension FileStore {
         else { return nil }
         return ContentVersion(status)
     }
+
+    /// The same for many paths at once, in their order. Those of one folder should stand together: it is opened once then.
+    package func versions(at paths: [RelativePath]) -> [ContentVersion?] {
+        let reader = StoreReader(tree)
+        return paths.map { path in reader.attributes(at: path).flatMap { $0.isDirectory ? nil : $0.version } }
+    }
 }
 
 extension Result<PublicationOutcome, StoreError> {

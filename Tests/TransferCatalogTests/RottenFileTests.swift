@@ -52,6 +52,16 @@ import TransferSystem
         #expect(try catalog.rotten(at: Self.file.path) == later)
     }
 
+    /// Whoever records hears of it without another question, also of what another program has found.
+    @Test func whoRecordsHearsOfIt() throws {
+        let (catalog, other) = (fixture.open(), fixture.open())
+        #expect(try !catalog.record([CatalogEntry.sample(1)]))
+        try other.add(rotten: [Self.file])
+        #expect(try catalog.record([CatalogEntry.sample(2)]))
+        try other.removeRotten(at: [Self.file.path])
+        #expect(try !catalog.record([CatalogEntry.sample(3)]))
+    }
+
     /// New permissions change the time of change alone.
     @Test func isStillTheSameFile() {
         let rotten = RottenFile(

@@ -16,6 +16,7 @@ import TransferTestSupport
         }
 
         let isNew = true
+        let hasReplaced = false
         let isWriting = Atomic(false)
         let mayEnd = Atomic(false)
         let events: Locked<[String]>

@@ -38,15 +38,18 @@ extension Authenticator {
     }
 
     private var index: [PathKey: AccessPerson] {
-        let lists = refreshed()
+        _ = refreshed()
         return state.withLock { state in
+            // Of the lists as they are now: another thread may have read them again meanwhile.
             let (keys, tokens) = (state.keys.revision, state.tokens.revision)
             if let people = state.people, people.keys == keys, people.tokens == tokens { return people.index }
             var index: [PathKey: AccessPerson] = [:]
-            for entry in lists.keys.entries { index.add(entry.name, entry.options, entry.key) }
-            for entry in lists.tokens.entries where entry.kind == .token { index.add(entry.name, entry.options, nil) }
+            for entry in state.keys.list.entries { index.add(entry.name, entry.options, entry.key) }
+            for entry in state.tokens.list.entries where entry.kind == .token {
+                index.add(entry.name, entry.options, nil)
+            }
             // Their names are nobody else's, and mail comes to no browser.
-            for entry in lists.tokens.entries where entry.kind == .session {
+            for entry in state.tokens.list.entries where entry.kind == .session {
                 var options = entry.options
                 options.rights = .writeOnly
                 index.add(entry.name, options, nil)

@@ -21,6 +21,10 @@ package final class Authenticator: Sendable {
         var isReserved: (@Sendable (String) -> Bool)?
         /// What is to be logged.
         var faults: [String] = []
+
+        mutating func note(_ more: [String]) {
+            if !more.isEmpty { faults += more.prefix(Authenticator.mostFaults - faults.count) }
+        }
     }
 
     /// Secrets that are hashed at once: each takes a core for 70 ms, and 32 MiB.
@@ -68,13 +72,14 @@ package final class Authenticator: Sendable {
     ///
     /// - Returns: what it may do; not always what it could before.
     package func recheck(_ grant: Grant, at now: UTCTime) throws(Refusal) -> Grant {
-        let lists = refreshed()
+        // Of the lists, only the one is looked at that can say anything of it: that is a system call for each upload.
         let present: Grant? =
             switch grant.source {
-            case .key(let key): lists.keys[key].map(Grant.init)
-            case .token(let id): lists.tokens[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
+            case .key(let key): refreshedKeys()[key].map(Grant.init)
+            case .token(let id):
+                refreshedTokens()[id].flatMap { [.token, .session].contains($0.kind) ? Grant($0) : nil }
             // Once it is in the list, that says what it may do.
-            case .owner(let key): lists.keys[key].map(Grant.init) ?? (owner == key ? grant : nil)
+            case .owner(let key): refreshedKeys()[key].map(Grant.init) ?? (owner == key ? grant : nil)
             case .listener: grant
             case .everyone: isOpen ? grant : nil
             }
@@ -99,11 +104,19 @@ package final class Authenticator: Sendable {
     }
 
     /// Both lists as they are now.
-    func refreshed() -> (keys: AuthorizedKeys, tokens: AccessTokens) {
+    func refreshed() -> (keys: AuthorizedKeys, tokens: AccessTokens) { (refreshedKeys(), refreshedTokens()) }
+
+    private func refreshedKeys() -> AuthorizedKeys {
         state.withLock { state in
-            let faults = state.keys.refresh(from: folder) + state.tokens.refresh(from: folder)
-            state.faults += faults.prefix(Self.mostFaults - state.faults.count)
-            return (state.keys.list, state.tokens.list)
+            state.note(state.keys.refresh(from: folder))
+            return state.keys.list
+        }
+    }
+
+    private func refreshedTokens() -> AccessTokens {
+        state.withLock { state in
+            state.note(state.tokens.refresh(from: folder))
+            return state.tokens.list
         }
     }
 
@@ -115,7 +128,7 @@ package final class Authenticator: Sendable {
 
     /// Keeps a sentence to be logged.
     func note(_ fault: String) {
-        state.withLock { if $0.faults.count < Self.mostFaults { $0.faults.append(fault) } }
+        state.withLock { $0.note([fault]) }
     }
 
     /// What a client may do without a token.

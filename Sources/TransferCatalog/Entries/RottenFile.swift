@@ -31,6 +31,9 @@ extension RottenFile {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         """
 
+    /// Has a row where there is any.
+    static let any = "SELECT 1 FROM rotten LIMIT 1"
+
     static let select = "SELECT path, object, touch, revision, size, algorithm, digest FROM rotten"
 
     func write(_ statement: Statement) throws(DatabaseError) {

@@ -11,7 +11,9 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// is.
     ///
     /// - Parameter receipts: whose numbers entries have, from the first of them to the last.
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError)
+    /// - Returns: whether any file may be known to be rotten.
+    @discardableResult
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError) -> Bool
 
     /// Records uploads that have begun, over what was known of them as unfinished, and forgets others that were. What was
     /// acknowledged stays as it is.
@@ -30,8 +32,8 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
     var hasUnsettled: Bool { get }
 
-    /// - Returns: nothing for an id that it doesn't know.
-    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry?
+    /// - Returns: one for each id, in their order; nothing for one that it doesn't know.
+    func entries(for ids: [UploadID]) throws(DatabaseError) -> [CatalogEntry?]
 
     /// What was acknowledged under each of these paths and has been settled: of each the newest 64, in no order.
     func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]]
@@ -77,4 +79,11 @@ package protocol UploadRecords: AnyObject, Sendable {
 
     /// Brings everything in order and lets go of it, so that another server may use it.
     func close() throws(DatabaseError)
+}
+
+extension UploadRecords {
+    /// - Returns: nothing for an id that it doesn't know.
+    package func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
+        try entries(for: [id]).first ?? nil
+    }
 }

@@ -23,6 +23,8 @@ package final class Completion {
         struct Stored {
             /// Whether it is there because of this upload.
             let isNew: Bool
+            /// Whether another file had the path before.
+            let hasReplaced: Bool
             let path: RelativePath
             let size: UInt64
             let digest: Digest
@@ -293,12 +295,42 @@ extension Intake {
     func stillStored(
         _ id: UploadID, _ function: DigestFunction, for caller: Caller, hasRotten: Bool
     ) -> Completion.StillStored? {
-        guard let entry = known.entry(for: id), let digest = entry.digest, digest.algorithm.function == function,
-            let path = try? RelativePath(entry.path), caller.sees(path), let version = store.version(at: path),
-            version == entry.version, entry.isDurable || store.durability != .commit,
-            !hasRotten || !known.isRotten(path, version)
+        guard let entry = known.entry(for: id), let promised = promised(entry, function, to: caller),
+            let version = store.version(at: promised.path), isKept(promised, version, hasRotten: hasRotten)
+        else { return nil }
+        return promised
+    }
+
+    /// The same for many uploads at once, in their order.
+    func stillStored(
+        _ ids: [UploadID], _ function: DigestFunction, for caller: Caller, hasRotten: Bool
+    ) -> [Completion.StillStored?] {
+        let promised = known.entries(for: ids).map { entry in
+            entry.flatMap { self.promised($0, function, to: caller) }
+        }
+        var versions = store.versions(at: promised.compactMap { $0?.path })[...]
+        return promised.map { promised in
+            guard let promised, let version = versions.popFirst() ?? nil,
+                isKept(promised, version, hasRotten: hasRotten)
+            else { return nil }
+            return promised
+        }
+    }
+
+    /// What an entry promises, before its file is looked at; nothing where a new acknowledgement would promise more.
+    private func promised(
+        _ entry: CatalogEntry, _ function: DigestFunction, to caller: Caller
+    ) -> Completion.StillStored? {
+        guard let digest = entry.digest, digest.algorithm.function == function,
+            let path = try? RelativePath(entry.path), caller.sees(path),
+            entry.isDurable || store.durability != .commit
         else { return nil }
         return Completion.StillStored(entry: entry, path: path, digest: digest)
+    }
+
+    /// - Parameter version: of the file that has the path now.
+    private func isKept(_ promised: Completion.StillStored, _ version: ContentVersion, hasRotten: Bool) -> Bool {
+        version == promised.entry.version && (!hasRotten || !known.isRotten(promised.path, version))
     }
 
     /// The acknowledgement of an upload that is for somebody, if all of them have it or can still have it. Who has declined it
@@ -353,7 +385,8 @@ extension Completion.Published {
         let mail = upload.intent.isMail ? upload.mail(publication, at: placed.path, from: caller, queued: moment) : nil
         ending = .stored(
             Stored(
-                isNew: placed.isNew, path: mail == nil ? placed.path : upload.statedPath ?? placed.path, size: size,
+                isNew: placed.isNew, hasReplaced: publication.content.hasReplaced,
+                path: mail == nil ? placed.path : upload.statedPath ?? placed.path, size: size,
                 digest: publication.digest, isDurable: isDurable, entry: entry, mail: mail))
     }
 
@@ -369,7 +402,8 @@ extension Completion.Published {
         guard case .stored(let stored) = ending else { return }
         ending = .stored(
             Stored(
-                isNew: isNew, path: stored.path, size: stored.size, digest: stored.digest, isDurable: stored.isDurable,
+                isNew: isNew, hasReplaced: false, path: stored.path, size: stored.size, digest: stored.digest,
+                isDurable: stored.isDurable,
                 entry: stored.entry, mail: stored.mail))
     }
 

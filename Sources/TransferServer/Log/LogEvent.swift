@@ -141,6 +141,16 @@ extension LogEvent {
             ])
     }
 
+    /// Answers to a question about uploads that were acknowledged before and still are what they were. One line for all: a push
+    /// of a tree that has not changed asks about every file of it.
+    ///
+    /// - Parameter count: at least one.
+    static func known(_ count: Int, peer: String) -> LogEvent {
+        LogEvent(
+            .info, "known", "\(count) uploads of \(peer) are here already",
+            [("count", .unsigned(UInt64(clamping: count))), ("peer", .string(peer))])
+    }
+
     static func acceptFailed(_ error: SystemError) -> LogEvent {
         LogEvent(
             .error, "acceptFailed", "cannot accept connections now: \(error)", [("message", .string(error.description))]

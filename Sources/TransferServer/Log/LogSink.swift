@@ -18,6 +18,8 @@ final class LogSink: Sendable {
 
     private let descriptor: Int32
     private let patience: Interval
+    /// Whether it takes what is written at once, or never: nobody reads it meanwhile.
+    private let isFile: Bool
     private let state = Locked(State())
 
     /// - Parameters:
@@ -25,6 +27,8 @@ final class LogSink: Sendable {
     ///   - patience: how long to wait for room.
     init(_ descriptor: Int32, patience: Interval) {
         (self.descriptor, self.patience) = (descriptor, patience)
+        var status = stat()
+        isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Writes whole lines. One that cannot be written is lost, and there is nobody to tell.
@@ -66,6 +70,7 @@ final class LogSink: Sendable {
     }
 
     private func hasRoom(_ patience: Interval) -> Bool {
+        guard !isFile else { return true }
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         let milliseconds = Int32(clamping: patience.nanoseconds / 1_000_000)
         // An interrupted wait is a short one.

@@ -41,6 +41,8 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     /// Whether it was made for its upload, so that nothing is in it but what arrived since.
     package let isNew: Bool
 
+    package private(set) var hasReplaced = false
+
     /// Whether all of its room was taken at once.
     private var isReserved = false
 
@@ -225,6 +227,7 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     func replace(in directory: DirectoryHandle, name: String, id: UploadID) throws(SystemError) {
         let part = try partName(id: id)
         try disk.rename(incoming.directory.number, part, to: (directory.number, name))
+        hasReplaced = true
         leave()
     }
 

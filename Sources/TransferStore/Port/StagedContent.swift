@@ -10,6 +10,9 @@ package protocol StagedContent: AnyObject, Sendable {
     /// Whether it was made for its upload, so that nothing is in it but what arrived since.
     var isNew: Bool { get }
 
+    /// Once published, whether something else had its name before.
+    var hasReplaced: Bool { get }
+
     /// Writes at an offset; all of it or an error.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError)
 

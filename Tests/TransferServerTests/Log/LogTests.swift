@@ -61,6 +61,21 @@ extension ServerTests {
             #expect(events.isSuperset(of: expected.map { "\"\($0)\"" }), "\(events)")
         }
 
+        /// Whoever asks about a tree that has not changed fills no disk with lines.
+        @Test func whatIsKnownIsOneLine() async throws {
+            let ids = (1...5 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
+            let lines = try await lines(.text, .info) { server in
+                let client = try server.greetedClient()
+                let frames = ids.flatMap { Frames.upload("d/\($0.low)", [1], id: $0) }
+                #expect(try client.codes(ids.count, to: frames).allSatisfy { $0 == .committed })
+                #expect(try client.lookUp(ids + [UploadID(high: 2, low: 1)]).known.count == ids.count)
+                #expect(try client.lookUp([UploadID(high: 2, low: 1)]).known.isEmpty)
+            }
+            #expect(lines.filter { $0.contains(" info committed ") }.count == ids.count)
+            #expect(lines.filter { $0.contains(" are here already") }.count == 1)
+            #expect(lines.contains { $0.contains(" info 5 uploads of 127.0.0.1:") })
+        }
+
         @Test func onlyWhatIsGraveEnough() async throws {
             let lines = try await lines(.text, .warning, Self.conversation)
             #expect(lines.count == 2)

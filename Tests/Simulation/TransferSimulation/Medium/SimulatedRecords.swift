@@ -53,13 +53,14 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     // MARK: Writing
 
-    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError) {
+    func record(_ entries: [CatalogEntry], with receipts: BatchSeal?) throws(DatabaseError) -> Bool {
         try mayFail()
         for entry in entries { put(entry) }
         if let receipts {
             seen.receipts.append(KeptReceipts(receipts, uploads: entries.filter { $0.receipt != nil }.map(\.id)))
         }
         certain = seen
+        return !seen.rotten.isEmpty
     }
 
     func recordUnfinished(_ uploads: [UnfinishedUpload], forgetting given: [UploadID]) throws(DatabaseError) {
@@ -108,9 +109,9 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     // MARK: Reading
 
-    func entry(for id: UploadID) throws(DatabaseError) -> CatalogEntry? {
+    func entries(for ids: [UploadID]) throws(DatabaseError) -> [CatalogEntry?] {
         try mayFail()
-        return seen.entries[id]
+        return ids.map { seen.entries[$0] }
     }
 
     func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {

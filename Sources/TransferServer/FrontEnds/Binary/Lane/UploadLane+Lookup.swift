@@ -1,13 +1,11 @@
 import TransferIntake
 import TransferModel
 import TransferProtocol
-import TransferSystem
 
 /// What was acknowledged before, for a client that asks before it sends.
 extension UploadLane {
     /// Answers at once: the client may hold back what it has to send.
     func answer(_ lookup: Lookup) {
-        let began = monotonicNanoseconds()
         let found = intake.lookup(lookup.ids.map(intake.caller.inner), lookup.digest)
         var frames: [UInt8] = []
         var unknown: [UploadID] = []
@@ -21,10 +19,9 @@ extension UploadLane {
             var result = UploadResult(outcome, of: id, askedFor: nil, by: intake.caller)
             result.kind = acknowledgement.kind
             Message.result(result).encode(into: &frames)
-            uploads.events.append(
-                .settled(
-                    outcome, acknowledgement.id, path: acknowledgement.path.string, began: began, peer: uploads.peer))
         }
+        let known = found.count - unknown.count
+        if known > 0 { uploads.events.append(.known(known, peer: uploads.peer)) }
         if !unknown.isEmpty { Message.unknown(unknown).encode(into: &frames) }
         early.send(frames, settled: lookup.ids)
     }
