@@ -26,6 +26,8 @@ enum {
     cipsecmb_key_limit = 1536,
     cipsecmb_context_room = 256,
     cipsecmb_context_limit = 192,
+    // Keys that each thread has at hand in the library's form, 64 KiB of them.
+    cipsecmb_slot_count = 32,
 };
 
 typedef void (*cipsecmb_expand)(const void *key, void *expanded);
@@ -55,13 +57,14 @@ struct cipsecmb_library {
 #include <stdlib.h>
 #include <string.h>
 
-// One direction of a conversation.
+// One direction of a conversation. Most conversations are silent most of the time, so the key is kept as it came: the
+// library's form of it, which it can use, is ten times as large, and made in less than a microsecond.
 struct cipsecmb_cipher {
-    _Alignas(64) uint8_t key[cipsecmb_key_room];
-    _Alignas(64) uint8_t context[cipsecmb_context_room];
     const struct cipsecmb_library *library;
+    // Which key of which direction it is, of all that there ever were; 0 without a key.
+    uint64_t serial;
+    uint8_t key[cipsecmb_key_size];
     bool is_encrypting;
-    bool has_key;
     bool has_nonce;
     // The content was in, so the tag of it is there.
     bool is_through;
@@ -73,18 +76,54 @@ struct cipsecmb_cipher {
     uint8_t tag[cipsecmb_tag_size];
 };
 
+// A key in the library's form.
+struct cipsecmb_slot {
+    _Alignas(64) uint8_t key[cipsecmb_key_room];
+    uint64_t serial;
+};
+
+// Of those that were used last on this thread, the one that may be a serial's. A serial comes once, so none is ever taken for
+// another key's. (Swift makes no variable of a thread that stands by itself in a header.)
+static struct cipsecmb_slot *cipsecmb_slot(uint64_t serial) {
+    static _Thread_local struct cipsecmb_slot slots[cipsecmb_slot_count];
+    return &slots[serial % cipsecmb_slot_count];
+}
+
+static uint64_t cipsecmb_last_serial = 0;
+
+// What a thread has at hand of a key that is not used any more goes, where that is this thread.
+static void cipsecmb_forget(uint64_t serial) {
+    struct cipsecmb_slot *slot = cipsecmb_slot(serial);
+    if (serial && slot->serial == serial) OPENSSL_cleanse(slot, sizeof *slot);
+}
+
+static const uint8_t *cipsecmb_expanded(const struct cipsecmb_cipher *cipher) {
+    struct cipsecmb_slot *slot = cipsecmb_slot(cipher->serial);
+    if (slot->serial != cipher->serial) {
+        cipher->library->expand(cipher->key, slot->key);
+        slot->serial = cipher->serial;
+    }
+    return slot->key;
+}
+
+static void cipsecmb_set_key(struct cipsecmb_cipher *cipher, const unsigned char *key) {
+    cipsecmb_forget(cipher->serial);
+    memcpy(cipher->key, key, cipsecmb_key_size);
+    cipher->serial = __atomic_add_fetch(&cipsecmb_last_serial, 1, __ATOMIC_RELAXED);
+}
+
 static void *cipsecmb_new(void *library) {
-    struct cipsecmb_cipher *cipher = aligned_alloc(64, sizeof(struct cipsecmb_cipher));
-    if (!cipher) return NULL;
-    memset(cipher, 0, sizeof *cipher);
-    cipher->library = library;
+    struct cipsecmb_cipher *cipher = calloc(1, sizeof(struct cipsecmb_cipher));
+    if (cipher) cipher->library = library;
     return cipher;
 }
 
 static void cipsecmb_free(void *pointer) {
-    if (!pointer) return;
-    OPENSSL_cleanse(pointer, sizeof(struct cipsecmb_cipher));
-    free(pointer);
+    struct cipsecmb_cipher *cipher = pointer;
+    if (!cipher) return;
+    cipsecmb_forget(cipher->serial);
+    OPENSSL_cleanse(cipher, sizeof *cipher);
+    free(cipher);
 }
 
 static int cipsecmb_set_params(void *pointer, const OSSL_PARAM parameters[]) {
@@ -108,8 +147,7 @@ static int cipsecmb_init(void *pointer, const unsigned char *key, size_t key_siz
     cipher->associated_count = 0;
     if (key) {
         if (key_size != cipsecmb_key_size) return 0;
-        cipher->library->expand(key, cipher->key);
-        cipher->has_key = true;
+        cipsecmb_set_key(cipher, key);
     }
     if (nonce) {
         if (nonce_size != cipsecmb_nonce_size) return 0;
@@ -134,7 +172,7 @@ static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written
                            const unsigned char *input, size_t count) {
     struct cipsecmb_cipher *cipher = pointer;
     *written = 0;
-    if (!cipher->has_key || !cipher->has_nonce || cipher->is_through) return 0;
+    if (!cipher->serial || !cipher->has_nonce || cipher->is_through) return 0;
     if (!output) {
         if (count > cipsecmb_longest_associated - cipher->associated_count) return 0;
         memcpy(cipher->associated + cipher->associated_count, input, count);
@@ -143,8 +181,11 @@ static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written
     }
     if (room < count) return 0;
     cipsecmb_crypt crypt = cipher->is_encrypting ? cipher->library->encrypt : cipher->library->decrypt;
-    crypt(cipher->key, cipher->context, output, input, count, cipher->nonce, cipher->associated,
+    // Of use within the call only.
+    _Alignas(64) uint8_t context[cipsecmb_context_room];
+    crypt(cipsecmb_expanded(cipher), context, output, input, count, cipher->nonce, cipher->associated,
           cipher->associated_count, cipher->tag, cipsecmb_tag_size);
+    OPENSSL_cleanse(context, sizeof context);
     // Code for SSE2 on the same thread is slow as long as upper halves are in use (see CISAL).
     if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroupper" ::: "memory");
     // Never two contents under one nonce.

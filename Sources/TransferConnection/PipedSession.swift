@@ -33,6 +33,10 @@ package protocol PipedSession: DrivenSession {
     /// All that was received is parsed, as far as that goes now.
     func parsed()
 
+    /// Whether the session is to end, because the other end has said nothing for long. Asked when there is nothing to receive:
+    /// whatever comes after that wakes whoever waits for the socket next.
+    func mayRest() -> Bool
+
     /// What parsing since the last call has cost, in bytes that would have cost as much: a few that were received can be more
     /// work than many.
     func takeParsingCost() -> Int
@@ -52,9 +56,11 @@ package protocol PipedSession: DrivenSession {
 extension PipedSession {
     package func takeParsingCost() -> Int { 0 }
 
-    /// Reads until the session is ending.
+    package func mayRest() -> Bool { false }
+
+    /// Reads until the session is ending, or rests.
     package func readLoop() async {
-        while !isEnding {
+        reading: while !isEnding {
             guard !isUndecided else {
                 pipe.setAside()
                 await decide()
@@ -75,6 +81,7 @@ extension PipedSession {
             case .receive:
                 pauseReading(false)
                 switch pump() {
+                case 0 where mayRest(): break reading
                 case 0: await driver.wake.wait()
                 case let count: await driver.letOthers(after: count)
                 }

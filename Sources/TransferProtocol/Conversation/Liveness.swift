@@ -13,6 +13,8 @@ package struct Liveness: Sendable {
         package var silence = Interval.seconds(20)
         /// A connection without uploads for so long is closed.
         package var idle = Interval.seconds(600)
+        /// A connection on which nothing is asked for so long keeps as little as it can, where what is spoken allows that.
+        package var rest = Interval.seconds(2)
         /// Bytes per second below which an upload of known size is given up; 0 for none.
         package var minimumRate: UInt64 = 0
 
@@ -83,6 +85,9 @@ package struct Liveness: Sendable {
         lastReceived = now
         if rate != nil { rate = (now, 0) }
     }
+
+    /// When the connection was used last, or anything said or heard on it.
+    package var quietSince: MonotonicTime { max(lastReceived, lastSent, lastActive) }
 
     /// When `expire` wants to be called next.
     package var deadline: MonotonicTime {

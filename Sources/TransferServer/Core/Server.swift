@@ -305,13 +305,13 @@ extension Server {
         refusal: ProtocolFault? = nil
     ) {
         let loop = loops[number % loops.count]
-        let connection = Connection(number, from: origin, on: terms, loop: loop, core, refusal: refusal)
-        connections[number] = connection
-        if refusal == nil { core.observability.connections.add(connection.progress) }
-        Task(executorPreference: loop) {
-            await connection.run(descriptor)
-            await self.over(number, wasRefused: refusal != nil)
+        let wasRefused = refusal != nil
+        let connection = Connection(number, from: origin, on: terms, loop: loop, core, refusal: refusal) {
+            await self.over(number, wasRefused: wasRefused)
         }
+        connections[number] = connection
+        if !wasRefused { core.observability.connections.add(connection.progress) }
+        Task(executorPreference: loop) { await connection.run(descriptor) }
     }
 
     /// Ends a connection whose handshake has taken longest. Its place is free at once, and its descriptor is when this

@@ -48,6 +48,12 @@ struct FrontEndChoice {
         return max(0, longest - opening.count)
     }
 
+    /// What the client has said first, to be kept by somebody else from now on.
+    mutating func takeOpening() -> [UInt8] {
+        defer { opening = [] }
+        return opening
+    }
+
     mutating func received(_ bytes: some Collection<UInt8>) {
         opening += bytes
     }

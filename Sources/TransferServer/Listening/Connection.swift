@@ -5,12 +5,14 @@ import TransferProtocol
 import TransferSystem
 
 /// A connection that was accepted, on one loop for life. Finds out how both sides talk and which front end the client means;
-/// from there on that front end's session has it, and nothing else of it is left here.
+/// from there on that front end's session has it, and nothing else of it is left here. While the client rests there is no session
+/// and no task, and the next byte brings both back.
 ///
 /// ```
-///   accepted ──TLS, where there is any──► secured ──ALPN, or first bytes──► session
-///      │ handshake failed, too slow, …
-///      └──► ended, without a word
+///   accepted ──TLS, where there is any──► secured ──ALPN, or first bytes──► session ──silence──► resting
+///      │ handshake failed, too slow, …                                         ▲                  │ │
+///      └──► ended, without a word ◄── too long, the server stops ──────────────┼──────────────────┘ │
+///                                                                              └─────── bytes ──────┘
 /// ```
 actor Connection {
     /// Why there is no session.
@@ -42,20 +44,27 @@ actor Connection {
     private let tls: TLSContext?
     private var choice: FrontEndChoice
     private var session: (any Session)?
+    private var resting: (any RestingSession)?
     private var ending: Ending?
-    /// The deadline of the handshake.
+    /// Whether the server is going, whatever the session makes of that.
+    private var isLeaving = false
+    /// The deadline of the handshake, or of a client that rests.
     private var timer: EventLoop.Timer?
+    /// Called once, when nothing of the connection is left.
+    private let whenOver: @Sendable () async -> Void
 
     private var peer: String { origin.name }
 
     /// - Parameters:
     ///   - number: of the connection; they grow.
     ///   - refusal: what the client is told, and then nothing else.
+    ///   - whenOver: called once, when the socket is closed and nothing of the connection is left.
     init(
         _ number: Int, from origin: PeerOrigin, on terms: Listener.Terms, loop: EventLoop, _ core: ServerCore,
-        refusal: ProtocolFault? = nil
+        refusal: ProtocolFault? = nil, whenOver: @escaping @Sendable () async -> Void
     ) {
         (self.number, self.origin, self.loop, self.core) = (number, origin, loop, core)
+        self.whenOver = whenOver
         frontEnds = terms.frontEnds
         choice = FrontEndChoice(terms.frontEnds)
         tls = terms.security()
@@ -65,23 +74,24 @@ actor Connection {
         ending = refusal.map { .fault($0) }
     }
 
-    /// Lives through the whole connection; returns when the socket is closed and nothing of it is left.
+    /// Lives through the whole connection, or until its client rests.
     ///
     /// - Parameter descriptor: the connected socket's, which becomes the connection's.
     func run(_ descriptor: Int32) async {
-        guard open(descriptor) else { return }
-        guard let frontEnd = await choose() else { return await finish() }
-        await begin(frontEnd).run()
+        guard open(descriptor) else { return await whenOver() }
+        if let frontEnd = await choose() { await lead(begin(frontEnd)) } else { await finish() }
     }
 
     /// Lets the session come to its end. Without one nothing is under way.
     func drain() async {
+        isLeaving = true
         guard let session else { return end(.shutdown) }
         await session.drain()
     }
 
     /// Waits for nothing more.
     func stop() async {
+        isLeaving = true
         guard let session else { return end(.shutdown) }
         await session.stop()
     }
@@ -114,21 +124,30 @@ actor Connection {
         }
     }
 
-    /// Hands the connection over.
-    private func begin(_ frontEnd: any FrontEnd) async -> any Session {
-        disarm()
+    private func begin(_ frontEnd: any FrontEnd) -> any Session {
         progress.speaks(ServerMetrics.Wire(frontEnd: frontEnd.name))
         if !frontEnds.others.isEmpty { log(.recognised(frontEnd.name, peer: peer)) }
         var refusal: ProtocolFault?
         if case .fault(let fault)? = ending { refusal = fault }
-        let session = frontEnd.session(
-            for: Handover(
-                number: number, origin: origin, loop: loop, driver: driver, progress: progress, settings: settings,
-                received: choice.opening, refusal: refusal),
-            of: core)
+        return frontEnd.session(for: handover(choice.takeOpening(), refusal), of: core)
+    }
+
+    private func handover(_ received: [UInt8] = [], _ refusal: ProtocolFault? = nil) -> Handover {
+        Handover(
+            number: number, origin: origin, loop: loop, driver: driver, progress: progress, settings: settings,
+            received: received, refusal: refusal)
+    }
+
+    /// Hands the connection over, until it is over or the client rests.
+    private func lead(_ session: any Session) async {
+        disarm()
         self.session = session
         if case .shutdown? = ending { await session.stop() }
-        return session
+        await session.run()
+        let rest = await session.rest
+        self.session = nil
+        guard let rest else { return await whenOver() }
+        self.rest(rest)
     }
 
     private func log(_ event: LogEvent) {
@@ -215,6 +234,31 @@ extension Connection {
     }
 }
 
+// MARK: Resting
+
+extension Connection {
+    /// Waits for the client to say something, with as little memory as that takes.
+    private func rest(_ session: any RestingSession) {
+        resting = session
+        progress.rests(true)
+        armTimer()
+        if isLeaving { end(.shutdown) }
+        // What has come since the session has looked has fired it.
+        driver.wake.call { [weak self] in self?.assumeIsolated { $0.goOn() } }
+    }
+
+    private func goOn() {
+        guard let rest = resting.take() else { return }
+        driver.wake.call(nil)
+        progress.rests(false)
+        Task(executorPreference: loop) { await self.goOn(with: rest) }
+    }
+
+    private func goOn(with rest: any RestingSession) async {
+        if ending == nil { await lead(rest.session(for: handover(), of: core)) } else { await finish() }
+    }
+}
+
 // MARK: Time
 
 extension Connection {
@@ -233,7 +277,9 @@ extension Connection {
     private func timerFired() {
         timer = nil
         guard ending == nil else { return }
-        if case .giveUp(let fault) = driver.liveness.expire(now: .now) { end(.fault(fault)) } else { armTimer() }
+        guard case .giveUp(let fault) = driver.liveness.expire(now: .now) else { return armTimer() }
+        // Whoever rests owes nothing.
+        end(resting == nil ? .fault(fault) : .lost(fault.message))
     }
 }
 
@@ -258,6 +304,7 @@ extension Connection: LingeringSession {
         }
         await linger()
         close()
+        await whenOver()
     }
 }
 

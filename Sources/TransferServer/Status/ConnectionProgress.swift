@@ -29,6 +29,8 @@ package final class ConnectionProgress: Sendable {
         var client: String?
         /// Whether the handshake is done.
         var isEstablished = false
+        /// Whether it is kept with as little memory as that takes, because the client says nothing.
+        var isResting = false
         /// Uploads that were acknowledged.
         var stored = 0
         /// Bytes of content.
@@ -74,6 +76,11 @@ package final class ConnectionProgress: Sendable {
             state.isEstablished = true
             state.client = client
         }
+    }
+
+    /// The client says nothing for now, or says something again.
+    func rests(_ isResting: Bool) {
+        state.withLock { $0.isResting = isResting }
     }
 
     /// Somebody asks who may not be the one that is connected.

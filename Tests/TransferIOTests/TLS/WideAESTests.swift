@@ -30,6 +30,23 @@ struct WideAESTests {
         }
     }
 
+    /// More conversations by turns than a thread has keys at hand for; some end meanwhile.
+    @Test func manyConversationsOnOneThread() throws {
+        var pairs = try (0..<50).map { _ in
+            let pair = try TLSPair(server: .server(.ed25519(seed: TLSPair.serverSeed)), judge: TLSPair.trusting)
+            try pair.shake()
+            return pair
+        }
+        for round in 0..<4 {
+            for (number, pair) in pairs.enumerated() {
+                let content = [UInt8](repeating: UInt8(number), count: 100 + round)
+                #expect(try pair.server.decrypt(pair.client.encrypt(content)).bytes == content)
+                #expect(try pair.client.decrypt(pair.server.encrypt(content)).bytes == content)
+            }
+            pairs.removeSubrange(5..<10)
+        }
+    }
+
     /// A record that was changed on its way is refused by either. Behind the five bytes of its header; with another length
     /// there it would wait for more.
     @Test(arguments: 5..<40, [true, false]) func aFlippedBit(_ place: Int, up: Bool) throws {

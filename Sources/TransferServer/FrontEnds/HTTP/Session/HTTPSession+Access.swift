@@ -19,7 +19,7 @@ struct UndecidedRequest {
 }
 
 /// Who asked last on a connection, and what he showed. A proxy may send requests of several over one.
-struct KnownClient {
+struct KnownClient: Sendable {
     let shown: ShownCredentials
     let origin: PeerOrigin
     let client: HTTPRequest.Client

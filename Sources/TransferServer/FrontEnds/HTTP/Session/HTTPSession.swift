@@ -56,6 +56,10 @@ actor HTTPSession {
     var hasSaidLast = false
     /// Whether the client says no more, and waits for what it has asked for.
     var isHalfClosed = false
+    /// Whether the client says nothing, and the session ends without a word.
+    private(set) var isResting = false
+    /// Fires when the client may have said nothing for long.
+    private(set) var restTimer: EventLoop.Timer?
     /// Whether the content of a request is coming.
     private(set) var isReceiving = false
     private(set) var isDraining = false
@@ -71,12 +75,17 @@ actor HTTPSession {
     /// - Parameters:
     ///   - isPlain: whether clients come over a proxy, without encryption.
     ///   - isForProbes: whether only programs that watch over the server are answered.
-    init(_ handover: Handover, _ core: ServerCore, isPlain: Bool, isForProbes: Bool = false) {
+    ///   - known: who asked last, where somebody has asked before.
+    init(
+        _ handover: Handover, _ core: ServerCore, isPlain: Bool, isForProbes: Bool = false, known: KnownClient? = nil
+    ) {
         (self.isPlain, web) = (isPlain, core.ways)
         (number, origin, loop) = (handover.number, handover.origin, handover.loop)
         (intake, transport, observability) = (core.intake, core.transport, core.observability)
         (driver, progress, settings) = (handover.driver, handover.progress, handover.settings)
-        accountHolder = AccountHolder(origin)
+        self.known = known
+        isEstablished = known != nil
+        accountHolder = known?.client.holder ?? AccountHolder(handover.origin)
         account = transport.accounts.enter(accountHolder)
         lane = HTTPLane(
             LaneResources(core), HTTPService(core, isForProbes: isForProbes), connection: number, peer: origin.name,
@@ -95,7 +104,9 @@ actor HTTPSession {
         armTimer()
         flushWhenWritable()
         await readLoop()
-        await finish()
+        await leave()
+        // The server may have begun to stop meanwhile.
+        if isResting, ending == nil { driver.socket?.writable.call(nil) } else { await finish() }
         transport.accounts.leave(accountHolder)
     }
 
@@ -124,10 +135,13 @@ actor HTTPSession {
     func endIfDone() {
         guard ending == nil, outbound.isEmpty else { return }
         if hasSaidLast { return end(.done) }
-        guard isDraining || isHalfClosed, !isReceiving, unanswered == 0, undecided == nil, decided == nil,
-            pipe.isDrained
-        else { return }
+        guard isDraining || isHalfClosed, owesNothing else { return }
         end(isHalfClosed ? .done : .shutdown)
+    }
+
+    /// Whether nothing is asked, as far as was received.
+    private var owesNothing: Bool {
+        !isReceiving && unanswered == 0 && undecided == nil && decided == nil && pipe.isDrained
     }
 
     /// Silence while something is asked is a fault; between requests it is not.
@@ -245,6 +259,43 @@ extension HTTPSession: ServedSession {
         } catch {
             fault = error
             throw ProtocolFault(.malformedFrame, error.message)
+        }
+    }
+}
+
+// MARK: Resting
+
+extension HTTPSession {
+    /// Whether a client that has come in keeps its connection for later: browsers keep several.
+    func mayRest() -> Bool {
+        guard known != nil, owesNothing, outbound.isEmpty, !hasSaidLast, !isHalfClosed, watching == nil,
+            reader.isBetweenRequests, pipe.isParsed
+        else { return false }
+        let due = driver.liveness.quietSince + settings.timeouts.rest
+        isResting = due <= .now
+        if !isResting, restTimer == nil {
+            restTimer = loop.schedule(at: due.nanoseconds) { [weak self] in
+                self?.assumeIsolated { session in
+                    session.restTimer = nil
+                    session.driver.wake.fire()
+                }
+            }
+        }
+        return isResting
+    }
+
+    var rest: (any RestingSession)? {
+        guard !driver.isOver, let known else { return nil }
+        return RestingHTTP(known: known, isPlain: isPlain, isForProbes: lane.service.isForProbes)
+    }
+
+    private struct RestingHTTP: RestingSession {
+        let known: KnownClient
+        let isPlain: Bool
+        let isForProbes: Bool
+
+        func session(for handover: Handover, of core: ServerCore) -> any Session {
+            HTTPSession(handover, core, isPlain: isPlain, isForProbes: isForProbes, known: known)
         }
     }
 }

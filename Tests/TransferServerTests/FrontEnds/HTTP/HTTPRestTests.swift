@@ -1,0 +1,139 @@
+import Testing
+import TransferAccess
+import TransferHTTP
+import TransferModel
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// Clients that keep a connection and say nothing on it: no session is kept for them.
+    @Suite struct HTTPRestTests {
+        private let directory: TemporaryDirectory
+        private let folder: AccessFolder
+
+        init() throws {
+            directory = try TemporaryDirectory()
+            folder = try AccessFolder.made(in: directory)
+        }
+
+        /// - Parameter isListed: whether clients have to show who they are.
+        private func serving(
+            isListed: Bool = false, _ change: (inout ServerConfiguration) -> Void = { _ in },
+            _ body: @escaping @Sendable (TestServer) throws -> Void
+        ) async throws {
+            try await TransferServerTests.serving(
+                { configuration in
+                    configuration.http = .on
+                    configuration.timeouts.rest = .seconds(0)
+                    if isListed { (configuration.security, configuration.access) = (.identity, .listed(owner: nil)) }
+                    change(&configuration)
+                }, in: directory, body)
+        }
+
+        private static func waitForRest(_ server: TestServer) throws {
+            try server.waitUntil("the client rests") {
+                let connections = server.server.core.observability.connections.all
+                return !connections.isEmpty && connections.allSatisfy(\.present.isResting)
+            }
+        }
+
+        @Test(arguments: [false, true]) func aClientGoesOn(_ isListed: Bool) async throws {
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            let fields = isListed ? [("Authorization", "Bearer \(token.text)")] : []
+            try await serving(isListed: isListed) { server in
+                let client = try HTTPClient(server, isSecured: isListed)
+                for number in 0..<5 {
+                    #expect(try client.ask(.put, "/\(number)", fields, [UInt8(number)]).status == 201)
+                    try Self.waitForRest(server)
+                    #expect(try client.ask(.get, "/\(number)", fields).content == [UInt8(number)])
+                }
+                try Self.waitForRest(server)
+                // The next one may show something else, and a session for it asks again.
+                #expect(try client.ask(.get, "/1").status == (isListed ? 401 : 200))
+                #expect(try client.ask(.get, "/1", fields).content == [1])
+            }
+        }
+
+        /// What comes while a session ends is the next one's.
+        @Test(arguments: [false, true]) func nothingIsLostBetween(_ isSecured: Bool) async throws {
+            try await serving {
+                ($0.security, $0.access) = (isSecured ? .identity : .plaintext, .everyone)
+            } _: { server in
+                let client = try HTTPClient(server, isSecured: isSecured)
+                for number in 0..<300 {
+                    let content = [UInt8](repeating: UInt8(number & 0xFF), count: number * 37)
+                    client.send(.put, "/x", [], content)
+                    if number % 3 == 0 { client.send(.get, "/x") }
+                    let stored = try client.answer()
+                    #expect(stored.status == (number == 0 ? 201 : 200), "\(stored.status) \(stored.text)")
+                    if number % 3 == 0 { #expect(try client.answer().content == content) }
+                }
+            }
+        }
+
+        @Test func aRequestMayComeByteByByte() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                _ = try client.ask(.put, "/x", [], [1])
+                for _ in 0..<2 {
+                    try Self.waitForRest(server)
+                    for byte in "\r\nGET /x HTTP/1.1\r\nHost: server\r\n\r".utf8 {
+                        client.raw.send([byte])
+                        #expect(!client.raw.hasAnswer(within: 1))
+                    }
+                    client.send(bytes: "\n")
+                    #expect(try client.answer().content == [1])
+                }
+            }
+        }
+
+        @Test func whoIsThrownOutMeanwhileIsOut() async throws {
+            let folder = folder
+            let token = try folder.issue(.token, name: "camera", options: AccessOptions(), at: .now)
+            try await serving(isListed: true) { server in
+                let client = try HTTPClient(server, isSecured: true)
+                let fields = [("Authorization", "Bearer \(token.text)")]
+                #expect(try client.ask(.put, "/x", fields, [1]).status == 201)
+                try Self.waitForRest(server)
+                _ = try folder.revoke { $0.name.hasSameBytes(as: "camera") }
+                #expect([401, 403].contains(try client.ask(.put, "/y", fields, [1]).status) && server.tree == ["x"])
+            }
+        }
+
+        @Test func aClientThatGoesLeavesNothing() async throws {
+            try await serving { server in
+                for _ in 0..<3 {
+                    do {
+                        let client = try HTTPClient(server)
+                        _ = try client.ask(.put, "/x", [], [1])
+                        try Self.waitForRest(server)
+                    }
+                    try server.waitUntil("it is gone") { server.server.core.observability.connections.all.isEmpty }
+                }
+                try server.checkServes()
+            }
+        }
+
+        /// As for every client that says nothing, in the same time.
+        @Test func whoRestsForTooLongIsGivenUp() async throws {
+            try await serving { $0.timeouts.idle = .milliseconds(100) } _: { server in
+                let client = try HTTPClient(server)
+                _ = try client.ask(.put, "/x", [], [1])
+                #expect(try client.isClosed())
+                try server.waitUntil("it is gone") { server.server.core.observability.connections.all.isEmpty }
+            }
+        }
+
+        @Test func aServerThatStopsWaitsForNobodyWhoRests() async throws {
+            try await serving { server in
+                let clients = try (0..<8).map { _ in try HTTPClient(server) }
+                for client in clients { _ = try client.ask(.put, "/x", [], [1]) }
+                try Self.waitForRest(server)
+                server.beginShutDown()
+                for client in clients { #expect(try client.isClosed()) }
+            }
+        }
+    }
+}
