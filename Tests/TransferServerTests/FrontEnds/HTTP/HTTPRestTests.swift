@@ -118,7 +118,9 @@ extension ServerTests {
 
         /// As for every client that says nothing, in the same time.
         @Test func whoRestsForTooLongIsGivenUp() async throws {
-            try await serving { $0.timeouts.idle = .milliseconds(100) } _: { server in
+            try await serving {
+                $0.timeouts.idle = .milliseconds(100)
+            } _: { server in
                 let client = try HTTPClient(server)
                 _ = try client.ask(.put, "/x", [], [1])
                 #expect(try client.isClosed())
