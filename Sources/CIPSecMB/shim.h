@@ -53,6 +53,7 @@ struct cipsecmb_library {
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/provider.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,23 +83,48 @@ struct cipsecmb_slot {
     uint64_t serial;
 };
 
-// Of those that were used last on this thread, the one that may be a serial's. A serial comes once, so none is ever taken for
-// another key's. (Swift makes no variable of a thread that stands by itself in a header.)
-static struct cipsecmb_slot *cipsecmb_slot(uint64_t serial) {
-    static _Thread_local struct cipsecmb_slot slots[cipsecmb_slot_count];
-    return &slots[serial % cipsecmb_slot_count];
-}
-
 static uint64_t cipsecmb_last_serial = 0;
 
-// What a thread has at hand of a key that is not used any more goes, where that is this thread.
-static void cipsecmb_forget(uint64_t serial) {
-    struct cipsecmb_slot *slot = cipsecmb_slot(serial);
-    if (serial && slot->serial == serial) OPENSSL_cleanse(slot, sizeof *slot);
+static pthread_key_t cipsecmb_slots_key = 0;
+
+static bool cipsecmb_has_slots_key = false;
+
+static void cipsecmb_free_slots(void *slots) {
+    OPENSSL_cleanse(slots, cipsecmb_slot_count * sizeof(struct cipsecmb_slot));
+    free(slots);
 }
 
+static void cipsecmb_make_key(void) {
+    cipsecmb_has_slots_key = pthread_key_create(&cipsecmb_slots_key, cipsecmb_free_slots) == 0;
+}
+
+// Those that were used last on this thread, which go with it; NULL where there is no memory. A serial comes once, so none is
+// ever taken for another key's.
+static struct cipsecmb_slot *cipsecmb_slots(bool makes) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (pthread_once(&once, cipsecmb_make_key) != 0 || !cipsecmb_has_slots_key) return NULL;
+    struct cipsecmb_slot *slots = pthread_getspecific(cipsecmb_slots_key);
+    size_t size = cipsecmb_slot_count * sizeof(struct cipsecmb_slot);
+    if (slots || !makes || !(slots = aligned_alloc(64, size))) return slots;
+    memset(slots, 0, size);
+    if (pthread_setspecific(cipsecmb_slots_key, slots) == 0) return slots;
+    free(slots);
+    return NULL;
+}
+
+// What a thread has at hand of a key that is not used any more goes, where that is this thread. On another one it stays until
+// its place is wanted, or the thread ends.
+static void cipsecmb_forget(uint64_t serial) {
+    struct cipsecmb_slot *slots = serial ? cipsecmb_slots(false) : NULL;
+    struct cipsecmb_slot *slot = slots ? &slots[serial % cipsecmb_slot_count] : NULL;
+    if (slot && slot->serial == serial) OPENSSL_cleanse(slot, sizeof *slot);
+}
+
+// NULL where there is no memory.
 static const uint8_t *cipsecmb_expanded(const struct cipsecmb_cipher *cipher) {
-    struct cipsecmb_slot *slot = cipsecmb_slot(cipher->serial);
+    struct cipsecmb_slot *slots = cipsecmb_slots(true);
+    if (!slots) return NULL;
+    struct cipsecmb_slot *slot = &slots[cipher->serial % cipsecmb_slot_count];
     if (slot->serial != cipher->serial) {
         cipher->library->expand(cipher->key, slot->key);
         slot->serial = cipher->serial;
@@ -181,9 +207,11 @@ static int cipsecmb_update(void *pointer, unsigned char *output, size_t *written
     }
     if (room < count) return 0;
     cipsecmb_crypt crypt = cipher->is_encrypting ? cipher->library->encrypt : cipher->library->decrypt;
+    const uint8_t *key = cipsecmb_expanded(cipher);
+    if (!key) return 0;
     // Of use within the call only.
     _Alignas(64) uint8_t context[cipsecmb_context_room];
-    crypt(cipsecmb_expanded(cipher), context, output, input, count, cipher->nonce, cipher->associated,
+    crypt(key, context, output, input, count, cipher->nonce, cipher->associated,
           cipher->associated_count, cipher->tag, cipsecmb_tag_size);
     OPENSSL_cleanse(context, sizeof context);
     // Code for SSE2 on the same thread is slow as long as upper halves are in use (see CISAL).

@@ -151,7 +151,8 @@ extension FileStore {
             }
             if let id = StagedFile.upload(ofPart: name) {
                 incoming.parts.wrappingSubtract(1, ordering: .relaxed)
-                removeSheet(id)
+                // What has another name, too, was published: the sheet says what it has become, until its end is noted.
+                if status.st_nlink <= 1 || (try? isWhole(id)) == false { removeSheet(id) }
                 space?.quota?.release(part: id)
             } else if let id = StagedFile.upload(ofWithdrawn: name) {
                 // A power cut may have left the name that it had before, too.

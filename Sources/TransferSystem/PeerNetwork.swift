@@ -1,3 +1,5 @@
+import Glibc
+
 /// Whom an address can be held against: one IPv4 address, or the /64 of an IPv6 address, of which one subscriber has all
 /// addresses (RFC 6177). An IPv4 address counts as the same over either kind of socket.
 package struct PeerNetwork: Hashable, Sendable {
@@ -12,5 +14,30 @@ package struct PeerNetwork: Hashable, Sendable {
     package init(ipv6Prefix: UInt64) {
         isIPv4 = false
         bits = ipv6Prefix
+    }
+}
+
+extension PeerNetwork {
+    /// - Parameter text: a numeric address, with neither brackets nor a port.
+    /// - Returns: nothing for anything else.
+    package init?(address text: String) {
+        // A zone is this machine's, and says nothing of the address.
+        let text = text.utf8.prefix { $0 != UInt8(ascii: "%") }
+        var (four, six) = (in_addr(), in6_addr())
+        guard let text = String(text) else { return nil }
+        if inet_pton(AF_INET, text, &four) == 1 {
+            self.init(ipv4: UInt32(bigEndian: four.s_addr))
+            return
+        }
+        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: six) { Array($0) }
+        let high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+        let low = bytes[8...].reduce(0) { $0 << 8 | UInt64($1) }
+        // An IPv4 address over a socket of the other kind (RFC 4291, section 2.5.5.2).
+        if high == 0, low >> 32 == 0xFFFF {
+            self.init(ipv4: UInt32(truncatingIfNeeded: low))
+        } else {
+            self.init(ipv6Prefix: high)
+        }
     }
 }

@@ -102,6 +102,19 @@ import TransferTestSupport
         #expect(try next.session(of: "a").growing(id)?.offset == 4)
     }
 
+    /// Nothing is copied for somebody who doesn't want it; what was published is not his to take away so.
+    @Test func whatWasPublishedIsForgottenAtItsSendersWish() throws {
+        let first = try IntakeFixture()
+        let (id, session) = (UploadID.random(), first.session(of: "a"))
+        try Self.bringInTwo(id, over: session)
+        _ = session.publish()
+        let next = try IntakeFixture(after: first)
+        let later = next.session(of: "a")
+        #expect(try later.takeBack(growing: id) && next.files == ["a"])
+        #expect(names(in: next.directory.path("store/.transfer/incoming")).isEmpty)
+        #expect(try !later.takeBack(growing: id) && later.growing(id) == nil)
+    }
+
     @Test func whatIsRefusedOrTakenBackIsNot() throws {
         let fixture = try IntakeFixture()
         let session = fixture.session(of: "a")

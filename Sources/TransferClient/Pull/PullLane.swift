@@ -145,9 +145,11 @@ extension PullLane {
         }
         // A delivery is acknowledged, so it has to be made durable, which happens when it is published.
         guard file.delivery == nil, !here.isDirectory, here.size == file.entry.size else { return nil }
-        if !seemsUnchanged(file, here), try !hasContent(of: file) { return nil }
+        let seemsUnchanged = seemsUnchanged(file, here)
+        if !seemsUnchanged, try !hasContent(of: file) { return nil }
         var report = file.report(.alreadyStored)
-        (report.path, report.digest) = (file.target.string, file.entry.digest)
+        // Of what was not read nobody knows the digest.
+        (report.path, report.digest) = (file.target.string, seemsUnchanged ? nil : file.entry.digest)
         return report
     }
 

@@ -47,12 +47,13 @@ extension IntakeSession {
     /// - Parameter id: the server's.
     /// - Returns: whether there was one.
     package func takeBack(growing id: UploadID) throws(StoreError) -> Bool {
-        try withEnd(of: id) { (assembly, claim, growth) in
+        let wasKnown = intake.assemblies[id] != nil || intake.store.hasPart(id)
+        return try withEnd(of: id, bringsBack: false) { (assembly, claim, growth) in
             claim.withdraw()
             assembly.discard(growth)
             intake.assemblies.remove(assembly)
             return true
-        } ?? false
+        } ?? wasKnown
     }
 
     /// Reads what there is of one, to make it a part of another.
@@ -72,8 +73,9 @@ extension IntakeSession {
         } ?? false
     }
 
+    /// - Parameter bringsBack: whether one that was published and never ended is made unfinished again; if not, it is forgotten.
     private func withEnd<T>(
-        of id: UploadID, _ body: (Assembly, GrowthClaim, Growth) throws(StoreError) -> T?
+        of id: UploadID, bringsBack: Bool = true, _ body: (Assembly, GrowthClaim, Growth) throws(StoreError) -> T?
     ) throws(StoreError) -> T? {
         if let refusal { throw StoreError(refusal.code, refusal.message) }
         guard intake.assemblies[id] != nil || intake.store.hasPart(id) else { return nil }
@@ -82,7 +84,7 @@ extension IntakeSession {
             id, total: nil, GrowthMark.function, accountHolder: accountHolder, now: now)
         defer { intake.assemblies.leave(assembly, now: now) }
         let found = try assembly.claimEnd(request: intake.nextRequest(), now: now) { () throws(StoreError) in
-            try intake.growing(id, for: caller)
+            try intake.growing(id, for: caller, bringsBack: bringsBack)
         }
         if assembly.isFinished { intake.assemblies.remove(assembly) }
         guard let (claim, growth) = found else { return nil }
@@ -92,10 +94,12 @@ extension IntakeSession {
 
 extension Intake {
     /// What the store has of one. Whoever asks must see to it that nobody else has it.
-    func growing(_ id: UploadID, for caller: Caller) throws(StoreError) -> (any GrowingContent)? {
+    func growing(
+        _ id: UploadID, for caller: Caller, bringsBack: Bool = true
+    ) throws(StoreError) -> (any GrowingContent)? {
         try store.growing(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(StoreError) in
             // A crash behind the end of an upload has left its sheet.
-            guard stillStored(id, GrowthMark.function, for: caller, hasRotten: true) == nil else { return nil }
+            guard bringsBack, stillStored(id, GrowthMark.function, for: caller, hasRotten: true) == nil else { return nil }
             return try caller.target(of: declaration)
         }
     }

@@ -7,17 +7,27 @@ import TransferSystem
 /// will when somebody has the time: nobody waits for that. Each is written when it begins and when it is declared otherwise,
 /// whatever number of connections brings it.
 final class UnfinishedUploads: Sendable {
-    /// Who takes places: a client, or all at one address who cannot be told apart.
+    /// Who takes places: a client, or all of one network who cannot be told apart.
     enum Holder: Hashable {
         case client(UInt64)
+        case network(PeerNetwork)
+        /// Without an address, as over a Unix socket.
         case host(String)
 
         /// - Parameters:
         ///   - client: its id; nothing for one that cannot be told apart.
-        ///   - sender: what stands in the catalog: of such a client the address, with a port.
+        ///   - sender: what stands in the catalog: of such a client the address, with a port unless a proxy has told it.
         init(client: UInt64?, sender: String) {
-            let host = sender.utf8.lastIndex(of: UInt8(ascii: ":")).map { String(sender[..<$0]) } ?? sender
-            self = client.map(Self.client) ?? .host(host)
+            let host = Self.host(of: sender)
+            self = client.map(Self.client) ?? PeerNetwork(address: host).map(Self.network) ?? .host(host)
+        }
+
+        private static func host(of sender: String) -> String {
+            let parts = sender.split(separator: ":", omittingEmptySubsequences: false)
+            if sender.utf8.first == UInt8(ascii: "[") {
+                return String(sender.dropFirst().prefix { $0 != "]" })
+            }
+            return parts.count == 2 ? String(parts[0]) : sender
         }
     }
 
@@ -73,11 +83,12 @@ final class UnfinishedUploads: Sendable {
     func leavesEnough(_ holder: Holder) -> Bool {
         state.withLock { state in
             let own = state.held[holder] ?? 0
-            guard case .host = holder else { return own <= 1 || own <= Self.places - state.uploads.count }
-            // Who cannot be told apart may have many addresses: all together leave as much, and each of them to the others.
+            if case .client = holder { return own <= 1 || own <= Self.places - state.uploads.count }
+            // Who cannot be told apart may have many addresses: all together leave as much, and each of them to the others. Who
+            // has begun nothing yet finds a place behind that.
             let all = state.nameless
             let share = (Self.places - min(Self.places, state.uploads.count - all)) / 2
-            return all <= 1 || all <= share && (own <= 1 || own <= share - all)
+            return own <= 1 ? all <= 1 || all <= share + share / 2 : all <= share && own <= share - all
         }
     }
 

@@ -93,7 +93,7 @@ extension FileStore {
     }
 
     /// Whether the sheet of an upload says that all of it was there.
-    private func isWhole(_ id: UploadID) throws(SystemError) -> Bool {
+    func isWhole(_ id: UploadID) throws(SystemError) -> Bool {
         try GrowthSheet.find(id, in: incoming.directory)?.whole != nil
     }
 

@@ -113,6 +113,7 @@ import TransferTestSupport
             Self.setTime(past, of: "\(out)/a")
             let again = try await Pulled(["a"], from: server.address, to: out)
             #expect(again.results == ["a": .alreadyStored] && Files.tree(out) == ["a"])
+            #expect(again.reports.first?.digest == nil, "nobody has read it")
             let compared = try await Pulled(["a"], from: server.address, to: out) { $0.comparesContent = true }
             #expect(compared.results == ["a": .committed] && Files.tree(out) == ["a", "a-1"])
             #expect(Files.read("\(out)/a-1") == [1])

@@ -93,6 +93,19 @@ import TransferTestSupport
         #expect(try Self.find(in: next) == nil)
     }
 
+    /// A file system that cannot rename without replacing gives a second name first.
+    @Test func theNameBeforeMayBeThereStill() throws {
+        let content = Self.content(1)
+        let first = try Self.fixture()
+        try Self.publish(content, in: first)
+        let part = first.path(".transfer/incoming/\(Self.id).part")
+        try Files.check("link", link(first.path("a"), part))
+        let next = try Self.restarted(first)
+        _ = try next.store.removeLeftovers()
+        #expect(next.parts == ["\(Self.id).sheet"])
+        #expect(try #require(try Self.find(in: next)).kept == Self.mark(content))
+    }
+
     /// The names that it may have got are looked at, and no others.
     @Test func itIsFoundUnderANumber() throws {
         let content = Self.content(1)

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TransferAccess
 import TransferHTTP
@@ -70,6 +71,21 @@ extension ServerTests {
                     #expect(stored.status == (number == 0 ? 201 : 200), "\(stored.status) \(stored.text)")
                     if number % 3 == 0 { #expect(try client.answer().content == content) }
                 }
+            }
+        }
+
+        /// What waits for the client was not taken when there was nothing more to receive.
+        @Test func whoTakesSlowlyRestsAfterwards() async throws {
+            try await serving { server in
+                let client = try HTTPClient(server)
+                let content = [UInt8](repeating: 7, count: 24 << 20)
+                _ = try client.ask(.put, "/x", [], content)
+                client.send(.get, "/x")
+                try server.waitUntil("as much waits as fits") {
+                    server.server.core.transport.unsent.load(ordering: .relaxed) > 0
+                }
+                #expect(try client.answer().content.count == content.count)
+                try Self.waitForRest(server)
             }
         }
 

@@ -58,6 +58,7 @@ actor HTTPSession {
     var isHalfClosed = false
     /// Whether the client says nothing, and the session ends without a word.
     private(set) var isResting = false
+    private let began = MonotonicTime.now
     /// Fires when the client may have said nothing for long.
     private(set) var restTimer: EventLoop.Timer?
     /// Whether the content of a request is coming.
@@ -202,6 +203,8 @@ extension HTTPSession: ServedSession {
     func answersTaken() {
         roomForAnswers.fire()
         endIfDone()
+        // Whoever has taken the last of them slowly may rest from now on.
+        if outbound.isEmpty, owesNothing { driver.wake.fire() }
     }
 
     func rested() { endIfDone() }
@@ -271,7 +274,8 @@ extension HTTPSession {
         guard known != nil, owesNothing, outbound.isEmpty, !hasSaidLast, !isHalfClosed, watching == nil,
             reader.isBetweenRequests, pipe.isParsed
         else { return false }
-        let due = driver.liveness.quietSince + settings.timeouts.rest
+        // To make a session costs something: each lasts for a while, though a client may say too little for a request.
+        let due = max(driver.liveness.quietSince, began) + settings.timeouts.rest
         isResting = due <= .now
         if !isResting, restTimer == nil {
             restTimer = loop.schedule(at: due.nanoseconds) { [weak self] in
