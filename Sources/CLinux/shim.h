@@ -109,6 +109,25 @@ static inline int clinux_since_data(int fd, uint32_t *milliseconds) {
     return 0;
 }
 
+// Of a TCP connection, by struct tcp_info as above: the shortest round trip in microseconds (tcpi_min_rtt), and the microseconds in
+// which there was something to send (tcpi_busy_time), in which the other end's window held it back (tcpi_rwnd_limited), and the
+// buffer here (tcpi_sndbuf_limited).
+struct clinux_link {
+    uint32_t least_round_trip;
+    uint64_t busy, window_limited, buffer_limited;
+};
+
+static inline int clinux_read_link(int fd, struct clinux_link *link) {
+    uint64_t words[24];
+    socklen_t size = sizeof words;
+    if (getsockopt(fd, 6, 11, words, &size) != 0 || size < sizeof words) return -1;
+    link->least_round_trip = ((uint32_t *)words)[37];
+    link->busy = words[21];
+    link->window_limited = words[22];
+    link->buffer_limited = words[23];
+    return 0;
+}
+
 // landlock(7). The numbers are those of linux/landlock.h, which is older than the kernel on many systems; the structures
 // only ever grow, and a kernel takes a longer one than it knows as long as the rest is zero.
 static inline int clinux_landlock_version(void) { return (int)syscall(444, NULL, 0, 1); }

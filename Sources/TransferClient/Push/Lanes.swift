@@ -55,12 +55,14 @@ final class Lanes: @unchecked Sendable {
     var isEmpty: Bool { sessions.isEmpty }
 
     /// Whether another one may be opened now. One that is only too early is wanted again when the server has answered.
-    func mayAdd() -> Bool {
+    ///
+    /// - Parameter link: of the first one.
+    func mayAdd(over link: LinkReading?) -> Bool {
         guard !waitsForAnswer || hasConnected else {
             isPutOff = true
             return false
         }
-        let limit = allowance.lanes(after: begun.map { .now - $0 } ?? LaneAllowance.patience)
+        let limit = allowance.lanes(after: begun.map { .now - $0 } ?? LaneAllowance.patience, over: link)
         return !isClosed && !isServerLeaving && sessions.count + 1 < limit && losses < Self.mostLosses
     }
 

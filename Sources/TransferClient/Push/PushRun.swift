@@ -1,3 +1,4 @@
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -115,7 +116,8 @@ extension PushRun {
     private func openLanes() async {
         while !context.lanes.isOver {
             await context.lanes.wanted.wait()
-            guard context.lanes.mayAdd(), let address else { continue }
+            let link = session.flatMap { $0.assumeIsolated { $0.driver.socket?.link } }
+            guard context.lanes.mayAdd(over: link), let address else { continue }
             let lane = ClientSession(context, isFirst: false)
             context.lanes.add(lane)
             Task(executorPreference: context.loop) { await self.work(on: lane, address) }

@@ -36,23 +36,53 @@ extension StreamSocket {
     /// yet leaves the cache, and is sent in the receiver's time when it has.
     private func tuneForLoopback() {
         chooseCongestionControl("reno")
-        var unsent = Self.mostUnsent
-        setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &unsent, socklen_t(MemoryLayout<Int32>.size))
+        bound(unsent: Self.mostUnsent.near)
     }
 
     /// For a peer elsewhere. Reno and CUBIC take each loss for a queue that is full: half a per cent of it leaves a line of 100
     /// Mbit/s and 80 ms nine tenths idle. BBR measures what the line carries. Where the kernel has none, or lets this process
     /// not choose it (`net.ipv4.tcp_allowed_congestion_control`, tcp(7)), what there is stays.
+    ///
+    /// The kernel would take megabytes on a slow connection, which another one could have sent long before.
     private func tuneForNetwork() {
-        chooseCongestionControl("bbr")
+        chooseCongestionControl(Self.bandwidthMeasuring)
+        bound(unsent: Self.mostUnsent.far)
+    }
+
+    /// What the connection is like.
+    ///
+    /// - Returns: nothing for one that is closed or no TCP connection, or with a kernel before 4.10.
+    package var link: LinkReading? {
+        var link = clinux_link()
+        guard !isClosed, clinux_read_link(number, &link) == 0 else { return nil }
+        return LinkReading(
+            leastRoundTrip: 1000 * Int64(link.least_round_trip),
+            measuresBandwidth: congestionControl == Self.bandwidthMeasuring,
+            heldByMemory: link.busy == 0
+                ? 0 : (Double(link.window_limited) + Double(link.buffer_limited)) / Double(link.busy))
+    }
+
+    private static let bandwidthMeasuring = "bbr"
+
+    private var congestionControl: String {
+        // TCP_CA_NAME_MAX (linux/tcp.h).
+        var name = [UInt8](repeating: 0, count: 16)
+        var length = socklen_t(name.count)
+        guard getsockopt(number, Int32(IPPROTO_TCP), TCP_CONGESTION, &name, &length) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    private func bound(unsent bytes: Int32) {
+        var bytes = bytes
+        setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
     private func chooseCongestionControl(_ name: String) {
         setsockopt(number, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
     }
 
-    /// Bytes. Less is as good, four times as much is not.
-    private static let mostUnsent: Int32 = 64 << 10
+    /// Bytes. On this machine less is as good, four times as much is not; elsewhere it has to last until this side is awake.
+    private static let mostUnsent: (near: Int32, far: Int32) = (64 << 10, 256 << 10)
 
     private func finishConnecting(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
         guard try !start(address) else { return }

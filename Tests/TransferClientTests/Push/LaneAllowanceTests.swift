@@ -1,4 +1,5 @@
 import Testing
+import TransferIO
 import TransferModel
 
 @testable import TransferClient
@@ -20,7 +21,24 @@ import TransferModel
     }
 
     @Test(arguments: [(-1, 1), (1, 1), (3, 3), (16, 16), (17, 16)]) func asManyAsAskedFor(wanted: Int, count: Int) {
-        #expect(allowance(.fixed(wanted), cores: 1, .tls(ServerTrust())) == LaneAllowance(most: count, prompt: count))
+        #expect(allowance(.fixed(wanted), cores: 1, .tls(ServerTrust())) == LaneAllowance(most: count, prompt: count, isChosen: true))
+    }
+
+    private static func link(
+        _ milliseconds: Int64, isMeasured: Bool = true, held: Double = 0
+    ) -> LinkReading {
+        LinkReading(
+            leastRoundTrip: 1_000_000 * milliseconds, measuresBandwidth: isMeasured, heldByMemory: held)
+    }
+
+    /// Over a line that is measured more connections are in each other's way.
+    @Test(arguments: [
+        (link(80), 2), (link(5), 2), (link(4), 4), (link(80, isMeasured: false), 4), (link(80, held: 0.5), 4),
+    ])
+    func fewOverALineThatIsMeasured(_ link: LinkReading, _ count: Int) {
+        #expect(LaneAllowance(most: 4, prompt: 4).lanes(after: .seconds(3), over: link) == count)
+        #expect(LaneAllowance(most: 4, prompt: 1).lanes(after: .seconds(0), over: link) == 1)
+        #expect(LaneAllowance(most: 9, prompt: 9, isChosen: true).lanes(after: .seconds(3), over: link) == 9)
     }
 
     @Test func patience() {

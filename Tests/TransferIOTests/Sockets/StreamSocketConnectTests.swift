@@ -59,8 +59,13 @@ import TransferTestSupport
             let socket = try await StreamSocket.connect(to: bound.address, loop: actor.loop, timeout: Self.patience)
             defer { socket.close() }
             #expect(Self.congestionControl(of: socket) == "reno", "as for every peer on this machine")
+            #expect(socket.link?.measuresBandwidth == false)
             socket.tune(isLocal: false)
             #expect(Self.congestionControl(of: socket) == (names.contains("bbr") ? "bbr" : "reno"))
+            let link = try #require(socket.link)
+            #expect(link.measuresBandwidth == names.contains("bbr"))
+            #expect((1..<5_000_000_000).contains(link.leastRoundTrip))
+            #expect((0...1).contains(link.heldByMemory))
             socket.tune(isLocal: true)
             #expect(Self.congestionControl(of: socket) == "reno")
         }
