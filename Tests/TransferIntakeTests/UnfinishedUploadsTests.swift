@@ -31,7 +31,8 @@ import TransferModel
         func sender(_ port: Int) -> String { client == nil ? "\(host):\(port)" : host }
 
         func upload(_ number: Int) -> UnfinishedUpload {
-            var upload = UnfinishedUpload(id: UploadID(high: 1, low: UInt64(number)), path: "a", client: client, begun: 0)
+            var upload = UnfinishedUpload(
+                id: UploadID(high: 1, low: UInt64(number)), path: "a", client: client, begun: 0)
             upload.sender = sender(number)
             return upload
         }

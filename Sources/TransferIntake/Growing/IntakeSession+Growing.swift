@@ -99,7 +99,9 @@ extension Intake {
     ) throws(StoreError) -> (any GrowingContent)? {
         try store.growing(id: id, quota: quotas.quota(for: caller.grant)) { (declaration) throws(StoreError) in
             // A crash behind the end of an upload has left its sheet.
-            guard bringsBack, stillStored(id, GrowthMark.function, for: caller, hasRotten: true) == nil else { return nil }
+            guard bringsBack, stillStored(id, GrowthMark.function, for: caller, hasRotten: true) == nil else {
+                return nil
+            }
             return try caller.target(of: declaration)
         }
     }

@@ -21,7 +21,9 @@ import TransferModel
     }
 
     @Test(arguments: [(-1, 1), (1, 1), (3, 3), (16, 16), (17, 16)]) func asManyAsAskedFor(wanted: Int, count: Int) {
-        #expect(allowance(.fixed(wanted), cores: 1, .tls(ServerTrust())) == LaneAllowance(most: count, prompt: count, isChosen: true))
+        #expect(
+            allowance(.fixed(wanted), cores: 1, .tls(ServerTrust()))
+                == LaneAllowance(most: count, prompt: count, isChosen: true))
     }
 
     private static func link(
