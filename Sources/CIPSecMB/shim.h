@@ -59,7 +59,7 @@ struct cipsecmb_library {
 #include <string.h>
 
 // One direction of a conversation. Most conversations are silent most of the time, so the key is kept as it came: the
-// library's form of it, which it can use, is ten times as large, and made in less than a microsecond.
+// library's form of it, which it can use, is some eighty times as large, and made again when it is wanted.
 struct cipsecmb_cipher {
     const struct cipsecmb_library *library;
     // Which key of which direction it is, of all that there ever were; 0 without a key.
