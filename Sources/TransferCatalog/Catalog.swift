@@ -146,6 +146,13 @@ package final class Catalog: UploadRecords {
         try connections.read { (reader) throws(DatabaseError) in try reader.stored(at: path) }
     }
 
+    /// Some of what was acknowledged for the files in one folder and has been settled: of each the first 64 of each state.
+    ///
+    /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
+    package func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
+        try connections.read { (reader) throws(DatabaseError) in try reader.files(query, after: start) }
+    }
+
     /// Whether anything was recorded that `entries(at:)` doesn't find before it is settled.
     package var hasUnsettled: Bool { connections.arrivals.count > 0 }
 

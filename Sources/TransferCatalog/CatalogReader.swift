@@ -10,6 +10,7 @@ final class CatalogReader: @unchecked Sendable {
     private let byPath: Statement
     private let storedByPath: Statement
     private let page: Statement
+    private let folders: FolderQuery
     private let receipts: Statement
     private let sums: Statement
     private let number: Statement
@@ -40,6 +41,7 @@ final class CatalogReader: @unchecked Sendable {
         page = try Statement(
             "SELECT number, \(CatalogColumns.names) FROM uploads WHERE number > ?1 ORDER BY number LIMIT ?2",
             in: database)
+        folders = try FolderQuery(database)
         begin = try Statement("BEGIN", in: database)
         commit = try Statement("COMMIT", in: database)
         number = try Statement("SELECT count(*) FROM uploads", in: database)
@@ -79,6 +81,11 @@ final class CatalogReader: @unchecked Sendable {
     /// What was acknowledged under each path, all in one transaction.
     func entries(at paths: [String]) throws(DatabaseError) -> [[CatalogEntry]] {
         try together(paths) { (path) throws(DatabaseError) in try entries(at: path, byPath) }
+    }
+
+    /// Some of what is known of the files in one folder.
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
+        try folders.files(query, after: start)
     }
 
     /// Asks about several things in one transaction, and about a single one without.

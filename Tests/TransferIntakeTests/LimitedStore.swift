@@ -22,6 +22,10 @@ final class LimitedStore: ContentStore {
 
     func versions(at paths: [RelativePath]) -> [ContentVersion?] { store.versions(at: paths) }
 
+    func versions(of names: some Sequence<String>, in folder: RelativePath?) -> [ContentVersion?] {
+        store.versions(of: names, in: folder)
+    }
+
     func stage(id: UploadID, size: UInt64?, permissions: UInt16?, quota: Quota?) throws(StoreError) -> StagedFile {
         try store.stage(id: id, size: size, permissions: permissions, quota: quota)
     }

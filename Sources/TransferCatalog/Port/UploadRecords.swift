@@ -41,6 +41,11 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// What has stored a file under a path, and has been settled: the newest 64, in no order.
     func stored(at path: String) throws(DatabaseError) -> [CatalogEntry]
 
+    /// Some of what was acknowledged for the files in one folder and has been settled, in the order of their names.
+    ///
+    /// - Parameter start: where to go on, as the page before says; the query's prefix to begin.
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles
+
     /// Calls `body` with all acknowledged uploads that it knows, in the order in which it came to know it.
     ///
     /// - Returns: the number of entries that could not be read.

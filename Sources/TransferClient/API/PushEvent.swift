@@ -20,6 +20,9 @@ public enum PushEvent: Sendable {
 
     /// An upload ended.
     case finished(UploadReport)
+
+    /// The uploads of a whole folder ended; in place of a report for each, where `ClientConfiguration.asksByFolder` is set.
+    case known(KnownFolder)
 }
 
 /// How far an upload is; not a promise.

@@ -13,6 +13,9 @@ extension Request {
         case .remove(var remove):
             remove.id = id
             return .remove(remove)
+        case .compare(var compare):
+            compare.id = id
+            return .compare(compare)
         case .people(var people):
             people.id = id
             return .people(people)

@@ -18,6 +18,16 @@ struct DirectoryWalk {
         let relative: String
         let filter: WalkFilter
         var entries: [(name: String?, shown: String, type: FileType)]
+        /// Whether nothing of it was handed out.
+        var isUntouched = true
+    }
+
+    /// Files of one directory, without those that are left out.
+    struct Files {
+        let path: String
+        let relative: String
+        /// In the order of their bytes.
+        let names: [String]
     }
 
     private let selection: Selection
@@ -40,9 +50,59 @@ struct DirectoryWalk {
                 levels.removeLast()
                 continue
             }
+            levels[top].isUntouched = false
             if let found = look(at: entry.name, shown: entry.shown, entry.type, in: levels[top]) { return found }
         }
         return nil
+    }
+
+    /// All files of the next directory at once, where nothing else comes before them.
+    ///
+    /// - Parameters:
+    ///   - fewest: files that a directory has at least; those of others come one by one.
+    ///   - isWanted: whether a file may come with the others; otherwise it comes by itself.
+    mutating func nextFiles(atLeast fewest: Int, _ isWanted: (_ relative: String, _ name: String) -> Bool) -> Files? {
+        while pending.isEmpty, let top = levels.indices.last {
+            if levels[top].isUntouched {
+                levels[top].isUntouched = false
+                if let files = takeFiles(of: top, atLeast: fewest, isWanted) { return files }
+            }
+            guard let entry = levels[top].entries.last else {
+                levels.removeLast()
+                continue
+            }
+            guard entry.type == .directory, let name = entry.name, !RelativePath.isReserved(name) else { return nil }
+            levels[top].entries.removeLast()
+            let level = levels[top]
+            guard let filter = level.filter.entering(name) else { continue }
+            enter("\(level.path)/\(name)", "\(level.relative)/\(name)", filter)
+        }
+        return nil
+    }
+
+    private mutating func takeFiles(
+        of top: Int, atLeast fewest: Int, _ isWanted: (_ relative: String, _ name: String) -> Bool
+    ) -> Files? {
+        let level = levels[top]
+        guard level.entries.count >= fewest else { return nil }
+        var names: [String] = []
+        var others: [(name: String?, shown: String, type: FileType)] = []
+        for entry in level.entries.reversed() {
+            if entry.type == .regular, let name = entry.name, isSent(name, of: level), isWanted(level.relative, name) {
+                names.append(name)
+            } else {
+                others.append(entry)
+            }
+        }
+        guard names.count >= fewest else { return nil }
+        levels[top].entries = others.reversed()
+        return Files(path: level.path, relative: level.relative, names: names)
+    }
+
+    /// Whether a file is found that has a name of its own: what is left out, and what is refused, is not.
+    private func isSent(_ name: String, of level: Level) -> Bool {
+        !RelativePath.isReserved(name) && !SourceWitness.isName(name) && level.filter.sends(name)
+            && selection.accepts { "\(level.path)/\(name)" }
     }
 
     /// - Returns: nothing when it is not wanted, or a directory that was entered.
@@ -59,7 +119,7 @@ struct DirectoryWalk {
         }
         switch type {
         case .regular:
-            guard !SourceWitness.isName(name), level.filter.sends(name), selection.accepts(path) else { return nil }
+            guard isSent(name, of: level) else { return nil }
             return .file(path: path, relative: relative)
         case .directory:
             if let filter = level.filter.entering(name) { enter(path, relative, filter) }

@@ -32,11 +32,37 @@ struct SourceID: Sendable {
         var key = Key(common)
         key.append(path)
         key.append(destination)
-        key.append(file.size)
-        key.append(UInt64(bitPattern: file.modified.seconds))
-        key.append(UInt64(file.modified.nanoseconds))
-        let digest = key.bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
-        return UploadID(derivedFrom: digest)
+        return key.id(of: file)
+    }
+
+    /// For many files of one directory.
+    ///
+    /// - Parameters:
+    ///   - path: of the directory, absolute and without a slash at its end.
+    ///   - destination: of the folder on the server.
+    func folder(path: String, destination: String) -> Folder {
+        Folder(common: common, path: path, destination: destination)
+    }
+
+    /// Derives the ids of the files in one directory, as `id` does.
+    struct Folder {
+        private var key: Key
+        private let common: Int
+        private let path: [UInt8]
+        private let destination: [UInt8]
+
+        fileprivate init(common: [UInt8], path: String, destination: String) {
+            (key, self.common) = (Key(common), common.count)
+            (self.path, self.destination) = (Array(path.utf8), Array(destination.utf8))
+        }
+
+        /// - Parameter name: of the file in its directory.
+        mutating func id(of name: String, _ file: SourceFile.Identity) -> UploadID {
+            key.shorten(to: common)
+            key.append(path, name)
+            key.append(destination, name)
+            return key.id(of: file)
+        }
     }
 
     /// What tells this machine from others (machine-id(5)), or else its name.
@@ -68,6 +94,26 @@ struct SourceID: Sendable {
         mutating func append(_ text: String) {
             append(UInt64(text.utf8.count))
             bytes.append(contentsOf: text.utf8)
+        }
+
+        /// A path of two pieces.
+        mutating func append(_ folder: [UInt8], _ name: String) {
+            append(UInt64(folder.count + 1 + name.utf8.count))
+            bytes.append(contentsOf: folder)
+            bytes.append(UInt8(ascii: "/"))
+            bytes.append(contentsOf: name.utf8)
+        }
+
+        mutating func shorten(to count: Int) {
+            bytes.removeLast(bytes.count - count)
+        }
+
+        /// What these fields and what the file is make together.
+        mutating func id(of file: SourceFile.Identity) -> UploadID {
+            append(file.size)
+            append(UInt64(bitPattern: file.modified.seconds))
+            append(UInt64(file.modified.nanoseconds))
+            return UploadID(derivedFrom: bytes.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
         }
 
         mutating func append(_ number: UInt64) {

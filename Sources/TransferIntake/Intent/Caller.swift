@@ -60,9 +60,7 @@ extension Caller {
     ///
     /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
     func place(_ path: String) throws(StoreError) -> String {
-        guard grant.options.rights.mayWrite else {
-            throw StoreError(.forbidden, "This client may not send anything: its access is for reading.")
-        }
+        try checkSending()
         guard grant.options.folder != nil else { return path }
         return try inner(path).string
     }
@@ -73,6 +71,24 @@ extension Caller {
     package func makable(_ path: String) throws(StoreError) -> RelativePath {
         _ = try place(path)
         return try inner(path)
+    }
+
+    /// Where a folder that the client sends to is in the server's directory; nothing for the directory itself.
+    ///
+    /// - Parameter path: as the client knows it; empty for its own top.
+    /// - Throws: `forbidden` for a client that may not send; `invalidPath`.
+    func sendable(_ path: String) throws(StoreError) -> RelativePath? {
+        guard !path.isEmpty else {
+            try checkSending()
+            return grant.options.folder
+        }
+        return try makable(path)
+    }
+
+    private func checkSending() throws(StoreError) {
+        guard grant.options.rights.mayWrite else {
+            throw StoreError(.forbidden, "This client may not send anything: its access is for reading.")
+        }
     }
 
     /// Where what the client wants to see is in the server's directory; nothing for the directory itself.

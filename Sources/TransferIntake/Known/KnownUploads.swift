@@ -152,6 +152,16 @@ package final class KnownUploads: Sendable {
         }
     }
 
+    /// Some of what was acknowledged for the files in one folder, as far as it is settled.
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) -> KnownFiles {
+        do throws(DatabaseError) {
+            return try records.files(query, after: start)
+        } catch {
+            complain(error, unrecorded: 0)
+            return KnownFiles()
+        }
+    }
+
     /// Makes all that was recorded known to `entries(at:)`.
     package func settleIfNeeded() {
         if records.hasUnsettled { settle() }

@@ -110,6 +110,7 @@ package struct ServerConnection: Sendable {
         case (.list(let list), .idle): return try admit(.list(list))
         case (.fetch(let fetch), .idle): return try admit(.fetch(fetch))
         case (.remove(let remove), .idle): return try admit(.remove(remove))
+        case (.compare(let compare), .idle): return try admit(.compare(compare))
         case (.people(let people), .idle): return try admit(.people(people))
         case (.mail(let mail), .idle): return try admit(.mail(mail))
         case (.settle(let settle), .idle): return try admit(.settle(settle))
@@ -130,7 +131,7 @@ package struct ServerConnection: Sendable {
         case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping),
             (.lookup, .receiving), (.lookup, .skipping), (.list, .receiving), (.list, .skipping), (.fetch, .receiving),
             (.fetch, .skipping), (.remove, .receiving), (.remove, .skipping), (.cancel, .receiving),
-            (.cancel, .skipping), (.people, .receiving), (.people, .skipping), (.mail, .receiving), (.mail, .skipping),
+            (.cancel, .skipping), (.compare, .receiving), (.compare, .skipping), (.people, .receiving), (.people, .skipping), (.mail, .receiving), (.mail, .skipping),
             (.settle, .receiving), (.settle, .skipping), (.introduce, .receiving), (.introduce, .skipping):
             throw unexpected(message.function, "inside an upload")
         case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")

@@ -27,6 +27,7 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case remove = 36
     case outcome = 37
     case cancel = 38
+    case compare = 39
     case people = 48
     case persons = 49
     case mail = 50

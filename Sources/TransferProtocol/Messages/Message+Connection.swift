@@ -175,4 +175,7 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     /// In `welcome`: the client has a name here and a mailbox, and may send to others that have one.
     package static let mail = Features(rawValue: 4)
+
+    /// In `welcome`: the server answers `compare`.
+    package static let folders = Features(rawValue: 32)
 }

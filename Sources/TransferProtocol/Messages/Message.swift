@@ -30,6 +30,7 @@ package enum Message: Equatable, Sendable {
     case outcome(Outcome)
     /// Ends a request that is not answered yet, as soon as the server can.
     case cancel(UInt32)
+    case compare(CompareRequest)
     case people(PeopleRequest)
     case persons(Persons)
     case mail(MailRequest)
@@ -65,6 +66,7 @@ package enum Message: Equatable, Sendable {
         case .remove: .remove
         case .outcome: .outcome
         case .cancel: .cancel
+        case .compare: .compare
         case .people: .people
         case .persons: .persons
         case .mail: .mail
@@ -112,6 +114,7 @@ package enum Message: Equatable, Sendable {
         case .remove(let remove): remove.encode(into: &bytes)
         case .outcome(let outcome): outcome.encode(into: &bytes)
         case .cancel(let id): bytes.append(bigEndian: id)
+        case .compare(let compare): compare.encode(into: &bytes)
         case .people(let people): people.encode(into: &bytes)
         case .persons(let persons): persons.encode(into: &bytes)
         case .mail(let mail): mail.encode(into: &bytes)
@@ -159,7 +162,8 @@ package enum Message: Equatable, Sendable {
             let ids = try reader.uploadIDs()
             _ = try reader.fields(known: [])
             return .unknown(ids)
-        case .list, .entries, .fetch, .file, .remove, .outcome, .cancel: return try decodeRequest(function, &reader)
+        case .list, .entries, .fetch, .file, .remove, .outcome, .cancel, .compare:
+            return try decodeRequest(function, &reader)
         case .people, .persons, .mail, .deliveries, .settle, .arrived, .introduce:
             return try decodeMail(function, &reader)
         case .ping, .pong, .block, .end, .abort, .received, .have:
@@ -179,6 +183,7 @@ package enum Message: Equatable, Sendable {
         case .fetch: return .fetch(try FetchRequest(&reader))
         case .file: return .file(try FetchedFile(&reader))
         case .remove: return .remove(try RemoveRequest(&reader))
+        case .compare: return .compare(try CompareRequest(&reader))
         case .outcome: return .outcome(try Outcome(&reader))
         case .cancel:
             let id = try reader.integer(UInt32.self)

@@ -5,6 +5,7 @@ package enum Request: Equatable, Sendable {
     case list(ListRequest)
     case fetch(FetchRequest)
     case remove(RemoveRequest)
+    case compare(CompareRequest)
     case people(PeopleRequest)
     case mail(MailRequest)
     case settle(SettleRequest)
@@ -16,6 +17,7 @@ package enum Request: Equatable, Sendable {
         case .list(let list): list.id
         case .fetch(let fetch): fetch.id
         case .remove(let remove): remove.id
+        case .compare(let compare): compare.id
         case .people(let people): people.id
         case .mail(let mail): mail.id
         case .settle(let settle): settle.id
@@ -29,6 +31,7 @@ package enum Request: Equatable, Sendable {
         case .list(let list): list.path
         case .fetch(let fetch): fetch.path
         case .remove(let remove): remove.path
+        case .compare(let compare): compare.path
         case .people, .mail, .settle, .introduce: ""
         }
     }
@@ -38,6 +41,7 @@ package enum Request: Equatable, Sendable {
         case .list(let list): .list(list)
         case .fetch(let fetch): .fetch(fetch)
         case .remove(let remove): .remove(remove)
+        case .compare(let compare): .compare(compare)
         case .people(let people): .people(people)
         case .mail(let mail): .mail(mail)
         case .settle(let settle): .settle(settle)
@@ -50,7 +54,7 @@ package enum Request: Equatable, Sendable {
         switch self {
         case .settle(let settle): Self.fixedCost + 16 * settle.deliveries.count
         case .introduce(let introduce): Self.fixedCost + introduce.sealingKey.count
-        case .list, .fetch, .remove, .people, .mail: Self.fixedCost + min(path.utf8.count, Limits.path + 1)
+        case .list, .fetch, .remove, .compare, .people, .mail: Self.fixedCost + min(path.utf8.count, Limits.path + 1)
         }
     }
 

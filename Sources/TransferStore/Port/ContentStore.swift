@@ -26,6 +26,11 @@ package protocol ContentStore: AnyObject, Sendable {
     /// The same for many paths at once, in their order. Those of one folder should stand together.
     func versions(at paths: [RelativePath]) -> [ContentVersion?]
 
+    /// What has these names in one folder, in their order; nothing in it where there is no such folder.
+    ///
+    /// - Parameter folder: nothing for the store's directory itself.
+    func versions(of names: some Sequence<String>, in folder: RelativePath?) -> [ContentVersion?]
+
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///
     /// - Parameters:

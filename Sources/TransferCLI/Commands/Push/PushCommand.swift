@@ -70,6 +70,8 @@ struct PushCommand {
         receipts = try isDryRun ? nil : Self.receipts(arguments)
         failedList = try isDryRun ? nil : Self.failedList(arguments, uploads, server)
         configuration.wantsReceipts = receipts != nil
+        // Where somebody wants to know something of each file, each is asked about.
+        configuration.asksByFolder = !output.isJSON && receipts == nil && failedList == nil && !deletesSources
         mayAsk = !arguments[SecurityFlags.trustsNew]
         self.configuration = configuration
     }

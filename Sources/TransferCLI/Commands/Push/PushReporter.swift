@@ -39,6 +39,7 @@ actor PushReporter {
         defer { if isLast { receipts?.flush() } }
         switch event {
         case .finished(let report): show(report, removal)
+        case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
             talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
@@ -111,6 +112,12 @@ actor PushReporter {
         if case .kept(let reason) = removal {
             print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
         }
+    }
+
+    private func show(_ folder: KnownFolder) {
+        tally.add(folder)
+        guard !output.isQuiet else { return }
+        print("\(folder.line(colours: output.hasColours(.output)))\n", to: .output)
     }
 
     private func talk(_ text: String) {

@@ -47,6 +47,12 @@ struct PushTally {
         return false
     }
 
+    mutating func add(_ folder: KnownFolder) {
+        if !firstFailures.isEmpty { resultsSince += 1 }
+        committed.files += folder.files
+        committed.bytes = committed.bytes.addingClamped(folder.bytes)
+    }
+
     var isEmpty: Bool { committed.files + failed.count + skipped == 0 }
 
     var failures: Int { failed.reduce(0) { $0 + $1.value } }

@@ -60,6 +60,15 @@ extension UploadReport {
     }
 }
 
+extension KnownFolder {
+    /// One line for people.
+    func line(colours: Bool) -> String {
+        let path = storedPath.hasSameBytes(as: source) ? source : "\(source) -> \(storedPath)"
+        let result = Colour.green.paint("\(ResultCode.alreadyStored)", colours)
+        return "\(result)  \(path.escapedForDisplay)/  \(files) files, \(ByteFormat.size(bytes))"
+    }
+}
+
 extension Picture {
     /// As people write it, such as `PNG 640x480`.
     var line: String {

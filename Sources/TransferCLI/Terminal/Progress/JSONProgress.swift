@@ -13,7 +13,7 @@ struct JSONProgress: PushProgress {
         case .connected(let server): write("connected", [("server", .string(server))])
         case .reconnecting(let reason, let seconds):
             write("reconnecting", [("message", .string(reason)), ("after", .double(seconds))])
-        case .counted, .progress, .finished: refresh()
+        case .counted, .progress, .finished, .known: refresh()
         case .notice: break
         }
     }

@@ -21,6 +21,9 @@ struct ProgressTracker {
         case .counted(let files, let bytes): (snapshot.filesTotal, snapshot.totalSize) = (files, bytes)
         case .progress(let progress): update(progress, at: time)
         case .finished(let report): finish(report)
+        case .known(let folder):
+            snapshot.filesDone += folder.files
+            finishedBytes = finishedBytes.addingClamped(folder.bytes)
         case .notice: break
         }
         return snapshot.phase != before

@@ -30,12 +30,23 @@ final class UploadFeed: Sendable {
         var uploads: [PendingUpload] = []
         /// Whose parts come before anything new.
         var splits: [any UploadInParts] = []
+        /// Whose files come one by one, and which is next; the last folder first.
+        var folders: [(folder: SourceFolder, next: Int)] = []
 
         mutating func next(onlyUnderWay: Bool) -> PendingUpload? {
             if let upload = onlyUnderWay ? takeUnderWay() : uploads.popLast() { return upload }
             splits.removeAll { !$0.hasMoreParts }
             for split in splits {
                 if let part = split.nextPart() { return part }
+            }
+            return onlyUnderWay ? nil : nextOfFolders()
+        }
+
+        /// The next file of those that were put back together.
+        mutating func nextOfFolders() -> PendingUpload? {
+            while let last = folders.indices.last {
+                if let upload = folders[last].folder.takeNext(&folders[last].next) { return upload }
+                folders.removeLast()
             }
             return nil
         }
@@ -76,6 +87,30 @@ final class UploadFeed: Sendable {
                 if let item = open(upload, &state) { return item }
             }
         }
+    }
+
+    /// Whether something was put back that comes before anything new.
+    var hasReturned: Bool {
+        returned.withLock { !$0.uploads.isEmpty || !$0.splits.isEmpty || !$0.folders.isEmpty }
+    }
+
+    /// The files of a whole directory, where they come next and may be asked about together.
+    func nextFolder() -> SourceFolder? {
+        state.withLock { state in
+            guard !state.walkIsRepeated else { return nil }
+            let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { relative, name in
+                (try? RelativePath("\(destination(relative))/\(name)")) != nil
+            }
+            return files.map { files in
+                SourceFolder(
+                    path: files.path, destination: destination(files.relative), kind: state.walkKind, names: files.names)
+            }
+        }
+    }
+
+    /// Takes back a folder whose files have to be looked at one by one.
+    func putBack(_ folder: SourceFolder) {
+        returned.withLock { $0.folders.append((folder, 0)) }
     }
 
     /// What every further upload would be answered with, too.
@@ -119,7 +154,9 @@ final class UploadFeed: Sendable {
     func takeReturned() -> [PendingUpload] {
         returned.withLock { returned in
             defer { returned.uploads = [] }
-            return returned.uploads.reversed()
+            var uploads = Array(returned.uploads.reversed())
+            while let upload = returned.nextOfFolders() { uploads.append(upload) }
+            return uploads
         }
     }
 

@@ -73,6 +73,9 @@ actor ClientSession {
     /// Whether the server has answered.
     var hasConnected = false
 
+    /// Whether the server can be asked about whole folders.
+    private var comparesFolders = false
+
     /// Whether any upload got further here; then the next attempt starts with patience anew.
     var hasProgressed: Bool { uploads.hasProgressed }
 
@@ -175,7 +178,7 @@ extension ClientSession {
             let orders = LaneProducer.Orders(
                 allowance: allowance, answer: uploads.answer,
                 questions: Self.mostQuestions - uploads.questions.count,
-                lookups: run.lanes.lookups.orders(open: machine.lookups),
+                lookups: run.lanes.lookups.orders(open: machine.lookups, folders: folderRoom),
                 onlyUnderWay: run.lanes.isServerLeaving)
             let newsBefore = news.count
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
@@ -211,6 +214,15 @@ extension ClientSession {
         return mayBegin && isWelcome && uploads.heldUntil <= .now ? machine.allowance : 0
     }
 
+    /// What may be asked about by folder; nothing where that is not wanted, or cannot be had.
+    private var folderRoom: FolderRoom? {
+        let configuration = run.configuration
+        guard comparesFolders, configuration.asksByFolder, !configuration.wantsReceipts, configuration.recipients.isEmpty,
+            !isLeaving
+        else { return nil }
+        return uploads.heldUntil <= .now ? uploads.folders.room : FolderRoom.none
+    }
+
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
         machine.isSettled && uploads.questions.isEmpty && queue.isEmpty
@@ -229,6 +241,10 @@ extension ClientSession {
         for looked in chunk.lookups {
             machine.lookedUp(looked.lazy.map(\.id))
             uploads.lookUp(looked)
+        }
+        for asked in chunk.folders {
+            machine.requested(asked.request)
+            uploads.folders.add(asked)
         }
         run.lanes.lookups.sent(unasked: chunk.unasked.count, bytes: chunk.unasked.bytes)
         for (id, digest) in chunk.ended { uploads.ended(id, digest) }
@@ -300,8 +316,9 @@ extension ClientSession: MessageSession {
         case .finished(let result): try uploads.finished(result)
         case .acknowledged(let result): try uploads.acknowledged(result)
         case .receipts(let receipts): uploads.received(receipts)
-        // This session asks for nothing, so the machine lets no answer pass.
-        case .entries, .file, .block, .fetched, .outcome, .persons, .deliveries, .arrived: break
+        case .outcome(let outcome): uploads.compared(outcome)
+        // Nothing else is asked for, so the machine lets no other answer pass.
+        case .entries, .file, .block, .fetched, .persons, .deliveries, .arrived: break
         case .reply(let reply): send(reply)
         case .leaving:
             isLeaving = true
@@ -322,6 +339,7 @@ extension ClientSession: MessageSession {
 
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
+        comparesFolders = welcome.features.contains(.folders)
         run.keeps.withLock { $0 = welcome.keeps }
         run.lanes.connected()
         established(heartbeat: welcome.heartbeat, silence: run.configuration.silenceTimeout)

@@ -58,6 +58,10 @@ final class LaneProducer: @unchecked Sendable {
     private let sealing: SealedPush?
     /// Whether the server has let an upload in that is for them: until then it is asked before any content is sent.
     private var isTaken: Bool
+    /// Taken from the feed, and not asked about.
+    var nextFolder: SourceFolder?
+    /// Of the last question about a folder.
+    var folderQuestions: UInt32 = 0
     /// A stream gave less than a block: the session may want to know, or to stop.
     private var isWaiting = false
 
@@ -92,6 +96,7 @@ final class LaneProducer: @unchecked Sendable {
             if orders.lookups.unasked != LookupGovernor.Orders.unlimited {
                 orders.lookups.unasked = chunk.lookups.isEmpty ? orders.lookups.unasked - chunk.unasked.bytes : 0
             }
+            for folder in chunk.folders { orders.lookups.folders?.take(folder) }
             orders.mayWait = false
             // The answer was to an upload before this chunk.
             if !chunk.begun.isEmpty { orders.answer = .none }
@@ -120,6 +125,7 @@ final class LaneProducer: @unchecked Sendable {
                 self.held = nil
                 continue
             }
+            if let next = askAboutFolders(chunk, orders) { return next }
             switch takeNext(onlyUnderWay: orders.onlyUnderWay) {
             case nil: return .exhausted
             case .report(let report): chunk.reports.append(report)
@@ -135,6 +141,7 @@ final class LaneProducer: @unchecked Sendable {
     func stop() {
         if let next { feed.putBack([next]) }
         next = nil
+        if let folder = nextFolder.take() { feed.putBack(folder) }
         if let held { feed.putBack([held.pending]) }
         held = nil
         long = nil

@@ -18,6 +18,9 @@ final class LaneUploads {
     /// Uploads that the server was asked about.
     var questions: [UploadID: PartsQuery] = [:]
 
+    /// Folders that the server was asked about.
+    var folders = FolderQuestions()
+
     /// What became of the upload that was begun last, the only one that the producer can be in the middle of.
     private(set) var answer = LaneProducer.Answer.none
     private var lastBegun: UploadID?
@@ -97,6 +100,8 @@ final class LaneUploads {
     func takeAll() -> [PendingUpload] {
         let uploads = inFlight.takeAll()
         for upload in uploads { ended(upload) }
+        // Their files come one by one then.
+        for folder in folders.takeAll().reversed() { run.feed.putBack(folder) }
         return uploads
     }
 }

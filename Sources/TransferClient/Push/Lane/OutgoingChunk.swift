@@ -48,6 +48,9 @@ final class OutgoingChunk: @unchecked Sendable {
     /// Uploads that the server is asked about in here, before they are sent: those of each frame.
     var lookups: [[PendingUpload]] = []
 
+    /// Folders that the server is asked about in here.
+    var folders: [AskedFolder] = []
+
     /// Of those that begin in here, how many the server could have been asked about and wasn't, and their content in bytes.
     var unasked = (count: 0, bytes: UInt64(0))
 

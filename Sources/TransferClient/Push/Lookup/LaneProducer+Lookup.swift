@@ -34,7 +34,9 @@ extension LaneProducer {
             next = pending
             return .more
         }
-        lookUp(pending, atMost: min(left, orders.allowance - chunk.uploads, Limits.lookup), chunk)
+        lookUp(
+            pending, atMost: min(left, orders.allowance - chunk.uploads, Limits.lookup), chunk,
+            asksByFolder: lookups.folders != nil)
         // Asked at once: the answers shall come while the next ones are looked at.
         return lookups.unasked == LookupGovernor.Orders.unlimited ? nil : .more
     }
@@ -54,11 +56,15 @@ extension LaneProducer {
     }
 
     /// Asks about an upload and those that come after it.
-    private func lookUp(_ first: PendingUpload, atMost limit: Int, _ chunk: OutgoingChunk) {
+    ///
+    /// - Parameter asksByFolder: whether to stop where the files of a folder can be asked about together.
+    private func lookUp(
+        _ first: PendingUpload, atMost limit: Int, _ chunk: OutgoingChunk, asksByFolder: Bool
+    ) {
         var asked = [first]
-        while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports,
-            let item = feed.next().map(sealed)
-        {
+        while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports {
+            if asksByFolder, !feed.hasReturned { nextFolder = feed.nextFolder() }
+            guard nextFolder == nil, let item = feed.next().map(sealed) else { break }
             switch item {
             case .report(let report): chunk.reports.append(report)
             case .upload(let pending):

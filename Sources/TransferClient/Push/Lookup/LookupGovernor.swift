@@ -12,12 +12,15 @@ struct LookupGovernor {
     }
 
     /// What may be done with the next uploads that have not been asked about.
-    struct Orders: Equatable, Sendable {
+    struct Orders: Sendable {
         /// How many of them may be asked about.
         var questions = 0
 
         /// Bytes of content that may be sent of those that are not; of `unlimited`, all.
         var unasked = unlimited
+
+        /// What may be asked about by folder; nothing where each file is.
+        var folders: FolderRoom?
 
         static let unlimited = UInt64.max
     }
@@ -39,13 +42,26 @@ struct LookupGovernor {
 
     private var phase = Phase.opening
     private var flight = Self.firstFlight
+    /// Folders of which the server did not know all files, less those of which it did.
+    private var strangeFolders = 0
+    /// Uploads that are to be asked about before the next folder is.
+    private var folderPause = 0
 
-    /// - Parameter open: uploads that were asked about on this lane and have no answer.
-    func orders(open: Int) -> Orders {
+    /// Folders more that are strange than known before others are asked about file by file for a while: to ask about one in vain
+    /// costs half as much as to ask about its files.
+    static let folderPatience = 16
+
+    /// Uploads asked about before the next folder is. Twice as many after each that was strange again.
+    static let folderPauses = 4096...262_144
+
+    /// - Parameters:
+    ///   - open: uploads that were asked about on this lane and have no answer.
+    ///   - folders: what may be asked about by folder, where that can be.
+    func orders(open: Int, folders: FolderRoom? = nil) -> Orders {
         switch phase {
         case .opening: Orders(questions: max(0, Self.sample - open), unasked: flight)
         // The window bounds them.
-        case .asking: Orders(questions: .max, unasked: 0)
+        case .asking: Orders(questions: .max, unasked: 0, folders: folderPause == 0 ? folders : nil)
         case .sending(let sent, let pause): Orders(questions: sent >= pause ? Self.sample : 0)
         }
     }
@@ -66,11 +82,13 @@ struct LookupGovernor {
 
     /// The server has the content of one that was asked about.
     mutating func knew() {
+        folderPause -= min(folderPause, 1)
         phase = .asking(misses: 0)
     }
 
     /// It doesn't have that of so many.
     mutating func missed(_ count: Int) {
+        folderPause -= min(folderPause, count)
         switch phase {
         case .opening: phase = .sending(sent: 0, pause: Self.pauses.lowerBound)
         case .asking(let misses) where misses + count >= Self.patience:
@@ -78,6 +96,20 @@ struct LookupGovernor {
         case .asking(let misses): phase = .asking(misses: misses + count)
         case .sending: break
         }
+    }
+
+    /// A folder was asked about.
+    ///
+    /// - Parameter isKnown: whether the server has all that is in it.
+    mutating func compared(isKnown: Bool) {
+        guard !isKnown else {
+            strangeFolders = max(0, strangeFolders - 1)
+            return
+        }
+        strangeFolders += 1
+        let excess = strangeFolders - Self.folderPatience
+        guard excess > 0 else { return }
+        folderPause = min(Self.folderPauses.lowerBound << min(excess - 1, 16), Self.folderPauses.upperBound)
     }
 
     /// One was sent in vain: the next may be known too.

@@ -124,6 +124,25 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         return entries { $0.path == path && $0.state == .committed }
     }
 
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
+        try mayFail()
+        var known = KnownFiles()
+        let prefix = query.prefix
+        for (number, entry) in entries({ $0.path.utf8.starts(with: prefix) }).enumerated() {
+            let name = entry.path.utf8.dropFirst(prefix.count)
+            guard let digest = entry.digest, let version = entry.version, !name.contains(UInt8(ascii: "/")) else {
+                continue
+            }
+            let isOwn = entry.client == query.client && (query.client != nil || entry.sender == query.sender)
+            known.files.append(
+                KnownFile(
+                    name: String(decoding: Array(name), as: UTF8.self), id: entry.id, number: Int64(number), isOwn: isOwn,
+                    isDurable: entry.isDurable, function: digest.algorithm.function, version: version))
+        }
+        known.files.sort { PathKey($0.name) < PathKey($1.name) }
+        return known
+    }
+
     private func entries(_ isWanted: (CatalogEntry) -> Bool) -> [CatalogEntry] {
         seen.order.compactMap { seen.entries[$0] }.filter(isWanted)
     }

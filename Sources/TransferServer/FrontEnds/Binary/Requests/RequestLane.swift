@@ -18,8 +18,8 @@ package final class RequestLane: @unchecked Sendable {
         case sending(FileSending)
         case listing(FolderListing)
         case removing(RemoveRequest, RelativePath, Removal, files: UInt64)
-        /// Something of the mailboxes.
-        case answering(any MailAnswer)
+        /// Any other.
+        case answering(any RequestAnswer)
 
         var id: UInt32 {
             switch self {
@@ -170,6 +170,7 @@ package final class RequestLane: @unchecked Sendable {
             let path = try client.removable(remove.path)
             let removal = try files.beginRemoval(of: path, isRecursive: remove.isRecursive)
             return .removing(remove, path, removal, files: 0)
+        case .compare(let compare): return .answering(try begin(compare))
         case .people(let people): return .answering(try begin(people))
         case .mail(let mail): return .answering(try begin(mail))
         case .settle(let settle): return .answering(try begin(settle))
@@ -233,6 +234,13 @@ extension RequestLane {
         let isKnown = list.wantsDetails && !attributes.isDirectory
         let details = isKnown ? path.flatMap { resources.intake.known.details(of: [($0, attributes)])[0] } : nil
         return FolderListing(list, about: ListedEntry(name, attributes, details), resources.intake.known)
+    }
+
+    private func begin(_ compare: CompareRequest) throws(StoreError) -> FolderAnswer {
+        guard case .uploads(let function) = compare.subject else { throw StoreError(.wrongForm, "not yet") }
+        let comparison = try FolderComparison(
+            resources.intake, client, path: compare.path, function, compare.digest)
+        return FolderAnswer(compare, comparison, isDurable: resources.store.durability == .commit)
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {

@@ -5,34 +5,8 @@ import TransferModel
 import TransferProtocol
 import TransferStore
 
-/// The answer to a question about the mailboxes, made frame by frame. Belongs to one task at a time.
-protocol MailAnswer {
-    /// Of the request.
-    var id: UInt32 { get }
-
-    /// What the log calls it.
-    var subject: String { get }
-
-    /// Whether the client wants to hear of what comes later.
-    var watches: Bool { get }
-
-    /// Fills the chunk as far as it can.
-    ///
-    /// - Returns: how it ended, when that was all.
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome?
-
-    /// What there is to say of it in the log, when all is done.
-    func events(peer: String) -> [LogEvent]
-}
-
-extension MailAnswer {
-    var watches: Bool { false }
-
-    func events(peer: String) -> [LogEvent] { [] }
-}
-
 /// Something that was done at once.
-struct DoneAnswer: MailAnswer {
+struct DoneAnswer: RequestAnswer {
     let outcome: Outcome
     let subject: String
     var done: [Delivery] = []
@@ -45,7 +19,7 @@ struct DoneAnswer: MailAnswer {
 }
 
 /// What is in a mailbox, page by page.
-final class MailListing: MailAnswer {
+final class MailListing: RequestAnswer {
     private let request: MailRequest
     private let person: String
     private let ledger: MailLedger
@@ -122,7 +96,7 @@ extension ListedDelivery {
 }
 
 /// Who has a mailbox.
-final class PeopleListing: MailAnswer {
+final class PeopleListing: RequestAnswer {
     let id: UInt32
     private var waiting: ArraySlice<ListedPerson>
     private let count: UInt64

@@ -1,0 +1,120 @@
+import TransferDatabase
+internal import TransferModel
+
+/// What is known of the files in one folder.
+final class FolderQuery {
+    /// The columns that `read` knows.
+    private static let select = """
+        SELECT path, number, id, (client IS ?3 AND (?3 IS NOT NULL OR sender = ?4)), durable, size, algorithm, object, touch, \
+        revision FROM uploads WHERE path > ?1 AND path < ?2 ORDER BY path, state
+        """
+
+    /// Rows read at once: few enough that nobody waits for the lock.
+    private static let pageSize = 512
+
+    /// Folders in the folder that are passed over at once: each is a search of its own.
+    private static let mostFolders = 64
+
+    /// Rows of one path that are read. Anybody who may push can have as many there as he likes.
+    private static let mostOfPath = 64
+
+    private let statement: Statement
+    /// Rows of this page so far.
+    private var rows = 0
+
+    init(_ database: Database) throws(DatabaseError) {
+        statement = try Statement(Self.select, in: database)
+    }
+
+    /// - Parameter start: paths behind this one.
+    func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
+        var page = KnownFiles()
+        let (prefix, end) = (query.prefix, query.end)
+        var next: [UInt8]? = start
+        var folders = 0
+        rows = 0
+        while let start = next, rows < Self.pageSize, folders < Self.mostFolders {
+            next = try scan(query, prefix, from: start, to: end, into: &page)
+            folders += 1
+        }
+        page.next = next
+        return page
+    }
+
+    /// Reads up to the next folder in the folder.
+    ///
+    /// - Returns: where to go on; nothing at the end.
+    private func scan(
+        _ query: KnownFiles.Query, _ prefix: [UInt8], from start: [UInt8], to end: [UInt8], into page: inout KnownFiles
+    ) throws(DatabaseError) -> [UInt8]? {
+        defer { statement.reset() }
+        return try start.withUnsafeBufferPointer { (start) throws(DatabaseError) in
+            try end.withUnsafeBufferPointer { (end) throws(DatabaseError) in
+                try query.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+                    statement.bind(1, text: start)
+                    statement.bind(2, text: end)
+                    statement.bind(3, query.client.map { Int64(bitPattern: $0) })
+                    statement.bind(4, text: sender)
+                    return try scan(prefix, into: &page)
+                }
+            }
+        }
+    }
+
+    private func scan(_ prefix: [UInt8], into page: inout KnownFiles) throws(DatabaseError) -> [UInt8]? {
+        var (last, ofLast): (String?, Int) = (nil, 0)
+        while try statement.next() {
+            rows += 1
+            let name = statement.withBlob(0) { Name($0, behind: prefix.count) }
+            guard case .file(let name) = name else {
+                if case .folder(let folder) = name { return prefix + folder + [UInt8(ascii: "/") + 1] }
+                continue
+            }
+            if let last, last.hasSameBytes(as: name) {
+                ofLast += 1
+                if ofLast >= Self.mostOfPath { return prefix + Array(name.utf8) }
+            } else {
+                if let last, rows > Self.pageSize { return prefix + Array(last.utf8) }
+                (last, ofLast) = (name, 0)
+            }
+            if let file = file(name) { page.files.append(file) }
+        }
+        return nil
+    }
+
+    /// What stands behind the folder in a path.
+    private enum Name {
+        case file(String)
+        /// Something deeper, in the folder of this name.
+        case folder([UInt8])
+        case nothing
+
+        init(_ path: UnsafeRawBufferPointer, behind prefix: Int) {
+            guard path.count > prefix else {
+                self = .nothing
+                return
+            }
+            let rest = path[prefix...]
+            guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else {
+                self = String(validating: rest, as: UTF8.self).map { .file($0) } ?? .nothing
+                return
+            }
+            self = .folder(Array(rest[..<slash]))
+        }
+    }
+
+    /// Reads the row that the statement is at.
+    ///
+    /// - Returns: nothing for an upload without a digest or a version, and for a row that cannot be.
+    private func file(_ name: String) -> KnownFile? {
+        guard let id = statement.withBlob(2, UploadID.init), let size = UInt64(exactly: statement.integer(5)),
+            let algorithm = UInt8(exactly: statement.integer(6)).flatMap({ DigestAlgorithm(rawValue: $0) }),
+            let object = statement.optionalInteger(7), let touch = statement.optionalInteger(8),
+            let revision = statement.optionalInteger(9)
+        else { return nil }
+        return KnownFile(
+            name: name, id: id, number: statement.integer(1), isOwn: statement.integer(3) != 0,
+            isDurable: statement.integer(4) != 0, function: algorithm.function,
+            version: ContentVersion(object: UInt64(bitPattern: object), revision: revision, touch: touch, size: size))
+    }
+}
