@@ -54,6 +54,11 @@ enum FrameSource {
         case .remove: return .message(.remove(RemoveRequest(id: request(argument), path: path(argument))))
         case .outcome: return .message(.outcome(Outcome(id: request(argument), code: .completed)))
         case .cancel: return .message(.cancel(request(argument)))
+        case .compare:
+            let folder = FolderDigest(count: UInt32(argument), bytes: [UInt8](repeating: argument, count: FolderDigest.size))
+            let subject: CompareRequest.Subject = argument & 16 == 0 ? .entries : .uploads(.xxh128)
+            return .message(
+                .compare(CompareRequest(id: request(argument), subject, in: path(argument), folder)))
         case .people: return .message(.people(PeopleRequest(id: request(argument), isAboutItself: argument & 8 != 0)))
         case .persons: return .message(.persons(Persons(id: request(argument), [])))
         case .mail:

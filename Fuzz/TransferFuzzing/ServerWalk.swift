@@ -105,7 +105,7 @@ struct ServerWalk {
         case .resume(let begin): unsettled.append(begin.id)
         case .lookup(let lookup): unsettled += lookup.ids
         case .end, .abort: open = nil
-        case .list, .fetch, .remove, .people, .mail, .settle, .introduce:
+        case .list, .fetch, .remove, .compare, .people, .mail, .settle, .introduce:
             requests += [message.request].compactMap(\.self)
         default: break
         }
@@ -125,6 +125,7 @@ struct ServerWalk {
         case .list(let list): .request(.list(list))
         case .fetch(let fetch): .request(.fetch(fetch))
         case .remove(let remove): .request(.remove(remove))
+        case .compare(let compare): .request(.compare(compare))
         case .people(let people): .request(.people(people))
         case .mail(let mail): .request(.mail(mail))
         case .settle(let settle): .request(.settle(settle))
@@ -150,6 +151,7 @@ extension Message {
         case .list(let list): .list(list)
         case .fetch(let fetch): .fetch(fetch)
         case .remove(let remove): .remove(remove)
+        case .compare(let compare): .compare(compare)
         case .people(let people): .people(people)
         case .mail(let mail): .mail(mail)
         case .settle(let settle): .settle(settle)

@@ -37,7 +37,7 @@ func push(_ samples: some ByteSource, as name: String, by client: TransferClient
         case .progress(let progress): print(progress.source, progress.bytes)
         case .finished(let report): print(report.result, report.digest?.description ?? "")
         case .notice(let sentence): print(sentence)
-        case .connected, .reconnecting, .counted: break
+        case .connected, .reconnecting, .counted, .known: break
         }
     }
 }

@@ -9,6 +9,8 @@ enum Sample {
     static let xxh128 = Digest(.xxh128, Array(0x10..<0x20))
     static let sha256 = Digest(.sha256, Array(0x20..<0x40))
 
+    static let folder = FolderDigest(count: 500, bytes: Array(0x30..<0x40))
+
     static let begin = Begin(
         id: id, path: "photos/2026/photo-0001.jpg", size: 4096, kind: .picture,
         modified: .init(seconds: 1_767_225_600, nanoseconds: 999_999_999), permissions: 0o644)
@@ -110,7 +112,8 @@ enum Sample {
         .outcome(Outcome(id: 7, code: .completed)),
         .outcome(
             Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
-        .cancel(9),
+        .cancel(9), .compare(CompareRequest(id: 10, .entries, in: "", folder)),
+        .compare(CompareRequest(id: .max, .uploads(.sha256), in: "a/b", folder)),
         .begin(Begin(id: id, path: "a", size: 3, recipients: Recipients(["bob", "写真"]))),
         .fetch(FetchRequest(id: 9, path: "", digest: .sha256, delivery: otherID)),
         .people(PeopleRequest(id: 1)), .people(PeopleRequest(id: .max, isAboutItself: true)),

@@ -59,7 +59,7 @@ import TransferTestSupport
         #expect(
             rows == [
                 ["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"],
-                ["\(Features.mail.rawValue)", "mail"],
+                ["\(Features.mail.rawValue)", "mail"], ["\(Features.folders.rawValue)", "folders"],
             ])
     }
 

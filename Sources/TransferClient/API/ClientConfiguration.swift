@@ -124,9 +124,9 @@ public struct ClientConfiguration: Sendable {
     /// Whether files are counted ahead, for progress in per cent. Costs one more look at every directory.
     public var countsAhead = false
 
-    /// Whether the files of a directory may be asked about together, before any of them is sent: one question for all, so a large
-    /// tree that the server has takes less than half the time. What it has then comes as one `PushEvent.known`. Without
-    /// meaning where there are receipts or recipients.
+    /// Whether the files of a directory may be asked about together, before any of them travels: one question for all, so a large
+    /// tree that is on the other side takes less than half the time. What is there comes as one `known` event then, of a push and of
+    /// a pull, and nobody is told the files' digests. Without meaning where there are receipts or recipients.
     public var asksByFolder = false
 
     /// The defaults.

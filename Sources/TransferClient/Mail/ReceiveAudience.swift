@@ -18,8 +18,8 @@ final class ReceiveAudience: PullAudience {
         switch event {
         case .finished(let report): plan.withLock { $0.plan }?.fetched(report)
         case .progress(let progress): events.send(.progress(progress))
-        // The plan says these itself.
-        case .connected, .reconnecting: break
+        // The plan says these itself, and deliveries are in no folder.
+        case .connected, .reconnecting, .known: break
         }
     }
 }

@@ -7,6 +7,7 @@ extension PullEvent {
         case .connected(let server): .connected(server: server)
         case .reconnecting(let reason, let seconds): .reconnecting(reason: reason, after: seconds)
         case .progress(let progress): .progress(progress)
+        case .known(let folder): .known(folder)
         case .finished(let report):
             .finished(
                 UploadReport(

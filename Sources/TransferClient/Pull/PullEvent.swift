@@ -13,6 +13,10 @@ public enum PullEvent: Sendable {
 
     /// A file is here, or not.
     case finished(PullReport)
+
+    /// All files of a folder are here as they are on the server, by their sizes and times of modification; in place of a report for
+    /// each, where `ClientConfiguration.asksByFolder` is set. The source is the folder on the server.
+    case known(KnownFolder)
 }
 
 /// How the pull of one file, or of what was asked for, ended.

@@ -15,13 +15,30 @@ final class PullFolder: AnswerTaker {
 
     private let plan: PullPlan
     /// Below the folder of the server's address.
-    private let source: String
+    let source: String
     /// Where what is in it goes; nothing for the directory itself.
-    private let target: RelativePath?
+    let target: RelativePath?
+    /// Whether it is not as it is here, or nobody knows.
+    let isListed: Bool
     private let state = Locked(State())
 
-    init(_ source: String, to target: RelativePath?, _ plan: PullPlan) {
-        (self.source, self.target, self.plan) = (source, target, plan)
+    init(_ source: String, to target: RelativePath?, _ plan: PullPlan, isListed: Bool = false) {
+        (self.source, self.target, self.plan, self.isListed) = (source, target, plan, isListed)
+    }
+
+    /// The same when it is known that it has to be listed.
+    var listed: PullFolder { PullFolder(source, to: target, plan, isListed: true) }
+
+    /// A folder in it.
+    ///
+    /// - Returns: nothing for a name that is none.
+    func below(_ name: String) -> PullFolder? {
+        guard let path = RemoteEntry.path(of: name, in: source), let place = place(of: name) else { return nil }
+        return PullFolder(path, to: place, plan)
+    }
+
+    private func place(of name: String) -> RelativePath? {
+        try? RelativePath((target.map { $0.string + "/" } ?? "") + name)
     }
 
     var asked: PendingRequest {
@@ -43,7 +60,7 @@ final class PullFolder: AnswerTaker {
     private func item(_ entry: ListedEntry) -> PullPlan.Item? {
         guard entry.form != .other else { return nil }
         guard let path = RemoteEntry.path(of: entry.name, in: source),
-            let place = try? RelativePath((target.map { $0.string + "/" } ?? "") + entry.name)
+            let place = place(of: entry.name)
         else {
             let name = source.isEmpty ? entry.name : "\(source)/\(entry.name)"
             plan.events.send(

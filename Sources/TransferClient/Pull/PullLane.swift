@@ -1,3 +1,4 @@
+import Synchronization
 import TransferCodec
 import TransferModel
 import TransferProtocol
@@ -12,12 +13,19 @@ final class PullLane: RequestSource, @unchecked Sendable {
     /// Bytes of content that are asked for ahead: enough to fill a link, and so few that other connections get their share.
     private static let bytesAhead: UInt64 = 16 << 20
 
+    /// Files here that are compared before what they are compared for is asked: the server shall look at them meanwhile.
+    private static let mostCompared = 1024
+
     /// Files that are published together at most: each holds a descriptor.
     private static let mostReady = 128
 
     let plan: PullPlan
     private let asked = Locked<UInt64>(0)
+    /// Whether the server can be asked about whole folders.
+    private let comparesFolders = Atomic(false)
     private var hasBegun = false
+    /// Files here that were compared for what is asked now.
+    private var compared = 0
     // These are touched by those who take answers only.
     private var spare: (digester: ContentDigester, function: DigestFunction)?
     private var ready: [(file: any PullPublishing, publication: Publication)] = []
@@ -32,6 +40,10 @@ final class PullLane: RequestSource, @unchecked Sendable {
 
     var isOver: Bool { plan.isOver }
 
+    func welcomed(_ welcome: Welcome) {
+        comparesFolders.store(welcome.features.contains(.folders), ordering: .relaxed)
+    }
+
     func mayRead(_ next: Request?) -> Bool {
         let isList = if case .list = next { true } else { false }
         return plan.mayRead(self, isList: isList)
@@ -43,8 +55,11 @@ final class PullLane: RequestSource, @unchecked Sendable {
         var next: [PendingRequest] = []
         var room = bytes
         let here = plan.destination.reader()
+        compared = 0
         // Whatever comes next may have the longest path.
-        while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead {
+        while next.count < count, room >= Request.fixedCost + Limits.path, asked.withLock({ $0 }) < Self.bytesAhead,
+            compared < Self.mostCompared
+        {
             guard let item = plan.next() else { break }
             guard let request = request(for: item, here) else { continue }
             room -= request.request.cost
@@ -56,7 +71,7 @@ final class PullLane: RequestSource, @unchecked Sendable {
     private func request(for item: PullPlan.Item, _ here: StoreReader) -> PendingRequest? {
         switch item {
         case .operand(let operand): return operand.asked
-        case .folder(let folder): return folder.asked
+        case .folder(let folder): return ask(about: folder)
         case .file(let file):
             return prepare(file, here)
         case .part(let split, let range):
@@ -103,6 +118,21 @@ final class PullLane: RequestSource, @unchecked Sendable {
     }
 
     func giveBack(_ digester: ContentDigester, _ function: DigestFunction) { spare = (digester, function) }
+}
+
+// MARK: Before a folder is asked for
+
+extension PullLane {
+    /// A folder that is as an earlier pull has left it is compared by one digest, and any other one listed.
+    private func ask(about folder: PullFolder) -> PendingRequest {
+        let configuration = plan.context.configuration
+        guard comparesFolders.load(ordering: .relaxed), configuration.asksByFolder, !folder.isListed,
+            !configuration.comparesContent, configuration.conflict != .skip, !plan.destination.isInDoubt,
+            let present = plan.destination.present(in: folder.target)
+        else { return folder.asked }
+        compared += present.files
+        return PullComparison(folder, present, plan).asked
+    }
 }
 
 // MARK: Before a file is asked for

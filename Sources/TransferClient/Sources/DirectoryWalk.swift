@@ -60,12 +60,13 @@ struct DirectoryWalk {
     ///
     /// - Parameters:
     ///   - fewest: files that a directory has at least; those of others come one by one.
-    ///   - isWanted: whether a file may come with the others; otherwise it comes by itself.
-    mutating func nextFiles(atLeast fewest: Int, _ isWanted: (_ relative: String, _ name: String) -> Bool) -> Files? {
+    ///   - destination: where what is in a directory goes; nothing for a path that is none. What makes no path there comes by
+    ///     itself.
+    mutating func nextFiles(atLeast fewest: Int, _ destination: (_ relative: String) -> RelativePath?) -> Files? {
         while pending.isEmpty, let top = levels.indices.last {
             if levels[top].isUntouched {
                 levels[top].isUntouched = false
-                if let files = takeFiles(of: top, atLeast: fewest, isWanted) { return files }
+                if let files = takeFiles(of: top, atLeast: fewest, destination) { return files }
             }
             guard let entry = levels[top].entries.last else {
                 levels.removeLast()
@@ -81,14 +82,14 @@ struct DirectoryWalk {
     }
 
     private mutating func takeFiles(
-        of top: Int, atLeast fewest: Int, _ isWanted: (_ relative: String, _ name: String) -> Bool
+        of top: Int, atLeast fewest: Int, _ destination: (_ relative: String) -> RelativePath?
     ) -> Files? {
         let level = levels[top]
-        guard level.entries.count >= fewest else { return nil }
+        guard level.entries.count >= fewest, let folder = destination(level.relative) else { return nil }
         var names: [String] = []
         var others: [(name: String?, shown: String, type: FileType)] = []
         for entry in level.entries.reversed() {
-            if entry.type == .regular, let name = entry.name, isSent(name, of: level), isWanted(level.relative, name) {
+            if entry.type == .regular, let name = entry.name, isSent(name, of: level), RelativePath.accepts(name, in: folder) {
                 names.append(name)
             } else {
                 others.append(entry)

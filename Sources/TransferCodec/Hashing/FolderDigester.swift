@@ -1,22 +1,64 @@
+internal import CXXHash
 package import TransferModel
 
-/// Makes the digest of what is in one folder, by the names' order. It belongs to one task at a time.
-package final class FolderDigester {
-    private let hasher = BlockHasher(.xxh128)
-    private var count: UInt32 = 0
+/// Makes the digest of what is in one folder: the sum of the XXH128 of each item, modulo 2^128, so that their order does not matter
+/// and nobody has to sort them. It belongs to one task at a time.
+package struct FolderDigester {
+    private var high: UInt64 = 0
+    private var low: UInt64 = 0
+    private var record: [UInt8] = []
+
+    /// Items that were added; as many as can be counted.
+    package private(set) var count: UInt32 = 0
 
     package init() {}
 
-    /// Adds the upload of one file.
-    package func add(_ id: UploadID) {
-        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { hasher.update($0) }
-        // More than anybody can name are none that anybody has named.
-        count = count.addingReportingOverflow(1).partialValue
+    /// Adds the upload of one file: its id in network byte order.
+    package mutating func add(_ id: UploadID) {
+        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { add($0) }
     }
 
-    /// The digest of what was added; it begins anew then.
-    package func finish() -> FolderDigest {
-        defer { count = 0 }
-        return FolderDigest(count: count, bytes: hasher.finish())
+    /// Adds a file: 0, its size (8 bytes), its time of modification (8 bytes of seconds and 4 of nanoseconds), all in network byte
+    /// order, and its name.
+    package mutating func add(file name: String, size: UInt64, modified: Timestamp) {
+        record.removeAll(keepingCapacity: true)
+        record.append(0)
+        record.append(bigEndian: size)
+        record.append(bigEndian: UInt64(bitPattern: modified.seconds))
+        record.append(bigEndian: modified.nanoseconds)
+        addRecord(name)
+    }
+
+    /// Adds a folder, of which only the name counts: 1 and its name.
+    package mutating func add(folder name: String) {
+        record.removeAll(keepingCapacity: true)
+        record.append(1)
+        addRecord(name)
+    }
+
+    /// The digest of what was added.
+    package var digest: FolderDigest {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(FolderDigest.size)
+        bytes.append(bigEndian: high)
+        bytes.append(bigEndian: low)
+        return FolderDigest(count: count, bytes: bytes)
+    }
+
+    private mutating func addRecord(_ name: String) {
+        record.append(contentsOf: name.utf8)
+        add(record.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) })
+    }
+
+    private mutating func add(_ item: UnsafeRawBufferPointer) {
+        add(XXH3_128bits(item.baseAddress, item.count))
+    }
+
+    private mutating func add(_ hash: XXH128_hash_t) {
+        let (sum, carries) = low.addingReportingOverflow(hash.low64)
+        low = sum
+        high = high &+ hash.high64 &+ (carries ? 1 : 0)
+        // More than anybody can name are none that anybody has named.
+        if count < .max { count += 1 }
     }
 }

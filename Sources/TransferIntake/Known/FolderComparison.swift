@@ -16,25 +16,14 @@ package final class FolderComparison {
     private let query: KnownFiles.Query
     private var next: [UInt8]
     private let hasRotten: Bool
+    /// Whether all that was acknowledged before was brought in order.
+    private var isSettled = false
 
     /// Of each file the newest upload, whoever has sent it.
-    private var newest = UploadList()
+    private var newest = FolderDigester()
 
     /// Of each file the newest that the caller has sent; none of the files that others have.
-    private var own = UploadList()
-
-    /// Uploads of one folder, as far as they are digested, with the digest of all when that is wanted.
-    private struct UploadList {
-        private let digester = FolderDigester()
-        private(set) var count: UInt32 = 0
-
-        mutating func add(_ id: UploadID) {
-            digester.add(id)
-            count += 1
-        }
-
-        func isSame(as digest: FolderDigest) -> Bool { count == digest.count && digester.finish() == digest }
-    }
+    private var own = FolderDigester()
 
     /// - Parameters:
     ///   - path: of the folder, as the caller knows it; empty for its own top.
@@ -57,10 +46,25 @@ package final class FolderComparison {
         let page = intake.known.files(query, after: next)
         add(page.files)
         // Neither can become the same any more.
-        if newest.count > wanted.count, own.count > wanted.count { return false }
-        guard let next = page.next else { return own.isSame(as: wanted) || newest.isSame(as: wanted) }
-        self.next = next
-        return nil
+        let isTooMuch = newest.count > wanted.count && own.count > wanted.count
+        if let next = page.next, !isTooMuch {
+            self.next = next
+            return nil
+        }
+        if own.digest == wanted || newest.digest == wanted { return true }
+        return mayBeUnsettled() ? nil : false
+    }
+
+    /// What came a moment ago is not found by its folder yet. To bring it in order costs a sync, so it is done once, and only where
+    /// the answer would be no.
+    ///
+    /// - Returns: whether to begin anew.
+    private func mayBeUnsettled() -> Bool {
+        guard !isSettled, intake.known.hasUnsettled else { return false }
+        intake.known.settleIfNeeded()
+        (isSettled, next) = (true, query.prefix)
+        (newest, own) = (FolderDigester(), FolderDigester())
+        return true
     }
 
     private func add(_ files: [KnownFile]) {

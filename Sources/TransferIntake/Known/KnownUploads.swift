@@ -162,9 +162,12 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Makes all that was recorded known to `entries(at:)`.
+    /// Whether something was recorded that `entries(at:)` and `files` don't find yet.
+    var hasUnsettled: Bool { records.hasUnsettled }
+
+    /// Makes all that was recorded known to `entries(at:)` and `files`.
     package func settleIfNeeded() {
-        if records.hasUnsettled { settle() }
+        if hasUnsettled { settle() }
     }
 
     /// The server is over.

@@ -59,6 +59,24 @@ public struct RelativePath: Hashable, Sendable {
         try RelativePath((parent.map { $0.string + "/" } ?? "") + name)
     }
 
+    /// Whether a name makes a path behind that of a folder: what `init` says, without the path of nearly all names being made.
+    ///
+    /// - Parameter folder: nothing for the top.
+    package static func accepts(_ name: String, in folder: RelativePath?) -> Bool {
+        guard !name.utf8.contains(slashByte) else { return false }
+        guard let folder else { return isPlain(name.utf8) || isPath(name) }
+        let above = folder.string.utf8
+        let hasRoom = name.utf8.count < Limits.path - above.count
+        guard hasRoom, isPlain(name.utf8), above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth else {
+            return isPath("\(folder.string)/\(name)")
+        }
+        return true
+    }
+
+    private static let slashByte = UInt8(ascii: "/")
+
+    private static func isPath(_ text: String) -> Bool { (try? RelativePath(text)) != nil }
+
     private static func check(_ path: String.UTF8View) throws(Fault) {
         guard !isPlain(path) else { return }
         guard !path.isEmpty else { throw Fault(message: "The path is empty.") }

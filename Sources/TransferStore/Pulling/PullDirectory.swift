@@ -37,6 +37,15 @@ package final class PullDirectory: Sendable {
     /// Looks at what is here already.
     package func reader() -> StoreReader { StoreReader(tree) }
 
+    /// What is in a folder here; in the directory itself for nothing.
+    package func list(_ folder: RelativePath?) throws(StoreError) -> StoredListing {
+        try localized { () throws(StoreError) in
+            try attempt("list the folder") { () throws(SystemError) in
+                try StoredListing(try tree.open(folder), at: folder)
+            }
+        }
+    }
+
     /// Whether the file that has the path has that content. Reads it. Where a sync has failed, or was in flight when an
     /// earlier fetch was killed, nothing has: what is read may not be on disk, and is fetched again.
     package func has(_ path: RelativePath, size: UInt64, digest: Digest) throws(StoreError) -> Bool {

@@ -1,4 +1,5 @@
 import Glibc
+package import TransferCodec
 package import TransferModel
 import TransferSystem
 
@@ -26,19 +27,41 @@ package final class StoredListing {
     /// - Parameter count: how many at most.
     package func next(_ count: Int) throws(StoreError) -> [Entry] {
         var entries: [Entry] = []
-        try attempt("list the folder") { () throws(SystemError) in
-            while entries.count < count, let name = try stream.next() {
-                if let entry = try entry(name) { entries.append(entry) }
-            }
+        try forEach(count) { name, attributes in
+            let path = try? RelativePath((path.map { $0.string + "/" } ?? "") + name)
+            if let path { entries.append(Entry(path: path, attributes: attributes)) }
         }
         return entries
     }
 
-    private func entry(_ bytes: [UInt8]) throws(SystemError) -> Entry? {
-        guard let name = String(validating: bytes, as: UTF8.self),
-            let path = try? RelativePath((path.map { $0.string + "/" } ?? "") + name),
-            let status = try directory.status(name), let attributes = StoredAttributes(status)
-        else { return nil }
-        return Entry(path: path, attributes: attributes)
+    /// Calls `body` with the name of each of the next ones, and what it is.
+    ///
+    /// - Parameter count: how many at most.
+    /// - Returns: how many there were; fewer at the end only.
+    @discardableResult
+    package func forEach(
+        _ count: Int, _ body: (_ name: String, _ attributes: StoredAttributes) -> Void
+    ) throws(StoreError) -> Int {
+        var found = 0
+        try attempt("list the folder") { () throws(SystemError) in
+            while found < count, let bytes = try stream.next() {
+                guard let name = String(validating: bytes, as: UTF8.self), RelativePath.accepts(name, in: path),
+                    let status = try directory.status(name), let attributes = StoredAttributes(status)
+                else { continue }
+                found += 1
+                body(name, attributes)
+            }
+        }
+        return found
+    }
+}
+
+extension FolderDigester {
+    package mutating func add(_ name: String, _ attributes: StoredAttributes) {
+        if attributes.isDirectory {
+            add(folder: name)
+        } else {
+            add(file: name, size: attributes.size, modified: attributes.modified)
+        }
     }
 }

@@ -6,6 +6,7 @@ import TransferTestSupport
 /// What a pull came to.
 struct Pulled {
     var reports: [PullReport] = []
+    var folders: [KnownFolder] = []
     var failure: PushFailure?
     var reconnects = 0
 
@@ -18,6 +19,7 @@ struct Pulled {
             for try await event in client.pull(paths, to: directory) {
                 switch event {
                 case .finished(let report): reports.append(report)
+                case .known(let folder): folders.append(folder)
                 case .reconnecting: reconnects += 1
                 case .connected, .progress: break
                 }

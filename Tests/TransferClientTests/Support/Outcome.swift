@@ -10,6 +10,7 @@ struct Outcome {
     /// Why connections were lost.
     var losses: [String] = []
     var notices: [String] = []
+    var folders: [KnownFolder] = []
     var failure: PushFailure?
 
     init(_ events: PushEvents) async {
@@ -27,6 +28,7 @@ struct Outcome {
         case .connected: connections += 1
         case .reconnecting(let reason, _): losses.append(reason)
         case .notice(let sentence): notices.append(sentence)
+        case .known(let folder): folders.append(folder)
         case .counted, .progress: break
         }
     }

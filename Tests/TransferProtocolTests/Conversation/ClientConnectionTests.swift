@@ -67,6 +67,7 @@ import TransferModel
         .deliveries(Deliveries(id: 1, [])), .settle(SettleRequest(id: 1, .delivered, time: 0, [Sample.id])),
         .arrived(1),
         .introduce(IntroduceRequest(id: 1, sealingKey: [1])),
+        .compare(CompareRequest(id: 1, .entries, in: "a", Sample.folder)),
     ]
 
     /// What is legal; everything else must be refused.

@@ -61,6 +61,7 @@ import TransferModel
         .remove(RemoveRequest(id: 3, path: "a")), .people(PeopleRequest(id: 4)), .mail(MailRequest(id: 5, .sent)),
         .settle(SettleRequest(id: 6, .declined, time: 1, [Sample.id])),
         .introduce(IntroduceRequest(id: 7, sealingKey: [1])),
+        .compare(CompareRequest(id: 8, .entries, in: "a", Sample.folder)),
     ]
 
     private static let messages: [Message] =
@@ -88,7 +89,7 @@ import TransferModel
         case (.resume(let begin), .idle): Outcome(.resume(begin), .idle)
         case (.lookup(let lookup), .idle): Outcome(.lookup(lookup), .idle)
         case (.list, .idle), (.fetch, .idle), (.remove, .idle), (.people, .idle), (.mail, .idle), (.settle, .idle),
-            (.introduce, .idle):
+            (.introduce, .idle), (.compare, .idle):
             requests.first { $0.message == message }.map { Outcome(.request($0), .idle) }
         case (.cancel, .idle): Outcome(.nothing, .idle)
         case (.block(let block), .receiving): Outcome(.block(block), .receiving)

@@ -97,9 +97,8 @@ import TransferTestSupport
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
         case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts, .list,
-            .entries, .fetch, .file, .remove, .outcome, .cancel, .people, .persons, .mail, .deliveries, .settle,
-            .arrived,
-            .introduce:
+            .entries, .fetch, .file, .remove, .outcome, .cancel, .compare, .people, .persons, .mail, .deliveries,
+            .settle, .arrived, .introduce:
             true
         case .ping, .pong, .block, .end, .abort, .received, .have: false
         }
@@ -115,9 +114,8 @@ import TransferTestSupport
         case .fetch(let fetch): message.body.count - (fetch.delivery == nil ? 0 : 3 + 16)
         case .settle(let settle): 15 + 16 * settle.deliveries.count
         // The last field says what is meant.
-        case .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .file, .remove, .cancel, .people,
-            .persons,
-            .mail, .deliveries, .arrived, .introduce:
+        case .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .file, .remove, .cancel, .compare,
+            .people, .persons, .mail, .deliveries, .arrived, .introduce:
             message.body.count
         case .outcome: 15
         case .result(let result): 27 + (result.digest.map { 1 + $0.bytes.count } ?? 0)

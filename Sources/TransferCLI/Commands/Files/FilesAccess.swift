@@ -5,7 +5,7 @@ private import TransferModel
 struct FilesAccess {
     private let server: ServerAddress
     private let access: PushAccess
-    private let configuration: ClientConfiguration
+    private var configuration: ClientConfiguration
     /// Whether an unknown server may be asked about.
     private let mayAsk: Bool
     /// Whether it is for people and mailboxes, where others may want to seal for this user.
@@ -31,6 +31,13 @@ struct FilesAccess {
         self.configuration = configuration
         mayAsk = !arguments[SecurityFlags.trustsNew]
         isForPeople = server.flag.name == PeopleFlags.to.flag.name
+    }
+
+    /// The same for a command that says nothing of each file that is here already.
+    var askingByFolder: FilesAccess {
+        var access = self
+        access.configuration.asksByFolder = true
+        return access
     }
 
     /// The server's address, without a folder.

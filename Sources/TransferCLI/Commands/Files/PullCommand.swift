@@ -16,7 +16,8 @@ struct PullCommand {
         paths = arguments.operands
         directory = arguments[Self.output]
         output = PushOutput(arguments, json: Self.json, quiet: ClientFlags.quiet)
-        access = try FilesAccess(arguments, quiet: ClientFlags.quiet, Self.choices)
+        let access = try FilesAccess(arguments, quiet: ClientFlags.quiet, Self.choices)
+        self.access = output.isJSON ? access : access.askingByFolder
     }
 
     func run() async -> ExitCode {

@@ -24,6 +24,7 @@ actor PullReporter: Asker {
     func show(_ event: PullEvent, isLast: Bool) {
         switch event {
         case .finished(let report): show(report)
+        case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
             talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
@@ -86,6 +87,11 @@ actor PullReporter: Asker {
         } else if !output.isQuiet {
             print(report.line)
         }
+    }
+
+    private func show(_ folder: KnownFolder) {
+        present += folder.files
+        if !output.isQuiet { print(folder.line(colours: false)) }
     }
 
     private func print(_ line: String) {

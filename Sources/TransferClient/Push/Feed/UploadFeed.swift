@@ -98,9 +98,7 @@ final class UploadFeed: Sendable {
     func nextFolder() -> SourceFolder? {
         state.withLock { state in
             guard !state.walkIsRepeated else { return nil }
-            let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { relative, name in
-                (try? RelativePath("\(destination(relative))/\(name)")) != nil
-            }
+            let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { try? RelativePath(destination($0)) }
             return files.map { files in
                 SourceFolder(
                     path: files.path, destination: destination(files.relative), kind: state.walkKind, names: files.names)

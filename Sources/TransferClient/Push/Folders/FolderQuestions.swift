@@ -2,7 +2,7 @@ import TransferModel
 import TransferProtocol
 
 /// What may be asked about by folder now.
-struct FolderRoom: Sendable {
+struct FolderRoom: Equatable, Sendable {
     /// Questions.
     var questions = 0
 

@@ -42,7 +42,7 @@ final class SourceFolder: @unchecked Sendable {
             AT_FDCWD, path.isEmpty ? "/" : path, O_RDONLY | clinux_o_directory | O_CLOEXEC, 0)
         guard directory >= 0 else { return nil }
         defer { close(directory) }
-        let digester = FolderDigester()
+        var digester = FolderDigester()
         var folder = ids.folder(path: path.isEmpty ? "" : path.absolutePath, destination: destination)
         for index in files.indices {
             let name = files[index].name
@@ -50,7 +50,7 @@ final class SourceFolder: @unchecked Sendable {
             files[index].size = file.size
             digester.add(folder.id(of: name, file))
         }
-        return digester.finish()
+        return digester.digest
     }
 
     /// The next file as an upload of its own, the first of them first.

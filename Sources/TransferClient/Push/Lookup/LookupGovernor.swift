@@ -12,7 +12,7 @@ struct LookupGovernor {
     }
 
     /// What may be done with the next uploads that have not been asked about.
-    struct Orders: Sendable {
+    struct Orders: Equatable, Sendable {
         /// How many of them may be asked about.
         var questions = 0
 

@@ -170,6 +170,9 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
 
     func rotten(at path: String) throws(DatabaseError) -> RottenFile? { seen.rotten[path] }
 
+    /// How many came before it; nothing for what never came.
+    func place(of id: UploadID) -> Int? { seen.order.firstIndex(of: id) }
+
     /// What it knows, without a call that could fail.
     subscript(id: UploadID) -> CatalogEntry? { seen.entries[id] }
 }

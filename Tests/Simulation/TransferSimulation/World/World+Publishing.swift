@@ -138,5 +138,8 @@ extension World {
                 throw Promises.Broken("upload \(index) was acknowledged, and nobody knows of it any more")
             }
         }
+        let known = zip(own, found).compactMap { index, found in found.map { (index: index, path: $0.path) } }
+        let strange = zip(own, found).filter { $1 == nil }.map(\.0)
+        try compareFolders(session, known, strange: strange)
     }
 }

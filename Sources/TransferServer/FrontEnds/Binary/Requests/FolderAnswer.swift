@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferIntake
 import TransferModel
 import TransferProtocol
@@ -5,27 +6,51 @@ import TransferStore
 
 /// The answer to a `compare`: some files for each turn, because a folder may have any number of them.
 final class FolderAnswer: RequestAnswer {
+    /// What is compared with the client's digest.
+    enum Subject {
+        /// What was acknowledged.
+        case uploads(FolderComparison, isDurable: Bool)
+        /// What is there.
+        case entries(StoredListing)
+    }
+
     private let request: CompareRequest
-    private let comparison: FolderComparison
-    private let isDurable: Bool
+    private let compared: Subject
+    private var entries = FolderDigester()
     private var isSame = false
 
-    /// - Parameter isDurable: whether what the store holds is.
-    init(_ request: CompareRequest, _ comparison: FolderComparison, isDurable: Bool) {
-        (self.request, self.comparison, self.isDurable) = (request, comparison, isDurable)
+    /// Files and folders looked at in one turn.
+    private static let entriesAtOnce = 512
+
+    init(_ request: CompareRequest, _ subject: Subject) {
+        (self.request, compared) = (request, subject)
     }
 
     var id: UInt32 { request.id }
     var subject: String { request.path }
 
     func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome? {
-        guard chunk.takesMessage, let isSame = comparison.step() else { return nil }
+        guard chunk.takesMessage, let isSame = try step() else { return nil }
         self.isSame = isSame
         guard isSame else { return Outcome(id: id, code: .completed) }
+        var isDurable = false
+        if case .uploads(_, let durable) = compared { isDurable = durable }
         return Outcome(id: id, code: .alreadyStored, isDurable: isDurable, count: UInt64(request.digest.count))
     }
 
+    /// - Returns: whether it is the same, once that is known.
+    private func step() throws(StoreError) -> Bool? {
+        switch compared {
+        case .uploads(let comparison, _): return comparison.step()
+        case .entries(let listing):
+            let found = try listing.forEach(Self.entriesAtOnce) { name, attributes in entries.add(name, attributes) }
+            guard found < Self.entriesAtOnce else { return entries.count > request.digest.count ? false : nil }
+            return entries.digest == request.digest
+        }
+    }
+
     func events(peer: String) -> [LogEvent] {
-        isSame ? [.known(Int(clamping: request.digest.count), peer: peer)] : []
+        guard isSame, case .uploads = compared else { return [] }
+        return [.known(Int(clamping: request.digest.count), peer: peer)]
     }
 }

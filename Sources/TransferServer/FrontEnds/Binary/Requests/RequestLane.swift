@@ -237,10 +237,15 @@ extension RequestLane {
     }
 
     private func begin(_ compare: CompareRequest) throws(StoreError) -> FolderAnswer {
-        guard case .uploads(let function) = compare.subject else { throw StoreError(.wrongForm, "not yet") }
-        let comparison = try FolderComparison(
-            resources.intake, client, path: compare.path, function, compare.digest)
-        return FolderAnswer(compare, comparison, isDurable: resources.store.durability == .commit)
+        switch compare.subject {
+        case .uploads(let function):
+            let comparison = try FolderComparison(
+                resources.intake, client, path: compare.path, function, compare.digest)
+            return FolderAnswer(
+                compare, .uploads(comparison, isDurable: resources.store.durability == .commit))
+        case .entries:
+            return FolderAnswer(compare, .entries(try resources.store.list(try client.seen(compare.path))))
+        }
     }
 
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {

@@ -1,0 +1,61 @@
+import TransferAccess
+import TransferCodec
+import TransferIntake
+import TransferModel
+
+/// Questions about whole folders, beside those about each upload.
+extension World {
+    /// Asks about every folder that a caller has known uploads in, by digests that hold and by others.
+    ///
+    /// - Parameters:
+    ///   - known: what a lookup has just found, with the number of the upload here.
+    ///   - strange: uploads of the caller of which it has found nothing.
+    func compareFolders(_ session: Session, _ known: [(index: Int, path: RelativePath)], strange: [Int]) throws {
+        let folders = Dictionary(grouping: known) { PathKey($0.path.parent?.string ?? "") }
+        for (folder, known) in folders.sorted(by: { $0.key < $1.key }) {
+            guard let path = shown(folder.string, session) else { continue }
+            // Of each file the newest upload stands for it.
+            var newest: [PathKey: Int] = [:]
+            for (index, path) in known {
+                let key = PathKey(path.string)
+                guard let before = newest[key], isNewer(before, than: index) else {
+                    newest[key] = index
+                    continue
+                }
+            }
+            let indices = newest.values.sorted()
+            let isKnown = try compare(session, path, indices)
+            guard !disk.isDead else { return }
+            if !isKnown, !records.hasFailed {
+                throw Promises.Broken("the folder '\(folder.string)' is not known by uploads that are, one by one")
+            }
+            if let other = strange.first, try compare(session, path, indices.dropLast() + [other]) {
+                throw Promises.Broken("the folder '\(folder.string)' is known with an upload that is not")
+            }
+        }
+    }
+
+    private func isNewer(_ index: Int, than other: Int) -> Bool {
+        records.place(of: uploads[index].id) ?? 0 > records.place(of: uploads[other].id) ?? 0
+    }
+
+    /// How the caller calls a folder; nothing for one that is not below its own.
+    private func shown(_ folder: String, _ session: Session) -> String? {
+        guard let path = try? RelativePath(folder) else {
+            return session.intake.caller.grant.options.folder == nil ? "" : nil
+        }
+        if session.intake.caller.grant.options.folder == path { return "" }
+        return session.intake.caller.shown(path)?.string
+    }
+
+    private func compare(_ session: Session, _ folder: String, _ indices: [Int]) throws -> Bool {
+        guard let intake else { return false }
+        var digester = FolderDigester()
+        // The ids here are the server's.
+        for index in indices { digester.add(session.intake.caller.outer(uploads[index].id)) }
+        let comparison = try FolderComparison(intake, session.intake.caller, path: folder, .xxh128, digester.digest)
+        while true {
+            if let isSame = comparison.step() { return isSame }
+        }
+    }
+}
