@@ -55,7 +55,8 @@ enum FrameSource {
         case .outcome: return .message(.outcome(Outcome(id: request(argument), code: .completed)))
         case .cancel: return .message(.cancel(request(argument)))
         case .compare:
-            let folder = FolderDigest(count: UInt32(argument), bytes: [UInt8](repeating: argument, count: FolderDigest.size))
+            let folder = FolderDigest(
+                count: UInt32(argument), bytes: [UInt8](repeating: argument, count: FolderDigest.size))
             let subject: CompareRequest.Subject = argument & 16 == 0 ? .entries : .uploads(.xxh128)
             return .message(
                 .compare(CompareRequest(id: request(argument), subject, in: path(argument), folder)))

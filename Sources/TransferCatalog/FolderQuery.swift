@@ -6,7 +6,7 @@ final class FolderQuery {
     /// The columns that `read` knows.
     private static let select = """
         SELECT path, number, id, (client IS ?3 AND (?3 IS NOT NULL OR sender = ?4)), durable, size, algorithm, object, touch, \
-        revision FROM uploads WHERE path > ?1 AND path < ?2 ORDER BY path, state
+        revision FROM uploads WHERE path >= ?1 AND path < ?2 ORDER BY path, state
         """
 
     /// Rows read at once: few enough that nobody waits for the lock.
@@ -26,7 +26,7 @@ final class FolderQuery {
         statement = try Statement(Self.select, in: database)
     }
 
-    /// - Parameter start: paths behind this one.
+    /// - Parameter start: this path, if it is one, and those behind it.
     func files(_ query: KnownFiles.Query, after start: [UInt8]) throws(DatabaseError) -> KnownFiles {
         var page = KnownFiles()
         let (prefix, end) = (query.prefix, query.end)
@@ -72,15 +72,18 @@ final class FolderQuery {
             }
             if let last, last.hasSameBytes(as: name) {
                 ofLast += 1
-                if ofLast >= Self.mostOfPath { return prefix + Array(name.utf8) }
+                if ofLast >= Self.mostOfPath { return Self.behind(prefix, name) }
             } else {
-                if let last, rows > Self.pageSize { return prefix + Array(last.utf8) }
+                if let last, rows > Self.pageSize { return Self.behind(prefix, last) }
                 (last, ofLast) = (name, 0)
             }
             if let file = file(name) { page.files.append(file) }
         }
         return nil
     }
+
+    /// What comes first behind all uploads of a file: no path has a NUL.
+    private static func behind(_ prefix: [UInt8], _ name: String) -> [UInt8] { prefix + Array(name.utf8) + [0] }
 
     /// What stands behind the folder in a path.
     private enum Name {

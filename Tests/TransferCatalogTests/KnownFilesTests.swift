@@ -85,8 +85,12 @@ import TransferModel
             Self.entry("d/e", 5, state: .alreadyStored, client: 5, sender: "x"),
         ])
         try catalog.settle()
-        #expect(try all(catalog, "d", client: 5, sender: "laptop").files.map(\.isOwn) == [true, false, false, false, true])
-        #expect(try all(catalog, "d", client: nil, sender: "10.0.0.1").files.map(\.isOwn) == [false, false, true, false, false])
+        #expect(
+            try all(catalog, "d", client: 5, sender: "laptop").files.map(\.isOwn) == [true, false, false, false, true])
+        #expect(
+            try all(catalog, "d", client: nil, sender: "10.0.0.1").files.map(\.isOwn) == [
+                false, false, true, false, false,
+            ])
     }
 
     @Test func whatHasNoVersionIsLeftOut() throws {

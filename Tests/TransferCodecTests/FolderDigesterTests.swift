@@ -22,7 +22,8 @@ import TransferModel
 
     /// As docs/PROTOCOL.md says: one item's digest is its XXH128, and those of several are added.
     @Test func whatItIsMadeOf() {
-        let record: [UInt8] = [0] + [0, 0, 0, 0, 0, 0, 1, 0] + [0, 0, 0, 0, 0, 0, 0, 5] + [0, 0, 0, 6] + Array("name".utf8)
+        let record: [UInt8] =
+            [0] + [0, 0, 0, 0, 0, 0, 1, 0] + [0, 0, 0, 0, 0, 0, 0, 5] + [0, 0, 0, 6] + Array("name".utf8)
         let one = record.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
         #expect(digest { $0.add(file: "name", size: 256, modified: time) }.bytes == one)
         let other = ([1] + Array("name".utf8)).withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
@@ -42,7 +43,8 @@ import TransferModel
 
     @Test func everythingOfAFileCounts() {
         let all = [
-            digest { $0.add(file: "a", size: 1, modified: time) }, digest { $0.add(file: "b", size: 1, modified: time) },
+            digest { $0.add(file: "a", size: 1, modified: time) },
+            digest { $0.add(file: "b", size: 1, modified: time) },
             digest { $0.add(file: "a", size: 2, modified: time) },
             digest { $0.add(file: "a", size: 1, modified: Timestamp(seconds: 6, nanoseconds: 6)) },
             digest { $0.add(file: "a", size: 1, modified: Timestamp(seconds: 5, nanoseconds: 7)) },

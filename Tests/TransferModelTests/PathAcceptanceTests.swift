@@ -4,7 +4,10 @@ import TransferModel
 /// Names that make a path behind that of a folder.
 @Suite struct PathAcceptanceTests {
     private static let names =
-        ["a", "a b", ".a", ".", "..", "", "a/b", "/", "a\0", "\u{E9}", "e\u{301}", ".transfer", ".Transfer", ".transfer-parts"]
+        [
+            "a", "a b", ".a", ".", "..", "", "a/b", "/", "a\0", "\u{E9}", "e\u{301}", ".transfer", ".Transfer",
+            ".transfer-parts",
+        ]
         + [254, 255, 256].map { String(repeating: "n", count: $0) }
 
     /// Some that leave just enough room, or just too little: components, and bytes.

@@ -18,7 +18,7 @@ struct DirectoryWalk {
         let relative: String
         let filter: WalkFilter
         var entries: [(name: String?, shown: String, type: FileType)]
-        /// Whether nothing of it was handed out.
+        /// Whether none of its files was handed out.
         var isUntouched = true
     }
 
@@ -50,7 +50,7 @@ struct DirectoryWalk {
                 levels.removeLast()
                 continue
             }
-            levels[top].isUntouched = false
+            if entry.type != .directory { levels[top].isUntouched = false }
             if let found = look(at: entry.name, shown: entry.shown, entry.type, in: levels[top]) { return found }
         }
         return nil
@@ -89,7 +89,9 @@ struct DirectoryWalk {
         var names: [String] = []
         var others: [(name: String?, shown: String, type: FileType)] = []
         for entry in level.entries.reversed() {
-            if entry.type == .regular, let name = entry.name, isSent(name, of: level), RelativePath.accepts(name, in: folder) {
+            if entry.type == .regular, let name = entry.name, isSent(name, of: level),
+                RelativePath.accepts(name, in: folder)
+            {
                 names.append(name)
             } else {
                 others.append(entry)

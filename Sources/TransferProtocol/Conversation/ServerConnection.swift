@@ -131,7 +131,8 @@ package struct ServerConnection: Sendable {
         case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping),
             (.lookup, .receiving), (.lookup, .skipping), (.list, .receiving), (.list, .skipping), (.fetch, .receiving),
             (.fetch, .skipping), (.remove, .receiving), (.remove, .skipping), (.cancel, .receiving),
-            (.cancel, .skipping), (.compare, .receiving), (.compare, .skipping), (.people, .receiving), (.people, .skipping), (.mail, .receiving), (.mail, .skipping),
+            (.cancel, .skipping), (.compare, .receiving), (.compare, .skipping), (.people, .receiving),
+            (.people, .skipping), (.mail, .receiving), (.mail, .skipping),
             (.settle, .receiving), (.settle, .skipping), (.introduce, .receiving), (.introduce, .skipping):
             throw unexpected(message.function, "inside an upload")
         case (.block, .idle), (.end, .idle), (.abort, .idle): throw unexpected(message.function, "outside an upload")

@@ -96,3 +96,57 @@ import Testing
         #expect(governor.orders(open: 0) == Self.none)
     }
 }
+
+/// Whole folders that are asked about.
+@Suite struct LookupGovernorFolderTests {
+    private static let room = FolderRoom(questions: 5, cost: 5, files: 5)
+
+    private static func governor() -> LookupGovernor {
+        var governor = LookupGovernor()
+        #expect(governor.orders(open: 0, folders: room).folders == nil)
+        governor.asked()
+        governor.knew()
+        return governor
+    }
+
+    @Test func onlyWhereTheServerKnowsWhatComes() {
+        var governor = Self.governor()
+        #expect(governor.orders(open: 0, folders: Self.room).folders == Self.room)
+        #expect(governor.orders(open: 0).folders == nil)
+        governor.missed(LookupGovernor.patience)
+        #expect(governor.orders(open: 0, folders: Self.room).folders == nil)
+    }
+
+    @Test func strangeFoldersAreFollowedByQuestionsAboutFiles() {
+        var governor = Self.governor()
+        for _ in 0..<LookupGovernor.folderPatience { governor.compared(isKnown: false) }
+        #expect(governor.orders(open: 0, folders: Self.room).folders == Self.room)
+        var pause = LookupGovernor.folderPauses.lowerBound
+        for _ in 0..<12 {
+            governor.compared(isKnown: false)
+            for _ in 0..<pause - 1 { governor.knew() }
+            #expect(governor.orders(open: 0, folders: Self.room).folders == nil)
+            governor.missed(1)
+            #expect(governor.orders(open: 0, folders: Self.room).folders == Self.room)
+            pause = min(2 * pause, LookupGovernor.folderPauses.upperBound)
+        }
+    }
+
+    @Test func knownFoldersMakeUpForStrangeOnes() {
+        var governor = Self.governor()
+        for _ in 0..<200 {
+            governor.compared(isKnown: true)
+            governor.compared(isKnown: false)
+        }
+        #expect(governor.orders(open: 0, folders: Self.room).folders == Self.room)
+    }
+
+    @Test func moreAreAskedAboutAsMoreAreKnown() {
+        var governor = Self.governor()
+        #expect(governor.folderWindow == LookupGovernor.folderPatience)
+        governor.compared(isKnown: false)
+        #expect(governor.folderWindow == LookupGovernor.folderPatience)
+        for _ in 0..<100 { governor.compared(isKnown: true) }
+        #expect(governor.folderWindow == LookupGovernor.folderPatience + 200)
+    }
+}

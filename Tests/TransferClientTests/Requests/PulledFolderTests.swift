@@ -82,7 +82,9 @@ import TransferTestSupport
             #expect(again.folders.contains { $0.source == "t/a" } == (change == 4 || change == 5))
             // From now on it is here.
             let third = try await pull(server)
-            #expect(third.reports.allSatisfy { $0.result == .alreadyStored } && files(third) == Files.tree("\(out)/t").count)
+            #expect(
+                third.reports.allSatisfy { $0.result == .alreadyStored } && files(third) == Files.tree("\(out)/t").count
+            )
         }
     }
 

@@ -112,7 +112,9 @@ extension ServerTests {
             let directory = try TemporaryDirectory()
             let folder = try AccessFolder.made(in: directory)
             let pairs = [KeyPair(), KeyPair()]
-            for (index, pair) in pairs.enumerated() { try folder.admit(AuthorizedKey(pair.key, name: "client\(index)")) }
+            for (index, pair) in pairs.enumerated() {
+                try folder.admit(AuthorizedKey(pair.key, name: "client\(index)"))
+            }
             let configure = { @Sendable (configuration: inout ServerConfiguration) in
                 configuration.security = .identity
                 configuration.access = .listed(owner: nil)

@@ -101,7 +101,8 @@ final class UploadFeed: Sendable {
             let files = state.walk?.nextFiles(atLeast: SourceFolder.fewest) { try? RelativePath(destination($0)) }
             return files.map { files in
                 SourceFolder(
-                    path: files.path, destination: destination(files.relative), kind: state.walkKind, names: files.names)
+                    path: files.path, destination: destination(files.relative), kind: state.walkKind, names: files.names
+                )
             }
         }
     }

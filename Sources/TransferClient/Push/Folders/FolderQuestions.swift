@@ -43,9 +43,12 @@ struct FolderQuestions {
     private static let mostFiles = 32_768
 
     /// What may be asked beside these.
-    var room: FolderRoom {
+    ///
+    /// - Parameter window: questions that may be open at all.
+    func room(of window: Int) -> FolderRoom {
         FolderRoom(
-            questions: Limits.requests - open.count, cost: Limits.requestBytes - cost, files: Self.mostFiles - files)
+            questions: min(window, Limits.requests) - open.count, cost: Limits.requestBytes - cost,
+            files: Self.mostFiles - files)
     }
 
     mutating func add(_ folder: AskedFolder) {

@@ -217,10 +217,11 @@ extension ClientSession {
     /// What may be asked about by folder; nothing where that is not wanted, or cannot be had.
     private var folderRoom: FolderRoom? {
         let configuration = run.configuration
-        guard comparesFolders, configuration.asksByFolder, !configuration.wantsReceipts, configuration.recipients.isEmpty,
+        guard comparesFolders, configuration.asksByFolder, !configuration.wantsReceipts,
+            configuration.recipients.isEmpty,
             !isLeaving
         else { return nil }
-        return uploads.heldUntil <= .now ? uploads.folders.room : FolderRoom.none
+        return uploads.heldUntil <= .now ? uploads.folders.room(of: run.lanes.lookups.folderWindow) : FolderRoom.none
     }
 
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.

@@ -1,3 +1,5 @@
+import TransferProtocol
+
 /// Decides which uploads the server is asked about before they are sent, from nothing but its answers: as long as it knows
 /// them, all are asked about and nothing is sent that was not; when it doesn't, they are sent, and a few asked about from
 /// time to time. One for all lanes of a push.
@@ -44,6 +46,8 @@ struct LookupGovernor {
     private var flight = Self.firstFlight
     /// Folders of which the server did not know all files, less those of which it did.
     private var strangeFolders = 0
+    /// Folders of which it did.
+    private var knownFolders = 0
     /// Uploads that are to be asked about before the next folder is.
     private var folderPause = 0
 
@@ -98,11 +102,16 @@ struct LookupGovernor {
         }
     }
 
+    /// Folders that may be asked about before there are answers: few at first, because all may be strange, and more with each that
+    /// is known.
+    var folderWindow: Int { Self.folderPatience + 2 * min(knownFolders, Limits.requests) }
+
     /// A folder was asked about.
     ///
     /// - Parameter isKnown: whether the server has all that is in it.
     mutating func compared(isKnown: Bool) {
         guard !isKnown else {
+            knownFolders += 1
             strangeFolders = max(0, strangeFolders - 1)
             return
         }

@@ -136,7 +136,8 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
             let isOwn = entry.client == query.client && (query.client != nil || entry.sender == query.sender)
             known.files.append(
                 KnownFile(
-                    name: String(decoding: Array(name), as: UTF8.self), id: entry.id, number: Int64(number), isOwn: isOwn,
+                    name: String(decoding: Array(name), as: UTF8.self), id: entry.id, number: Int64(number),
+                    isOwn: isOwn,
                     isDurable: entry.isDurable, function: digest.algorithm.function, version: version))
         }
         known.files.sort { PathKey($0.name) < PathKey($1.name) }

@@ -52,7 +52,8 @@ extension BinarySession {
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: intake.receiptKey, features: caller.hasMailbox(in: intake) ? [.files, .folders, .mail] : [.files, .folders])))
+                    serverKey: intake.receiptKey,
+                    features: caller.hasMailbox(in: intake) ? [.files, .folders, .mail] : [.files, .folders])))
         enterMailroom()
     }
 
