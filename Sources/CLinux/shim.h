@@ -109,12 +109,13 @@ static inline int clinux_since_data(int fd, uint32_t *milliseconds) {
     return 0;
 }
 
-// Of a TCP connection, by struct tcp_info as above: the shortest round trip in microseconds (tcpi_min_rtt), and the microseconds in
-// which there was something to send (tcpi_busy_time), in which the other end's window held it back (tcpi_rwnd_limited), and the
-// buffer here (tcpi_sndbuf_limited).
+// Of a TCP connection, by struct tcp_info as above: the shortest round trip and the smoothed one in microseconds (tcpi_min_rtt,
+// tcpi_rtt), the segments that were sent again (tcpi_total_retrans), the bytes that the other end has (tcpi_bytes_acked), and the
+// microseconds in which there was something to send (tcpi_busy_time), in which the other end's window held it back
+// (tcpi_rwnd_limited), and the buffer here (tcpi_sndbuf_limited).
 struct clinux_link {
-    uint32_t least_round_trip;
-    uint64_t busy, window_limited, buffer_limited;
+    uint32_t least_round_trip, round_trip, sent_again;
+    uint64_t acknowledged, busy, window_limited, buffer_limited;
 };
 
 static inline int clinux_read_link(int fd, struct clinux_link *link) {
@@ -122,6 +123,9 @@ static inline int clinux_read_link(int fd, struct clinux_link *link) {
     socklen_t size = sizeof words;
     if (getsockopt(fd, 6, 11, words, &size) != 0 || size < sizeof words) return -1;
     link->least_round_trip = ((uint32_t *)words)[37];
+    link->round_trip = ((uint32_t *)words)[17];
+    link->sent_again = ((uint32_t *)words)[25];
+    link->acknowledged = words[15];
     link->busy = words[21];
     link->window_limited = words[22];
     link->buffer_limited = words[23];

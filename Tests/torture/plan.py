@@ -39,7 +39,7 @@ class Push:
     @staticmethod
     def make(number: int, source: random.Random, kills: int) -> Push:
         form = source.choices(["directory", "files", "text", "input"], [6, 4, 1, 1])[0]
-        flags = ["--lanes", str(source.randint(1, 4))]
+        flags = ["--lanes", str(source.choice([1, 2, 3, 4, 4, 32]))]
         if source.random() < 0.35:
             flags += ["--compress", source.choice(["zlib", "none"])]
         if source.random() < 0.1:

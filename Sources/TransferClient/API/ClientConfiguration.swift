@@ -62,9 +62,10 @@ public struct ClientConfiguration: Sendable {
     /// Connections to the server for one push.
     public enum Lanes: Sendable, Equatable {
         /// As many as pay: four, or one where there is only one core, and no more than there is work for. Encrypted, one for
-        /// each core in the first seconds.
+        /// each core in the first seconds. Over a far line where TCP takes losses for a full queue, two, and up to 32 as long as
+        /// more carry more.
         case auto
-        /// That many at most, 1 to `mostLanes`.
+        /// That many at most, 1 to `mostLanes`, and one for each 1,024 bytes a second of `bandwidth`.
         case fixed(Int)
     }
 
@@ -132,8 +133,9 @@ public struct ClientConfiguration: Sendable {
     /// The defaults.
     public init() {}
 
-    /// Lanes that can be asked for. More only cost the server memory.
-    public static let mostLanes = 16
+    /// Lanes that can be asked for. More only cost the server memory: eight such pushes take all connections that a server has for one
+    /// address by default.
+    public static let mostLanes = 32
 
     /// Cores of this machine.
     static let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))

@@ -29,6 +29,9 @@ public final class TransferClient: Sendable {
     /// Chunks of 264 KiB: those that wait, the one being made, and some for a second push.
     private static let buffersPerLane = 6
 
+    /// Of 264 KiB, of all lanes together, 25 MiB: six for each of 16. More lanes have fewer each.
+    static let mostBuffers = 96
+
     /// Threads that read, digest and deflate, beside one for each lane: for a second push and for counting.
     private static let spareThreads = 2
 
@@ -59,7 +62,9 @@ public final class TransferClient: Sendable {
         }
         let lanes = configuration.laneAllowance().most
         pool = BlockingPool(name: "transfer-read", threads: lanes + Self.spareThreads)
-        buffers = BufferPool(size: OutgoingChunk.capacity, count: lanes * Self.buffersPerLane)
+        // Over a far line more lanes may be opened than there are cores for.
+        let count = configuration.lanes == .auto ? Self.mostBuffers : min(lanes * Self.buffersPerLane, Self.mostBuffers)
+        buffers = BufferPool(size: OutgoingChunk.capacity, count: count)
         // It takes longer than to connect, so it begins as early as it can.
         if let security { pool.submit { security.prepare() } }
     }

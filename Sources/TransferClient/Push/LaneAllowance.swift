@@ -12,6 +12,9 @@ struct LaneAllowance: Equatable {
     /// Whether somebody has said how many they are.
     var isChosen = false
 
+    /// In all over a line where losses hold each of them down.
+    var mostOverLosses = LossGovernor.most
+
     /// What takes longer than this waits for the network rather than for cores.
     static let patience = Interval.seconds(2)
 
@@ -30,13 +33,21 @@ struct LaneAllowance: Equatable {
     /// - Parameters:
     ///   - time: since the first one was opened.
     ///   - link: of that one; nothing where that is not known.
-    func lanes(after time: Interval, over link: LinkReading? = nil) -> Int {
+    ///   - governed: as many as losses ask for, where they are looked at.
+    func lanes(after time: Interval, over link: LinkReading? = nil, governed: Int? = nil) -> Int {
         let lanes = time < Self.patience ? prompt : most
-        guard !isChosen, let link, link.measuresBandwidth, link.leastRoundTrip >= Self.far.nanoseconds,
-            link.heldByMemory < Self.mostHeld
-        else { return lanes }
-        return min(lanes, Self.mostMeasured)
+        guard !isChosen, let link, isFar(link) else { return lanes }
+        if let governed, governed > LossGovernor.fewest { return governed }
+        guard link.heldByMemory < Self.mostHeld else { return lanes }
+        return link.measuresBandwidth ? min(lanes, Self.mostMeasured) : governed ?? lanes
     }
+
+    /// Whether losses say how many lanes there may be.
+    func isGoverned(over link: LinkReading) -> Bool {
+        !isChosen && isFar(link) && !link.measuresBandwidth
+    }
+
+    private func isFar(_ link: LinkReading) -> Bool { link.leastRoundTrip >= Self.far.nanoseconds }
 }
 
 extension ClientConfiguration {
@@ -44,15 +55,26 @@ extension ClientConfiguration {
     /// cores, and on a single one a second lane made small files 4 % slower.
     private static let mostAutomaticLanes = 4
 
+    /// Bytes a second that each lane must be able to send: what servers want by default, so that none is taken for dead.
+    private static let leastLaneBandwidth: UInt64 = 1 << 10
+
+    /// Lanes that the rate which is to be held is enough for.
+    private var mostLanesByBandwidth: Int {
+        guard let bandwidth else { return Self.mostLanes }
+        return Int(min(max(bandwidth, Self.leastBandwidth) / Self.leastLaneBandwidth, UInt64(Self.mostLanes)))
+    }
+
     /// - Parameter cores: of this machine.
     func laneAllowance(cores: Int = cores) -> LaneAllowance {
         switch lanes {
         case .auto:
             let most = cores == 1 ? 1 : Self.mostAutomaticLanes
             // To encrypt keeps a core busy: with more lanes than cores they only take turns.
-            return LaneAllowance(most: most, prompt: security.isPlaintext ? most : min(most, cores))
+            var allowance = LaneAllowance(most: most, prompt: security.isPlaintext ? most : min(most, cores))
+            allowance.mostOverLosses = min(LossGovernor.most, mostLanesByBandwidth)
+            return allowance
         case .fixed(let count):
-            let count = min(max(1, count), Self.mostLanes)
+            let count = min(max(1, count), mostLanesByBandwidth)
             return LaneAllowance(most: count, prompt: count, isChosen: true)
         }
     }

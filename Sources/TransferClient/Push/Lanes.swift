@@ -37,6 +37,10 @@ final class Lanes: @unchecked Sendable {
     /// Whether the server has answered on any of them, the first one included.
     private(set) var hasConnected = false
     private let allowance: LaneAllowance
+    /// Where losses say how many lanes there may be.
+    private var governor: LossGovernor?
+    /// Whether something was found to do for the lane that was opened last.
+    private var hasFoundWork = true
     private var begun: MonotonicTime?
     private var losses = 0
     private let waitsForAnswer: Bool
@@ -62,7 +66,8 @@ final class Lanes: @unchecked Sendable {
             isPutOff = true
             return false
         }
-        let limit = allowance.lanes(after: begun.map { .now - $0 } ?? LaneAllowance.patience, over: link)
+        let limit = allowance.lanes(
+            after: begun.map { .now - $0 } ?? LaneAllowance.patience, over: link, governed: governor?.lanes)
         return !isClosed && !isServerLeaving && sessions.count + 1 < limit && losses < Self.mostLosses
     }
 
@@ -72,6 +77,16 @@ final class Lanes: @unchecked Sendable {
         isClosed = false
         acceptance = .everything
     }
+
+    /// Chunks that may wait on each, where losses say how many lanes there are: what one has taken no other can send, and the more they
+    /// are, the slower each is. Nothing where they don't.
+    var chunksAhead: Int? { governor.map { $0.lanes > LossGovernor.fewest ? 1 : 2 } }
+
+    /// Lanes that there may come to be.
+    var most: Int { governor == nil ? allowance.most : max(allowance.most, allowance.mostOverLosses) }
+
+    /// Whether several may be opened at once: the line is what they wait for, not a core, and the last one had something to do.
+    var opensSeveral: Bool { governor != nil && hasFoundWork }
 
     /// The server has answered on one.
     func connected() {
@@ -103,6 +118,42 @@ final class Lanes: @unchecked Sendable {
 
     func add(_ session: ClientSession) {
         sessions.append(session)
+    }
+
+    /// Whether something was found to do for a lane that was to be opened.
+    func found(work hasFoundWork: Bool) {
+        self.hasFoundWork = hasFoundWork
+    }
+
+    /// The server has answered on the first lane.
+    ///
+    /// - Returns: whether the lanes are to be looked at from now on.
+    func begins(over link: LinkReading?) -> Bool {
+        guard let link, allowance.isGoverned(over: link) else {
+            governor = nil
+            return false
+        }
+        // What an earlier connection has learned of the line is still so.
+        governor = governor ?? LossGovernor(most: allowance.mostOverLosses)
+        return true
+    }
+
+    /// Looks what becomes of the lanes, and asks for more or lets some go.
+    ///
+    /// - Parameters:
+    ///   - first: the first lane's.
+    ///   - hasMore: whether there may be something to do for another.
+    func look(at first: LinkReading?, hasMore: Bool, now: MonotonicTime) {
+        guard governor != nil else { return }
+        var links = [0: first].compactMapValues { $0 }
+        for session in sessions { links[session.number] = session.assumeIsolated { $0.link } }
+        let before = governor?.lanes ?? 0
+        governor?.look(at: links, now: now)
+        guard let lanes = governor?.lanes else { return }
+        if lanes < before {
+            for session in sessions.dropFirst(max(0, lanes - 1)) { session.assumeIsolated { $0.retire() } }
+        }
+        if hasMore, sessions.count + 1 < lanes { wanted.fire() }
     }
 
     /// Ends those that have not connected; what they have begun goes to others.

@@ -17,6 +17,8 @@ actor PushRun {
     private var latest: ClientSession?
     private(set) var isCancelled = false
     private let reconnector: Reconnector
+    /// Those beside the first one.
+    private var lanesOpened = 0
 
     init(_ context: RunContext) {
         self.context = context
@@ -58,7 +60,7 @@ extension PushRun: ReconnectingRun {
     var hasConnected: Bool { context.lanes.hasConnected }
 
     func attempt(at address: SocketAddress) async -> Reconnector.Attempt {
-        let session = ClientSession(context, isFirst: true)
+        let session = ClientSession(context)
         (self.session, self.address) = (session, address)
         context.lanes.open()
         let ending = await session.converse(with: address)
@@ -116,11 +118,14 @@ extension PushRun {
     private func openLanes() async {
         while !context.lanes.isOver {
             await context.lanes.wanted.wait()
-            let link = session.flatMap { $0.assumeIsolated { $0.driver.socket?.link } }
-            guard context.lanes.mayAdd(over: link), let address else { continue }
-            let lane = ClientSession(context, isFirst: false)
-            context.lanes.add(lane)
-            Task(executorPreference: context.loop) { await self.work(on: lane, address) }
+            let link = session.flatMap { $0.assumeIsolated { $0.link } }
+            while let address, context.lanes.mayAdd(over: link) {
+                lanesOpened += 1
+                let lane = ClientSession(context, number: lanesOpened)
+                context.lanes.add(lane)
+                Task(executorPreference: context.loop) { await self.work(on: lane, address) }
+                guard context.lanes.opensSeveral else { break }
+            }
         }
     }
 
@@ -128,8 +133,12 @@ extension PushRun {
     /// must not take the push for done.
     private func work(on lane: ClientSession, _ address: SocketAddress) async {
         var wasLost = false
-        if await hasMore() {
-            wasLost = await lane.converse(with: address) != .complete
+        let hasFoundWork = await hasMore()
+        context.lanes.found(work: hasFoundWork)
+        if hasFoundWork {
+            let ending = await lane.converse(with: address)
+            // Those that were ended from here say nothing of the server.
+            wasLost = ending != .complete && ending != .cancelled
             context.feed.putBack(await lane.takeUnacknowledged())
             // The server may not know yet that the lane is lost, and gives what it was writing to newer ones only.
             if await lane.hasConnected, await lane.hasLostParts { await session?.laneWasLost() }

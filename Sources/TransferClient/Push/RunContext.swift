@@ -50,6 +50,7 @@ final class RunContext: Sendable {
         bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
         compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
         lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
+        feed.shareParts(among: lanes.most)
     }
 
     var timeouts: Liveness.Timeouts { configuration.timeouts }

@@ -56,10 +56,11 @@ extension StreamSocket {
         var link = clinux_link()
         guard !isClosed, clinux_read_link(number, &link) == 0 else { return nil }
         return LinkReading(
-            leastRoundTrip: 1000 * Int64(link.least_round_trip),
+            leastRoundTrip: 1000 * Int64(link.least_round_trip), roundTrip: 1000 * Int64(link.round_trip),
             measuresBandwidth: congestionControl == Self.bandwidthMeasuring,
             heldByMemory: link.busy == 0
-                ? 0 : (Double(link.window_limited) + Double(link.buffer_limited)) / Double(link.busy))
+                ? 0 : (Double(link.window_limited) + Double(link.buffer_limited)) / Double(link.busy),
+            acknowledged: link.acknowledged, sentAgain: link.sent_again)
     }
 
     private static let bandwidthMeasuring = "bbr"

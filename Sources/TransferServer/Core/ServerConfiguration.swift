@@ -115,9 +115,9 @@ package struct ServerConfiguration: Sendable {
     /// Connections at once; more wait in the kernel's queue.
     package var maximumConnections = 4096
 
-    /// Connections at once from one IPv4 address or IPv6 /64; more are turned away. Sixteen users behind one address can
-    /// have sixteen lanes each, and sixteen addresses are needed to take all places. This machine's own addresses are not
-    /// counted.
+    /// Connections at once from one IPv4 address or IPv6 /64; more are turned away. Eight users behind one address can
+    /// have 32 lanes each, as over a line that loses much, and sixteen addresses are needed to take all places. This
+    /// machine's own addresses are not counted.
     package var maximumPerNetwork = 256
 
     /// Whom a connection is counted for, nothing for nobody; another one for tests, which have this machine's addresses

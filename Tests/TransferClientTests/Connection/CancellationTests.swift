@@ -71,7 +71,7 @@ import TransferTestSupport
             server: address, configuration: .patient, loop: client, pool: pool,
             buffers: BufferPool(size: OutgoingChunk.capacity, count: 2), feed: UploadFeed([], folder: ""))
         let resolved = try address.endpoint.resolve()
-        let session = ClientSession(context, isFirst: true)
+        let session = ClientSession(context)
         await session.cancel()
         #expect(await session.converse(with: resolved[0]) == .cancelled)
         client.stop()

@@ -31,7 +31,7 @@ import TransferTestSupport
             server: address, configuration: configuration, loop: loop, pool: pool, buffers: buffers,
             feed: UploadFeed([.bytes([UInt8](repeating: 7, count: 64 << 20), name: "long")], folder: ""))
         let resolved = try address.endpoint.resolve()
-        let session = ClientSession(context, isFirst: true)
+        let session = ClientSession(context)
         let conversation = Task { await session.converse(with: resolved[0]) }
         var waits = 0
         while waits < Self.looks {

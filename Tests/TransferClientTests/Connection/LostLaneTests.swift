@@ -31,7 +31,7 @@ import TransferTestSupport
             buffers: BufferPool(size: OutgoingChunk.capacity, count: 6),
             feed: UploadFeed([.path(directory.path("long"))], folder: ""))
         context.lanes.open()
-        let session = ClientSession(context, isFirst: false)
+        let session = ClientSession(context, number: 1)
         let ending = await session.converse(with: try address.endpoint.resolve()[0])
         #expect(ending == .lost("the server closed the connection"))
         #expect(await session.hasLostParts == !saysGoodbye)

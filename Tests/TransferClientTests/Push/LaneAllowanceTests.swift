@@ -20,7 +20,7 @@ import TransferModel
         #expect(allowance(.auto, cores: cores, .plaintext) == LaneAllowance(most: most, prompt: most))
     }
 
-    @Test(arguments: [(-1, 1), (1, 1), (3, 3), (16, 16), (17, 16)]) func asManyAsAskedFor(wanted: Int, count: Int) {
+    @Test(arguments: [(-1, 1), (1, 1), (3, 3), (32, 32), (33, 32)]) func asManyAsAskedFor(wanted: Int, count: Int) {
         #expect(
             allowance(.fixed(wanted), cores: 1, .tls(ServerTrust()))
                 == LaneAllowance(most: count, prompt: count, isChosen: true))
@@ -30,7 +30,8 @@ import TransferModel
         _ milliseconds: Int64, isMeasured: Bool = true, held: Double = 0
     ) -> LinkReading {
         LinkReading(
-            leastRoundTrip: 1_000_000 * milliseconds, measuresBandwidth: isMeasured, heldByMemory: held)
+            leastRoundTrip: 1_000_000 * milliseconds, roundTrip: 1_000_000 * milliseconds,
+            measuresBandwidth: isMeasured, heldByMemory: held)
     }
 
     /// Over a line that is measured more connections are in each other's way.
@@ -41,6 +42,38 @@ import TransferModel
         #expect(LaneAllowance(most: 4, prompt: 4).lanes(after: .seconds(3), over: link) == count)
         #expect(LaneAllowance(most: 4, prompt: 1).lanes(after: .seconds(0), over: link) == 1)
         #expect(LaneAllowance(most: 9, prompt: 9, isChosen: true).lanes(after: .seconds(3), over: link) == 9)
+    }
+
+    /// Where losses are looked at, they say how many lanes there may be, unless somebody has said it, or memory holds back the two that
+    /// there are.
+    @Test(arguments: [
+        (link(80, isMeasured: false), 2, 2), (link(80, isMeasured: false), 32, 32),
+        (link(80, isMeasured: false, held: 0.5), 2, 4), (link(80, isMeasured: false, held: 0.5), 8, 8),
+        (link(4, isMeasured: false), 8, 4), (link(80), nil, 2),
+    ])
+    func asManyAsLossesAskFor(_ link: LinkReading, governed: Int?, count: Int) {
+        #expect(LaneAllowance(most: 4, prompt: 4).lanes(after: .seconds(3), over: link, governed: governed) == count)
+        let chosen = LaneAllowance(most: 9, prompt: 9, isChosen: true)
+        #expect(chosen.lanes(after: .seconds(3), over: link, governed: governed) == 9)
+    }
+
+    @Test func whereLossesAreLookedAt() {
+        let allowance = LaneAllowance(most: 4, prompt: 2)
+        #expect(allowance.isGoverned(over: Self.link(5, isMeasured: false)))
+        #expect(!allowance.isGoverned(over: Self.link(4, isMeasured: false)))
+        #expect(!allowance.isGoverned(over: Self.link(80)))
+        let chosen = LaneAllowance(most: 4, prompt: 4, isChosen: true)
+        #expect(!chosen.isGoverned(over: Self.link(80, isMeasured: false)))
+    }
+
+    /// No lane gets so little of a rate that is to be held that a server takes it for dead.
+    @Test(arguments: [(nil, 32), (1 << 30, 32), (31 << 10, 31), (20 << 10, 20), (1, 16)] as [(UInt64?, Int)])
+    func asManyAsTheRateIsEnoughFor(_ rate: UInt64?, _ count: Int) {
+        var configuration = ClientConfiguration()
+        configuration.bandwidth = rate
+        #expect(configuration.laneAllowance(cores: 2).mostOverLosses == count)
+        configuration.lanes = .fixed(32)
+        #expect(configuration.laneAllowance(cores: 2).most == count)
     }
 
     @Test func patience() {

@@ -17,10 +17,39 @@ import TransferTestSupport
             .file(SourceFile.Identity(status), path: "big", followsLinks: true), function: .xxh128)
     }
 
-    private static func ranges(of split: SplitUpload) -> [Range<UInt64>] {
+    private static func ranges(of split: SplitUpload, among lanes: Int = 1) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
-        while case .part(_, let range)? = split.nextPart()?.content { ranges.append(range) }
+        while case .part(_, let range)? = split.nextPart(among: lanes)?.content { ranges.append(range) }
         return ranges
+    }
+
+    /// Every byte once, in parts of whole blocks that grow no longer, and the last ones are short.
+    @Test(arguments: [-1, 0, 1, 2, 3, 4, 8, 31, 32, .max])
+    func partsForAnyNumberOfLanes(_ lanes: Int) {
+        let block = UInt64(Limits.blockSize)
+        for blocks in 2...70 as ClosedRange<UInt64> {
+            for size in [blocks * block - 1, blocks * block, blocks * block + 1] {
+                let ranges = Self.ranges(of: Self.split(size: size), among: lanes)
+                #expect(ranges.first?.lowerBound == 0 && ranges.last?.upperBound == size)
+                for (range, next) in zip(ranges, ranges.dropFirst()) {
+                    #expect(range.upperBound == next.lowerBound && next.lowerBound % block == 0)
+                    #expect(range.count >= next.count && range.count <= 4 * Limits.blockSize)
+                    let isShort = range.count == Limits.blockSize
+                    let left = size - range.lowerBound
+                    #expect(lanes < 2 || isShort || UInt64(2 * range.count) <= left / UInt64(lanes))
+                }
+            }
+        }
+    }
+
+    /// Lanes that come in the middle get short parts of what is left.
+    @Test func partsFollowTheLanes() {
+        let split = Self.split(size: 60_000_000)
+        guard case .part(_, let first)? = split.nextPart(among: 1)?.content else { return #expect(Bool(false)) }
+        #expect(first == 0..<16 << 20)
+        let ranges = Self.ranges(of: split, among: 32)
+        #expect(ranges.first?.lowerBound == 16 << 20 && ranges.last?.upperBound == 60_000_000)
+        #expect(ranges.count == 11)
     }
 
     /// A file with holes can say that it is as large as files get. Nothing is made for blocks that nobody has read.

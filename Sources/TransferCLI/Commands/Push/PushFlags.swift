@@ -113,7 +113,8 @@ enum PushFlags {
         ).count(in: 1...9, default: ClientFlags.usual.compressionLevel).sets(\.compressionLevel),
         ClientFlags.lanes(
             "Several carry several files at once, and a long file in parts. auto uses up to 4, one on a "
-                + "machine with a single core, and only as many as there is work for."),
+                + "machine with a single core, and only as many as there is work for; up to 32 over a far line that loses "
+                + "packets, where more carry more."),
         ClientFlags.digest,
         ClientFlags.conflict,
         ClientFlags.retryFor,

@@ -32,12 +32,14 @@ final class UploadFeed: Sendable {
         var splits: [any UploadInParts] = []
         /// Whose files come one by one, and which is next; the last folder first.
         var folders: [(folder: SourceFolder, next: Int)] = []
+        /// That take them.
+        var lanes = 1
 
         mutating func next(onlyUnderWay: Bool) -> PendingUpload? {
             if let upload = onlyUnderWay ? takeUnderWay() : uploads.popLast() { return upload }
             splits.removeAll { !$0.hasMoreParts }
             for split in splits {
-                if let part = split.nextPart() { return part }
+                if let part = split.nextPart(among: lanes) { return part }
             }
             return onlyUnderWay ? nil : nextOfFolders()
         }
@@ -124,6 +126,11 @@ final class UploadFeed: Sendable {
     /// Takes back what has to be sent again; it comes first, in this order.
     func putBack(_ uploads: [PendingUpload]) {
         returned.withLock { $0.uploads.append(contentsOf: uploads.reversed()) }
+    }
+
+    /// - Parameter lanes: that there may come to be, which are to end together.
+    func shareParts(among lanes: Int) {
+        returned.withLock { $0.lanes = lanes }
     }
 
     /// Hands out the parts from now on.

@@ -34,7 +34,7 @@ actor ClientSession {
 
     /// Chunks that wait to be sent or compressed beside the one being made: reading ahead hides the latency of the disk,
     /// and several are compressed at once.
-    private static let chunksAhead = 4
+    private static let mostChunksAhead = 4
 
     /// Uploads that the server is asked about at once: enough to hide the answer's way, and few enough that files are sent
     /// one after the other.
@@ -50,7 +50,11 @@ actor ClientSession {
     nonisolated var loop: EventLoop { run.loop }
 
     let run: RunContext
-    private let isFirst: Bool
+
+    /// Of the lane within its push; 0 is the one that stays to its end. Others leave when they find nothing to do.
+    nonisolated let number: Int
+
+    private var isFirst: Bool { number == 0 }
     let producer: LaneProducer
     let driver: ConnectionDriver
     var parser = FrameParser()
@@ -62,6 +66,8 @@ actor ClientSession {
     private var produced = 0
     private var worthwhile = Lanes.worthwhile.lowerBound
     var isLeaving = false
+    /// Whether it begins nothing more, because there are too many lanes.
+    private(set) var isRetired = false
     var hasSendFailed = false
     /// What is ready waits only for the rate that is to be held.
     var isWaitingForTime = false
@@ -82,11 +88,10 @@ actor ClientSession {
     /// Whether it was lost in the middle of something that the server may take for its own still.
     var hasLostParts = false
 
-    /// - Parameter isFirst: whether this is the lane that stays to the end of the push; others leave when they find
-    ///   nothing to do.
-    init(_ run: RunContext, isFirst: Bool) {
+    /// - Parameter number: of the lane within its push.
+    init(_ run: RunContext, number: Int = 0) {
         self.run = run
-        self.isFirst = isFirst
+        self.number = number
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         uploads = LaneUploads(run)
         producer = LaneProducer(feed: run.feed, configuration: run.configuration, sealing: run.sealing)
@@ -130,6 +135,16 @@ actor ClientSession {
     func resume() {
         mayProduce.fire()
     }
+
+    /// Begins nothing more, and ends when what it has begun has its results.
+    func retire() {
+        guard !isRetired else { return }
+        isRetired = true
+        tellProducer()
+    }
+
+    /// What TCP knows of the way to the server.
+    var link: LinkReading? { driver.socket?.link }
 
     /// Another lane has ended; what it gave back may be for this one.
     func laneEnded() {
@@ -179,7 +194,7 @@ extension ClientSession {
                 allowance: allowance, answer: uploads.answer,
                 questions: Self.mostQuestions - uploads.questions.count,
                 lookups: run.lanes.lookups.orders(open: machine.lookups, folders: folderRoom),
-                onlyUnderWay: run.lanes.isServerLeaving)
+                onlyUnderWay: run.lanes.isServerLeaving, beginsNothing: isRetired)
             let newsBefore = news.count
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
@@ -191,10 +206,17 @@ extension ClientSession {
     /// Empty ones to be filled. Two at once save a hop to the pool and back, where there is enough to send meanwhile.
     private func takeChunks() async -> [OutgoingChunk] {
         let first = newChunk(await run.buffers.take())
-        guard !queue.isEmpty, queue.chunkCount + 2 <= Self.chunksAhead, let second = run.buffers.takeNow() else {
+        guard !queue.isEmpty, queue.chunkCount + 2 <= chunksAhead, let second = run.buffers.takeNow() else {
             return [first]
         }
         return [first, newChunk(second)]
+    }
+
+    /// Many lanes have fewer each. Besides those that wait, one is being made, and one is with whoever compresses it.
+    private var chunksAhead: Int {
+        if let chunks = run.lanes.chunksAhead { return chunks }
+        let share = TransferClient.mostBuffers / (1 + run.lanes.sessions.count) - 2
+        return min(max(1, share), Self.mostChunksAhead)
     }
 
     private func newChunk(_ buffer: BlockBuffer) -> OutgoingChunk {
@@ -202,7 +224,7 @@ extension ClientSession {
     }
 
     private var mayFill: Bool {
-        news.producing == .more && queue.chunkCount < Self.chunksAhead && !run.channel.isFull
+        news.producing == .more && queue.chunkCount < chunksAhead && !run.channel.isFull
     }
 
     /// How many uploads may begin now. One that has begun goes on while others are held back.
@@ -210,7 +232,7 @@ extension ClientSession {
         // Nothing is sent to a server that will give no receipt for it, or hand it to nobody, and only `welcome` tells.
         let isKnown = uploads.inspector != nil || !run.configuration.wantsReceipts
         let mayBegin = isKnown && (hasConnected || run.configuration.recipients.isEmpty)
-        let isWelcome = !isLeaving && run.lanes.acceptance != .nothing
+        let isWelcome = !isLeaving && !isRetired && run.lanes.acceptance != .nothing
         return mayBegin && isWelcome && uploads.heldUntil <= .now ? machine.allowance : 0
     }
 
@@ -219,15 +241,16 @@ extension ClientSession {
         let configuration = run.configuration
         guard comparesFolders, configuration.asksByFolder, !configuration.wantsReceipts,
             configuration.recipients.isEmpty,
-            !isLeaving
+            !isLeaving, !isRetired
         else { return nil }
         return uploads.heldUntil <= .now ? uploads.folders.room(of: run.lanes.lookups.folderWindow) : FolderRoom.none
     }
 
     /// Whether this lane has nothing to do: what was sent has its result, and nothing more is to be sent here.
     private var isIdle: Bool {
-        machine.isSettled && uploads.questions.isEmpty && queue.isEmpty
-            && (isLeaving || run.lanes.acceptance == .nothing || (news.producing == .exhausted && machine.isWelcomed))
+        guard machine.isSettled, uploads.questions.isEmpty, queue.isEmpty else { return false }
+        return isLeaving || isRetired || run.lanes.acceptance == .nothing
+            || news.producing == .exhausted && machine.isWelcomed
     }
 
     private func take(_ chunk: OutgoingChunk) {
@@ -282,6 +305,17 @@ extension ClientSession {
         let rate = await run.pool.run { [compressors = run.compressors] in compressors.rate(of: chunk) }
         // The lanes share the cores.
         governor.codecMeasured(rate * Double(max(1, ClientConfiguration.cores / (1 + run.lanes.sessions.count))))
+    }
+
+    /// Looks what becomes of all lanes, from time to time as long as there is this one.
+    private func watchLine() {
+        _ = run.loop.schedule(at: (MonotonicTime.now + LossGovernor.interval).nanoseconds) { [weak self] in
+            self?.assumeIsolated { session in
+                guard session.ending == nil else { return }
+                session.run.lanes.look(at: session.link, hasMore: session.news.producing == .more, now: .now)
+                session.watchLine()
+            }
+        }
     }
 
     /// Not with every chunk: looking whether there is anything else to send costs a hop to the pool.
@@ -354,6 +388,8 @@ extension ClientSession: MessageSession {
             return end(.unsupported(Features.mail.absence + " Nothing was sent."))
         }
         if isFirst { run.channel.send(.connected(server: run.server.description)) }
+        if isFirst, run.lanes.begins(over: link) { watchLine() }
+        if isFirst { run.feed.shareParts(among: run.lanes.most) }
         tellProducer()
     }
 

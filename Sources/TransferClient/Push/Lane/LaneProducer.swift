@@ -22,6 +22,8 @@ final class LaneProducer: @unchecked Sendable {
         var mayWait = true
         /// Whether the server takes nothing but what belongs to an upload that has begun.
         var onlyUnderWay = false
+        /// Whether this lane goes when it has ended what it has begun.
+        var beginsNothing = false
     }
 
     /// What the server has said so far to the upload that was begun last.
@@ -87,6 +89,7 @@ final class LaneProducer: @unchecked Sendable {
         defer { sealing?.makeDurable() }
         var orders = orders
         if orders.onlyUnderWay { putBackNew() }
+        if orders.beginsNothing { putBackUnbegun() }
         for chunk in chunks {
             let next = fill(chunk, orders)
             guard next == .more, chunk !== chunks.last, !mayBlock else { return next }
@@ -139,12 +142,16 @@ final class LaneProducer: @unchecked Sendable {
 
     /// The connection is gone: what was opened but not begun goes back to the feed.
     func stop() {
+        putBackUnbegun()
+        long = nil
+    }
+
+    private func putBackUnbegun() {
         if let next { feed.putBack([next]) }
         next = nil
         if let folder = nextFolder.take() { feed.putBack(folder) }
         if let held { feed.putBack([held.pending]) }
         held = nil
-        long = nil
     }
 
     /// What the server would not take.

@@ -23,12 +23,14 @@ final class SplitUpload: UploadInParts {
         var isOver = false
 
         /// The next bytes that the server does not have.
-        mutating func nextRange(_ size: UInt64, _ partSize: UInt64) -> Range<UInt64>? {
+        ///
+        /// - Parameter partSize: gives how many they are at most, of so many that may be left; a multiple of a block.
+        mutating func nextRange(_ size: UInt64, _ partSize: (_ left: UInt64) -> UInt64) -> Range<UInt64>? {
             let block = UInt64(Limits.blockSize)
             while next < size, found.contains(next / block) { next += min(block, size - next) }
             guard !isOver, next < size else { return nil }
             let start = next
-            let limit = start + min(partSize, size - start)
+            let limit = start + min(partSize(size - start), size - start)
             next = limit
             if !found.isEmpty {
                 let blocks = start / block..<(limit - 1) / block + 1
@@ -52,13 +54,18 @@ final class SplitUpload: UploadInParts {
 
     let function: DigestFunction
 
-    private let partSize: UInt64
+    /// Bytes of a part at least: of a very long file there would be too many otherwise.
+    private let leastPartSize: UInt64
     private let state = Locked(State())
 
     private static let blockSize = UInt64(Limits.blockSize)
 
-    /// Bytes of a part: long enough that its frames cost nothing, short enough that the lanes end together.
-    private static let shortestPart = 4 * blockSize
+    /// Bytes of a part at most, except of a very long file: long enough that its frames cost nothing.
+    private static let usualPart = 4 * blockSize
+
+    /// A part is no more than what is left for each lane, divided by this: those who take the last ones end together, and one that is
+    /// slow keeps the others waiting for a short one only.
+    private static let partsForEach: UInt64 = 2
 
     /// Parts of one upload at most: each is a name in the server's memory.
     private static let mostParts: UInt64 = 65_536
@@ -79,8 +86,7 @@ final class SplitUpload: UploadInParts {
             case .file(let file, _, _): file.size
             case .sealed(let file): file.size
             }
-        let share = (size / Self.mostParts / Self.blockSize + 1) * Self.blockSize
-        partSize = max(Self.shortestPart, share)
+        leastPartSize = (size / Self.mostParts / Self.blockSize + 1) * Self.blockSize
     }
 
     let size: UInt64
@@ -107,8 +113,16 @@ final class SplitUpload: UploadInParts {
         }
     }
 
-    func nextPart() -> PendingUpload? {
-        state.withLock { $0.nextRange(size, partSize) }.map { PendingUpload(.part(self, $0), of: whole) }
+    func nextPart(among lanes: Int) -> PendingUpload? {
+        state.withLock { state in
+            state.nextRange(size) { partSize(left: $0, among: lanes) }
+        }.map { PendingUpload(.part(self, $0), of: whole) }
+    }
+
+    private func partSize(left: UInt64, among lanes: Int) -> UInt64 {
+        guard lanes > 1 else { return max(leastPartSize, Self.usualPart) }
+        let blocks = left / Self.partsForEach / UInt64(lanes) / Self.blockSize
+        return max(leastPartSize, min(Self.usualPart, blocks * Self.blockSize))
     }
 
     /// What ends the upload, when the server has all of it.

@@ -15,8 +15,9 @@ protocol UploadInParts: AnyObject, Sendable {
     /// Whether there will be parts to hand out, now or later.
     var hasMoreParts: Bool { get }
 
+    /// - Parameter lanes: that there may come to be, which are to end together.
     /// - Returns: nothing when there is none to hand out now.
-    func nextPart() -> PendingUpload?
+    func nextPart(among lanes: Int) -> PendingUpload?
 
     /// A reader of the bytes in a range.
     ///

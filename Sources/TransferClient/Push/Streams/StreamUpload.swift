@@ -73,7 +73,7 @@ final class StreamUpload: UploadInParts {
     }
 
     /// A block, or what reads on where there is room for another one.
-    func nextPart() -> PendingUpload? {
+    func nextPart(among lanes: Int) -> PendingUpload? {
         enum Next {
             case block(Range<UInt64>)
             case rest

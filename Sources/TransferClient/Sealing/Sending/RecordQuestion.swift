@@ -21,7 +21,7 @@ final class RecordQuestion: UploadInParts {
 
     var hasMoreParts: Bool { false }
 
-    func nextPart() -> PendingUpload? { nil }
+    func nextPart(among lanes: Int) -> PendingUpload? { nil }
 
     func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader { ContentReader(size: 0) }
 

@@ -1,0 +1,188 @@
+import Testing
+import TransferIO
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// The governor over modelled lines.
+@Suite struct LossGovernorTests {
+    /// A line as Reno finds it: each lane carries what losses leave it, all together no more than the line does.
+    private struct Line {
+        var roundTrip = 0.080
+        /// Bytes a second of each lane, and of the line.
+        var perLane = 312_500.0
+        var rate = 12_500_000.0
+        /// Whether losses come without a queue.
+        var loses = true
+        /// Segments sent again in each look, over each lane.
+        var lost: UInt32 = 1
+        /// Seconds in a queue, when the line is full.
+        var queue = 0.080
+        var fewestWithWork = Int.max
+        var governor = LossGovernor()
+        var now = MonotonicTime(nanoseconds: 1_000_000_000)
+        private var acknowledged: [Int: Double] = [:]
+        private var sentAgain: [Int: UInt32] = [:]
+
+        init() {}
+
+        var isFull: Bool { Double(min(governor.lanes, fewestWithWork)) * perLane >= rate }
+
+        mutating func go(_ seconds: Double) {
+            for _ in 0..<Int(seconds / LossGovernor.interval.seconds) { step() }
+        }
+
+        mutating func step() {
+            now = now + LossGovernor.interval
+            let lanes = min(governor.lanes, fewestWithWork)
+            let each = min(perLane, rate / Double(lanes)) * LossGovernor.interval.seconds
+            var links: [Int: LinkReading] = [:]
+            for lane in 0..<lanes {
+                acknowledged[lane, default: 0] += each
+                if loses || isFull { sentAgain[lane, default: 0] += lost }
+                links[lane] = LinkReading(
+                    leastRoundTrip: Int64(roundTrip * 1e9),
+                    roundTrip: Int64((roundTrip + (isFull ? queue : 0)) * 1e9), measuresBandwidth: false,
+                    heldByMemory: 0, acknowledged: UInt64(acknowledged[lane] ?? 0), sentAgain: sentAgain[lane] ?? 0)
+            }
+            governor.look(at: links, now: now)
+        }
+    }
+
+    @Test func beginsWithFew() {
+        #expect(LossGovernor().lanes == 2)
+        #expect(LossGovernor(most: 1).lanes == 1)
+        #expect(LossGovernor(most: -5).lanes == 1)
+    }
+
+    /// 32 lanes of 2.5 Mbit/s: they are there within three seconds, and stay.
+    @Test func lossWithoutAQueueIsAnsweredWithLanes() {
+        var line = Line()
+        line.go(3)
+        #expect(line.governor.lanes == 32)
+        line.go(60)
+        #expect(line.governor.lanes == 32)
+    }
+
+    @Test func noMoreThanThereMayBe() {
+        var line = Line()
+        line.governor = LossGovernor(most: 5)
+        line.go(30)
+        #expect(line.governor.lanes == 5)
+    }
+
+    /// What is lost while a queue is full is the line's way to say that it is.
+    @Test func lossWithAQueueIsNot() {
+        var line = Line()
+        line.loses = false
+        line.rate = 500_000
+        line.go(60)
+        #expect(line.governor.lanes == 2)
+    }
+
+    /// A queue that has just gone is still to blame.
+    @Test func lossRightBehindAQueueIsNot() {
+        var line = Line()
+        line.rate = 500_000
+        for _ in 0..<20 {
+            line.queue = 0.080
+            line.step()
+            line.queue = 0
+            line.step()
+        }
+        #expect(line.governor.lanes == 2)
+        line.go(1)
+        #expect(line.governor.lanes == 4)
+    }
+
+    @Test func withoutLossNothingIsDone() {
+        var line = Line()
+        line.loses = false
+        line.go(60)
+        #expect(line.governor.lanes == 2)
+    }
+
+    /// A rate that is cut short without a queue: the step that brought nothing is taken back, and nothing more is tried for 30 s.
+    @Test func whatBringsNothingIsTakenBack() {
+        var line = Line()
+        line.rate = 2_000_000
+        line.queue = 0
+        line.go(6)
+        #expect(line.governor.lanes == 8)
+        line.go(20)
+        #expect(line.governor.lanes == 8)
+        // The line has become better.
+        line.rate = 12_500_000
+        line.go(20)
+        #expect(line.governor.lanes > 8)
+    }
+
+    /// Lanes that find nothing to do, or are not let in, prove nothing, and nothing more is tried before they are there.
+    @Test func lanesWithoutWorkSayNothing() {
+        var line = Line()
+        line.fewestWithWork = 2
+        line.go(60)
+        #expect(line.governor.lanes == 4)
+        line.fewestWithWork = .max
+        line.go(6)
+        #expect(line.governor.lanes == 32)
+        line.fewestWithWork = 3
+        line.go(6)
+        #expect(line.governor.lanes == 32)
+        line.fewestWithWork = .max
+        line.go(6)
+        #expect(line.governor.lanes == 32)
+    }
+
+    /// Over 600 ms a quarter of a second shows nothing: looks that come too early are left out.
+    @Test func farAway() {
+        var line = Line()
+        (line.roundTrip, line.perLane, line.rate) = (0.6, 93_750, 6_250_000)
+        line.go(0.75)
+        #expect(line.governor.lanes == 2)
+        line.go(30)
+        #expect(line.governor.lanes == 32)
+    }
+
+    /// Twenty times on end the round trips of some lanes are longer: no queue, for the others don't wait.
+    @Test func lateOnSomeLanesOnly() {
+        var governor = LossGovernor()
+        var most = 0
+        for number in 1...20 {
+            let links = (0..<5).map { lane in
+                LinkReading(
+                    leastRoundTrip: 80_000_000, roundTrip: lane < 2 ? 200_000_000 : 80_000_000,
+                    measuresBandwidth: false, heldByMemory: 0, acknowledged: UInt64(number) * 100_000,
+                    sentAgain: UInt32(number))
+            }
+            governor.look(
+                at: Dictionary(uniqueKeysWithValues: links.enumerated().map { ($0, $1) }),
+                now: MonotonicTime(nanoseconds: Int64(number) * 250_000_000))
+            most = max(most, governor.lanes)
+        }
+        #expect(most == 4)
+    }
+
+    /// Whatever a kernel says and whatever the clock does: there is one lane at least and 32 at most.
+    @Test(arguments: 1...50 as ClosedRange<UInt64>) func anyNumbers(_ seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        var governor = LossGovernor(most: Int.random(in: -3...40, using: &generator))
+        func number() -> Int64 {
+            let numbers = [0, 1, -1, .min, .max, 80_000_000, Int64(bitPattern: generator.next())]
+            return numbers.randomElement(using: &generator) ?? 0
+        }
+        var time = MonotonicTime(nanoseconds: number())
+        for _ in 0..<200 {
+            var links: [Int: LinkReading] = [:]
+            for lane in 0..<Int.random(in: 0...40, using: &generator) {
+                links[lane] = LinkReading(
+                    leastRoundTrip: number(), roundTrip: number(), measuresBandwidth: false, heldByMemory: .nan,
+                    acknowledged: UInt64(bitPattern: number()), sentAgain: UInt32(truncatingIfNeeded: number()))
+            }
+            governor.look(at: links, now: time)
+            #expect((1...32).contains(governor.lanes))
+            time = Bool.random(using: &generator) ? time + .milliseconds(250) : MonotonicTime(nanoseconds: number())
+        }
+    }
+}
