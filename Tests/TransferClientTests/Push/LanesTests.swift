@@ -64,6 +64,27 @@ import TransferTestSupport
         }
     }
 
+    /// A line that stands still for longer than the client waits costs what was under way of one block.
+    @Test(arguments: [false, true]) func noMoreThanABlockIsSentAgain(stalls: Bool) async throws {
+        try await withServer { server in
+            let directory = try TemporaryDirectory()
+            let (path, content) = try Self.longFile(directory)
+            let proxy = CuttingProxy(to: server.port, cuts: [.init(up: 30_000_000, stalls: stalls)])
+            defer { proxy.stop() }
+            let outcome = try await proxy.address.outcome([.path(path)]) {
+                $0.lanes = .fixed(1)
+                $0.silenceTimeout = stalls ? 2 : $0.silenceTimeout
+                $0.compression = .none
+            }
+            #expect(outcome.codes == [.committed])
+            #expect(proxy.connections == 2)
+            let isStored = server.holds("long.bin", content)
+            #expect(isStored)
+            // Beside the content there are frames: some bytes for each 256 KiB, and the greetings.
+            #expect(proxy.passedUp <= content.count + Limits.blockSize + (64 << 10))
+        }
+    }
+
     /// A lane that cannot be had is not missed.
     @Test func lanesThatAreRefusedDoNoHarm() async throws {
         try await withServer { server in

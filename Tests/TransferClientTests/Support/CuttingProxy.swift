@@ -1,17 +1,21 @@
 import Synchronization
 import TransferClient
 
-/// Passes bytes on between a client and a server, and cuts each connection after as many bytes as it was told.
+/// Passes bytes on between a client and a server, and cuts each connection after as many bytes as it was told, or passes no more on
+/// until the client gives it up.
 final class CuttingProxy: Sendable {
     /// Bytes that may pass; nothing means all.
     struct Cut: Sendable {
         var up: Int?
         var down: Int?
+        /// Whether it stays open then.
+        var stalls = false
     }
 
     let port: UInt16
     private let listener: Wire
     private let count = Atomic<Int>(0)
+    private let passed = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - target: the server's port.
@@ -26,11 +30,23 @@ final class CuttingProxy: Sendable {
                 count.add(1, ordering: .relaxed)
                 let cut = cuts.popFirst() ?? Cut()
                 guard let server = Wire.connect(target) else { continue }
-                onThread { Self.pump(client, server, limit: cut.up) }
-                onThread { Self.pump(server, client, limit: cut.down) }
+                onThread { [self] in
+                    Self.pump(client, server, limit: cut.up) { passed.add($0, ordering: .relaxed) }
+                    if cut.stalls { while client.receive() != nil {} }
+                    client.cut()
+                    server.cut()
+                }
+                onThread {
+                    Self.pump(server, client, limit: cut.down) { _ in }
+                    client.cut()
+                    server.cut()
+                }
             }
         }
     }
+
+    /// Bytes that the server was given, over all connections.
+    var passedUp: Int { passed.load(ordering: .relaxed) }
 
     var connections: Int { count.load(ordering: .relaxed) }
 
@@ -43,10 +59,11 @@ final class CuttingProxy: Sendable {
 
     func stop() { listener.cut() }
 
-    private static func pump(_ from: Wire, _ to: Wire, limit: Int?) {
+    private static func pump(_ from: Wire, _ to: Wire, limit: Int?, _ passed: (Int) -> Void) {
         var left = limit ?? .max
-        while left > 0, let bytes = from.receive(min(1 << 16, left)), to.send(bytes) { left -= bytes.count }
-        from.cut()
-        to.cut()
+        while left > 0, let bytes = from.receive(min(1 << 16, left)), to.send(bytes) {
+            left -= bytes.count
+            passed(bytes.count)
+        }
     }
 }
