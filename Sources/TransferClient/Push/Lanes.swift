@@ -66,9 +66,13 @@ final class Lanes: @unchecked Sendable {
             isPutOff = true
             return false
         }
-        let limit = allowance.lanes(
+        return !isClosed && !isServerLeaving && sessions.count + 1 < limit(over: link) && losses < Self.mostLosses
+    }
+
+    /// - Parameter link: of the first one.
+    private func limit(over link: LinkReading?) -> Int {
+        allowance.lanes(
             after: begun.map { .now - $0 } ?? LaneAllowance.patience, over: link, governed: governor?.lanes)
-        return !isClosed && !isServerLeaving && sessions.count + 1 < limit && losses < Self.mostLosses
     }
 
     /// The first lane is there.
@@ -150,10 +154,11 @@ final class Lanes: @unchecked Sendable {
         let before = governor?.lanes ?? 0
         governor?.look(at: links, now: now)
         guard let lanes = governor?.lanes else { return }
+        let limit = limit(over: first)
         if lanes < before {
-            for session in sessions.dropFirst(max(0, lanes - 1)) { session.assumeIsolated { $0.retire() } }
+            for session in sessions.dropFirst(max(0, limit - 1)) { session.assumeIsolated { $0.retire() } }
         }
-        if hasMore, sessions.count + 1 < lanes { wanted.fire() }
+        if hasMore, sessions.count + 1 < limit { wanted.fire() }
     }
 
     /// Ends those that have not connected; what they have begun goes to others.
