@@ -35,8 +35,11 @@ struct LossGovernor {
     /// In which a loss is laid at the door of a queue that was seen: it has to be noticed and sent again first.
     private static let blame = Span(roundTrips: 4, least: 0.75)
 
-    /// For which nothing is tried again that has brought nothing: the line may have become another one.
-    private static let rest = Interval.seconds(30)
+    /// After the first step that brought nothing; twice as long after each one more, up to `longestRest`. Lanes that have just begun
+    /// carry more than they do later, so what was measured in front of a step may have been too much to be reached again. And the line
+    /// may have become another one.
+    private static let firstRest = trial
+    private static let longestRest = 30.0
 
     private enum Phase {
         case watching
@@ -63,6 +66,8 @@ struct LossGovernor {
     private var leastRoundTrip = Double.infinity
     private var queueSeen: MonotonicTime?
     private var hasLost = false
+    /// Steps that brought nothing, since one did.
+    private var failures = 0
 
     /// - Parameter most: lanes, at least one.
     init(most: Int = Self.most) {
@@ -108,15 +113,23 @@ struct LossGovernor {
             let seconds = (now - since).seconds
             if seconds >= length(of: Self.window), rate >= Self.leastGain * before {
                 phase = .watching
+                failures = 0
                 if hasLost, lanes < most { tryMore(now) }
             } else if seconds >= length(of: Self.trial) {
                 lanes = fewer
+                failures = min(failures + 1, 16)
                 phase = .resting(since: now)
             }
         case .resting(let since):
             hasLost = false
-            if now - since >= Self.rest { phase = .watching }
+            if (now - since).seconds >= rest { phase = .watching }
         }
+    }
+
+    /// In seconds.
+    private var rest: Double {
+        let doublings = Double(1 << max(0, failures - 1))
+        return min(length(of: Self.firstRest) * doublings, max(Self.longestRest, length(of: Self.firstRest)))
     }
 
     private mutating func tryMore(_ now: MonotonicTime) {

@@ -36,6 +36,8 @@ import TransferTestSupport
         mutating func step() {
             now = now + LossGovernor.interval
             let lanes = min(governor.lanes, fewestWithWork)
+            // Whoever comes back is another one.
+            for gone in acknowledged.keys where gone >= lanes { (acknowledged[gone], sentAgain[gone]) = (nil, nil) }
             let each = min(perLane, rate / Double(lanes)) * LossGovernor.interval.seconds
             var links: [Int: LinkReading] = [:]
             for lane in 0..<lanes {
@@ -103,19 +105,43 @@ import TransferTestSupport
         #expect(line.governor.lanes == 2)
     }
 
-    /// A rate that is cut short without a queue: the step that brought nothing is taken back, and nothing more is tried for 30 s.
+    /// A rate that is cut short without a queue: the step that brought nothing is taken back, and tried again ever more rarely.
     @Test func whatBringsNothingIsTakenBack() {
         var line = Line()
         line.rate = 2_000_000
         line.queue = 0
-        line.go(6)
+        line.go(3.5)
         #expect(line.governor.lanes == 8)
-        line.go(20)
+        var tries: [Int] = []
+        for _ in 0..<10 {
+            var looks = 0
+            for _ in 0..<120 {
+                line.step()
+                #expect(line.governor.lanes == 8 || line.governor.lanes == 16)
+                looks += line.governor.lanes == 16 ? 1 : 0
+            }
+            tries.append(looks)
+        }
+        // Of 120 looks in half a minute.
+        #expect(tries[0] <= 24 && tries[1...].allSatisfy { $0 <= 12 })
+        for _ in 0..<120 where line.governor.lanes == 16 { line.step() }
         #expect(line.governor.lanes == 8)
         // The line has become better.
         line.rate = 12_500_000
-        line.go(20)
-        #expect(line.governor.lanes > 8)
+        line.go(40)
+        #expect(line.governor.lanes == 32)
+    }
+
+    /// Lanes that begin faster than losses let them go on: the first step seems to bring nothing.
+    @Test func aFastBeginningIsNotTheMeasure() {
+        var line = Line()
+        line.perLane = 3_000_000
+        line.go(0.75)
+        line.perLane = 312_500
+        line.go(2.5)
+        #expect(line.governor.lanes < 8)
+        line.go(6)
+        #expect(line.governor.lanes == 32)
     }
 
     /// Lanes that find nothing to do, or are not let in, prove nothing, and nothing more is tried before they are there.
