@@ -22,7 +22,7 @@ class PlanTests(unittest.TestCase):
         self.assertEqual({push.form for push in pushes}, {"directory", "files", "text", "input"})
         self.assertEqual({kill.counts_lines for kill in kills}, {False, True})
         self.assertEqual({kill.changes for kill in kills}, {False, True})
-        self.assertEqual({push.flags[1] for push in pushes}, {"1", "2", "3", "4"})
+        self.assertEqual({push.flags[1] for push in pushes}, {"1", "2", "3", "4", "32"})
         self.assertTrue(any("zlib" in push.flags for push in pushes))
 
 
