@@ -318,6 +318,23 @@ def keep(target: str, content: bytes) -> None:
     (SEEDS / target / hashlib.sha256(content).hexdigest()[:16]).write_bytes(content)
 
 
+def keep_zstd() -> None:
+    """Frames by hand: stored, repeated, with and without a size, with a checksum that is missing; and content."""
+    hello, magic = b"hello", bytes([0x28, 0xB5, 0x2F, 0xFD])
+    block = bytes([len(hello) << 3 | 1, 0, 0]) + hello
+    for body in (
+        bytes([0x20, len(hello)]) + block,
+        bytes([0x00, 0x00]) + block,
+        bytes([0x24, len(hello)]) + block,
+        bytes([0x00, 0x38, 0x03, 0x40, 0x00, 0x61]),
+        bytes([0x60, 0xE8, 0x02, 0x4D, 0x00, 0x00, 0x10, 0x61, 0x61, 0x01, 0x00, 0xE3, 0x2B, 0x80, 0x05]),
+    ):
+        keep("expand", bytes([0, 6, 255, 255]) + magic + body)
+        keep("expand", bytes([1, 2, 0, 5]) + body)
+    for place, mask in ((0, 0), (9, 1), (21, 0x80)):
+        keep("expand", bytes([2, 30, 0, 0, 0, place, mask]) + b"the same again and again\n" * 20)
+
+
 def keep_conversation(client: bytes, server: bytes) -> None:
     for stream in (client, server):
         keep("frames", b"\x00\x05" + stream)
@@ -518,6 +535,7 @@ def main() -> None:
         keep("tls", bytes(numbers))
     for number, paths in enumerate(PATHS):
         keep("paths", b"".join(bytes([number * 41 % 256]) + path + b"\xff" for path in paths))
+    keep_zstd()
     make_batches()
     make_sealed()
     make_dialects()

@@ -39,6 +39,13 @@ int main(int, char **argv) { return std::string(argv[0]).empty(); }'
 zlib_source='#include <zlib.h>
 int main() { return crc32(0, nullptr, 0) != 0; }'
 
+# Where a frame ends can be asked for from 1.4.0 on.
+zstd_source='#include <zstd.h>
+#if ZSTD_VERSION_NUMBER < 10400
+#error too old
+#endif
+int main() { return ZSTD_findFrameCompressedSize("", 0) == 0; }'
+
 # XXH3 is stable from 0.8.0 on.
 xxhash_source='#include <xxhash.h>
 #if XXH_VERSION_NUMBER < 800
@@ -61,6 +68,7 @@ int main() { return sqlite3_libversion_number() == 0; }'
 
 has_toolchain() { links <<<"$toolchain_source"; }
 has_zlib() { links -l:libz.a <<<"$zlib_source"; }
+has_zstd() { links -l:libzstd.a -lpthread <<<"$zstd_source"; }
 has_xxhash() { links -l:libxxhash.a <<<"$xxhash_source"; }
 has_openssl() { links -l:libssl.a -l:libcrypto.a -ldl -lpthread <<<"$openssl_source"; }
 has_sqlite() { links -l:libsqlite3.a -lm -ldl -lpthread <<<"$sqlite_source"; }
@@ -153,11 +161,11 @@ find_missing() {
     missing=()
     local name
     if has_toolchain; then
-        for name in zlib xxhash openssl sqlite; do
+        for name in zlib zstd xxhash openssl sqlite; do
             "has_$name" || missing+=("$name")
         done
     else
-        missing=(toolchain zlib xxhash openssl sqlite)
+        missing=(toolchain zlib zstd xxhash openssl sqlite)
     fi
 }
 
@@ -165,6 +173,7 @@ describe() {
     case $1 in
         toolchain) echo "a C++ toolchain to link with: libc and libstdc++ with headers, and ld.gold" ;;
         zlib) echo "zlib: zlib.h and libz.a" ;;
+        zstd) echo "zstd 1.4 or newer: zstd.h and libzstd.a" ;;
         xxhash) echo "xxHash 0.8 or newer: xxhash.h and libxxhash.a" ;;
         openssl) echo "OpenSSL 3.0 or newer: openssl/ssl.h, libssl.a and libcrypto.a" ;;
         sqlite) echo "SQLite 3.24 or newer: sqlite3.h and libsqlite3.a" ;;
@@ -187,6 +196,7 @@ debian_packages() {
                 fi
                 ;;
             zlib) echo zlib1g-dev ;;
+            zstd) echo libzstd-dev ;;
             xxhash) echo libxxhash-dev ;;
             openssl) echo libssl-dev ;;
             sqlite) echo libsqlite3-dev ;;
@@ -204,12 +214,14 @@ explain() {
             echo "Install with: apt-get install ${packages[*]}"
         else
             echo "Packages that bring them:"
-            echo "  Fedora     gcc-c++ binutils-gold zlib-devel zlib-static xxhash-devel openssl-devel sqlite-devel"
-            echo "  Arch       gcc binutils zlib xxhash openssl sqlite"
-            echo "  openSUSE   gcc-c++ binutils-gold zlib-devel-static xxhash-devel libopenssl-devel sqlite3-devel"
+            echo "  Fedora     gcc-c++ binutils-gold zlib-devel zlib-static libzstd-devel libzstd-static xxhash-devel"
+            echo "             openssl-devel sqlite-devel"
+            echo "  Arch       gcc binutils zlib zstd xxhash openssl sqlite"
+            echo "  openSUSE   gcc-c++ binutils-gold zlib-devel-static libzstd-devel-static xxhash-devel"
+            echo "             libopenssl-devel sqlite3-devel"
             echo "  Alpine     not supported: its C library is musl, and this needs glibc"
-            echo "Not every distribution packages all static archives (libz.a, libxxhash.a, libssl.a, libcrypto.a,"
-            echo "libsqlite3.a). Where one is missing still, build that library from its source and install it below /usr/local."
+            echo "Not every distribution packages all static archives (libz.a, libzstd.a, libxxhash.a, libssl.a,"
+            echo "libcrypto.a, libsqlite3.a). Where one is missing still, build that library from its source and install it below /usr/local."
         fi
     } >&2
 }

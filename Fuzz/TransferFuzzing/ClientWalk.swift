@@ -26,7 +26,7 @@ struct ClientWalk {
     private(set) var hasEnded = false
 
     init(wantsReceipts: Bool) {
-        machine = ClientConnection(wantsReceipts: wantsReceipts)
+        machine = ClientConnection(features: wantsReceipts ? .receipts : [])
         self.wantsReceipts = wantsReceipts
     }
 
@@ -64,7 +64,13 @@ struct ClientWalk {
     }
 
     private mutating func receiveData() throws(Finding) {
-        let result = Result { () throws(ProtocolFault) in try machine.receiveData() }
+        for encoding in [BodyEncoding.zlib, .zstd] {
+            let compressed = Result { () throws(ProtocolFault) in try machine.receiveData(encoding) }
+            guard case .failure(let fault) = compressed, fault.code == .unexpectedFrame else {
+                throw Finding("Data was taken as \(encoding), which nobody asked for.")
+            }
+        }
+        let result = Result { () throws(ProtocolFault) in try machine.receiveData(.stored) }
         if case .failure(let fault) = result {
             try require(!isFetching && fault.code == .unexpectedFrame, "Data was refused: \(fault.message)")
             hasEnded = true

@@ -24,6 +24,7 @@ package final class FuzzRunner {
         case .client: try ClientTarget.run(input)
         case .conversations: try ConversationTarget.run(input)
         case .inflate: try InflateTarget.run(input)
+        case .expand: try ExpandTarget.run(input)
         case .paths:
             let ground = if let ground { ground } else { try PathGround() }
             self.ground = ground

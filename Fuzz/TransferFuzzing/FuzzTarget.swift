@@ -12,6 +12,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case conversations
     /// Inflating, with all libraries that are there.
     case inflate
+    /// Frames of zstd, whole and damaged.
+    case expand
     /// Paths of clients, and the store that resolves them.
     case paths
     /// Receipts in both forms, their verification, and keys as people write them.

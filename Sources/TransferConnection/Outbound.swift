@@ -37,6 +37,9 @@ package struct Outbound<Chunk: OutboundChunk> {
     /// Bytes that wait.
     package private(set) var count = 0
 
+    /// Bytes that were ever appended.
+    package private(set) var appended = 0
+
     package init() {}
 
     package var isEmpty: Bool { count == 0 }
@@ -50,6 +53,7 @@ package struct Outbound<Chunk: OutboundChunk> {
     package mutating func append(_ more: [UInt8]) {
         guard !more.isEmpty else { return }
         count += more.count
+        appended += more.count
         guard pieces.count - first > 0, case .bytes(var bytes) = pieces[pieces.count - 1],
             bytes.count + more.count <= Self.mostCopied
         else { return pieces.append(.bytes(more)) }
@@ -63,6 +67,7 @@ package struct Outbound<Chunk: OutboundChunk> {
         // A chunk keeps its memory however little is in it: many short answers that nobody takes would be gigabytes.
         guard chunk.count > Self.mostCopied else { return append(Array(chunk.filled)) }
         count += chunk.count
+        appended += chunk.count
         pieces.append(.chunk(chunk))
     }
 

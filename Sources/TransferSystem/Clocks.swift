@@ -20,3 +20,10 @@ package func utcNanoseconds() -> Int64 {
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
+
+/// Nanoseconds that the calling thread has had a processor for (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)).
+package func threadNanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}

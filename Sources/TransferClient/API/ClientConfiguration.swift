@@ -5,21 +5,24 @@ import TransferProtocol
 
 /// What a program that pushes can choose.
 public struct ClientConfiguration: Sendable {
-    /// How frames are compressed on the wire.
+    /// How frames are compressed on the wire: by this client, and by the server in what it is asked for, which then decides
+    /// itself when that pays.
     public enum Compression: String, Sendable, CaseIterable {
         /// Not at all.
         case none
         /// zlib, frame by frame; a frame that doesn't shrink goes out as it is.
         case zlib
-        /// zlib while that makes the content arrive sooner: the link is the bottleneck, the codec is faster, and the
-        /// content shrinks.
+        /// zstd, frame by frame, where the server takes it, and zlib where it does not or has not said yet.
+        case zstd
+        /// What makes the content arrive soonest: nothing unless the link is the bottleneck, the codec is faster and the
+        /// content shrinks; then zlib where the processor would be the next bottleneck, and zstd where it would not.
         case auto
     }
 
     /// How frames are compressed.
     public var compression = Compression.auto
 
-    /// How hard zlib tries, 1 (fast) to 9 (small).
+    /// How hard zlib tries, or zstd where that was chosen, 1 (fast) to 9 (small). `auto` chooses that of zstd itself.
     public var compressionLevel = 1
 
     /// How connections are protected.

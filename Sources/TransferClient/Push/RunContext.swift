@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -14,7 +15,7 @@ final class RunContext: Sendable {
     let channel: EventChannel
     let lanes: Lanes
     let abandoned = AbandonedUploads()
-    let compressors: CompressorPool
+    let compressors = CompressorPool()
 
     /// Nothing where no rate is to be held.
     let bandwidth: Bandwidth?
@@ -48,7 +49,6 @@ final class RunContext: Sendable {
         self.buffers = buffers
         self.feed = feed
         bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
-        compressors = CompressorPool(level: min(max(1, configuration.compressionLevel), 9))
         lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
         feed.shareParts(among: lanes.most)
     }

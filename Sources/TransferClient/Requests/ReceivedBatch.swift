@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -13,7 +14,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         case persons([ListedPerson])
         case deliveries([ListedDelivery])
         case file(FetchedFile)
-        case data(Range<Int>)
+        case data(DataPiece)
         case block(BlockDigest)
         case end(End)
         case outcome(Outcome)
@@ -40,21 +41,24 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     /// Adds content whose range counts from the first unparsed byte. What came of one frame in several pieces becomes one
     /// again: each is a call to the disk.
     func append(_ piece: DataPiece, of owner: PendingRequest) {
-        let range = input.placed(piece.range)
-        if case (let last, .data(let before))? = pieces.last, last === owner, before.upperBound == range.lowerBound {
-            pieces[pieces.count - 1].1 = .data(before.lowerBound..<range.upperBound)
+        var placed = piece
+        placed.range = input.placed(piece.range)
+        if case (let last, .data(let before))? = pieces.last, last === owner, let joined = before.joined(with: placed) {
+            pieces[pieces.count - 1].1 = .data(joined)
         } else {
-            pieces.append((owner, .data(range)))
+            pieces.append((owner, .data(placed)))
         }
     }
 
     /// Gives the pieces to those who asked.
     ///
-    /// - Parameter unwanted: is told what nobody wants the rest of.
+    /// - Parameters:
+    ///   - expansion: the connection's.
+    ///   - unwanted: is told what nobody wants the rest of.
     /// - Throws: what the server did wrong.
-    func take(unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
+    func take(_ expansion: FrameExpansion, unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
         for (asked, piece) in pieces {
-            switch give(piece, to: asked.answer) {
+            switch try give(piece, to: asked.answer, expansion) {
             case .wanted: break
             case .unwanted: unwanted(asked)
             case .fault(let fault): throw fault
@@ -62,17 +66,54 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
         }
     }
 
-    private func give(_ piece: Piece, to answer: any AnswerTaker) -> Taken {
+    private func give(
+        _ piece: Piece, to answer: any AnswerTaker, _ expansion: FrameExpansion
+    ) throws(ProtocolFault) -> Taken {
         switch piece {
         case .entries(let entries): return answer.take(entries)
         case .persons(let persons): return answer.take(persons)
         case .deliveries(let deliveries): return answer.take(deliveries)
         case .file(let file): return answer.begin(file)
-        case .data(let range): return answer.take(input.bytes(range))
+        case .data(let piece): return try give(piece, to: answer, expansion)
         case .block(let block): return answer.check(block)
         case .end(let end): answer.end(end)
         case .outcome(let outcome): answer.end(outcome)
         }
         return .wanted
+    }
+
+    private func give(
+        _ piece: DataPiece, to answer: any AnswerTaker, _ expansion: FrameExpansion
+    ) throws(ProtocolFault) -> Taken {
+        let bytes = input.bytes(piece.range)
+        guard let format = CompressionFormat(piece.encoding) else { return answer.take(bytes) }
+        let place = FrameExpansion.Place(isFirst: piece.isFirst, isLast: piece.isLast)
+        var taken = Taken.wanted
+        try expansion.expand(bytes, place, format, fault: ProtocolFault.init(_:)) { (content) throws(ProtocolFault) in
+            taken = answer.take(content)
+            if case .fault(let fault) = taken { throw fault }
+        }
+        return taken
+    }
+}
+
+extension CompressionFormat {
+    fileprivate init?(_ encoding: BodyEncoding) {
+        switch encoding {
+        case .stored: return nil
+        case .zlib: self = .zlib
+        case .zstd: self = .zstd
+        }
+    }
+}
+
+extension ProtocolFault {
+    fileprivate init(_ error: CodecError) {
+        switch error {
+        case .corrupt:
+            self.init(.corruptCompression, "A compressed frame is not one whole zlib stream or zstd frame.")
+        case .tooLarge:
+            self.init(.frameTooLarge, "A compressed frame holds more than \(Limits.dataBody) bytes.")
+        }
     }
 }

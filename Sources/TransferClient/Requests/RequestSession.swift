@@ -1,4 +1,5 @@
 import Glibc
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -17,8 +18,12 @@ actor RequestSession {
     private let source: any RequestSource
     let driver: ConnectionDriver
     var parser = FrameParser()
-    private var machine = ClientConnection()
+    private var machine: ClientConnection
     private var outbound = Outbound<Never>()
+    private let expansion = FrameExpansion(limit: Limits.dataBody)
+    /// Whether the server has broken the protocol in what is not looked at before it is worked on. What follows is worth
+    /// nothing: content is missing in front of it.
+    private var hasBadAnswers = false
     private let mayAsk = Signal()
     /// Requests without a whole answer, in their order.
     private var asked: [PendingRequest] = []
@@ -48,6 +53,7 @@ actor RequestSession {
         self.source = source
         self.welcomed = welcomed
         driver = ConnectionDriver(context.configuration.timeouts)
+        machine = ClientConnection(features: context.configuration.compressionFeatures)
     }
 
     /// Lives through the connection. Whoever waits for an answer that will not come is told before it returns.
@@ -70,7 +76,9 @@ actor RequestSession {
         if let reason = await greeting.secure(socket, hasConnected: hasConnectedBefore, unless: { ending != nil }) {
             return end(reason)
         }
-        if ending == nil { send(.hello(greeting.hello(context.configuration, features: [], run: nil))) }
+        guard ending == nil else { return }
+        let features = context.configuration.compressionFeatures
+        send(.hello(greeting.hello(context.configuration, features: features, run: nil)))
     }
 
     /// Ends at once.
@@ -205,10 +213,7 @@ extension RequestSession: PipedFrameSession {
     func parsed() {}
 
     func take(_ piece: DataPiece, _ batch: ReceivedBatch) throws(ProtocolFault) {
-        try machine.receiveData()
-        guard piece.encoding == .stored else {
-            throw ProtocolFault(.unexpectedFrame, "The server compresses what was to come as it is.")
-        }
+        try machine.receiveData(piece.encoding)
         batch.append(piece, of: asked[firstAsked])
     }
 
@@ -268,8 +273,13 @@ extension RequestSession: PipedFrameSession {
 
 extension RequestSession {
     func work() async {
-        let work = await context.pool.run { [source, batches = pipe.take()] in Self.work(on: batches, source) }
-        if let fault = work.fault { end(.fault(fault)) }
+        let arrived = pipe.take()
+        let batches = hasBadAnswers ? [] : arrived
+        let work = await context.pool.run { [source, expansion] in Self.work(on: batches, source, expansion) }
+        if let fault = work.fault {
+            hasBadAnswers = true
+            broke(fault)
+        }
         for one in work.unwanted { cancel(one) }
         news += 1
         pipe.worked()
@@ -281,13 +291,13 @@ extension RequestSession {
     }
 
     private static func work(
-        on batches: [ReceivedBatch], _ source: any RequestSource
+        on batches: [ReceivedBatch], _ source: any RequestSource, _ expansion: FrameExpansion
     ) -> (unwanted: [PendingRequest], fault: ProtocolFault?) {
         var unwanted: [PendingRequest] = []
         var fault: ProtocolFault?
         for batch in batches where fault == nil {
             do throws(ProtocolFault) {
-                try batch.take { one in if unwanted.last !== one { unwanted.append(one) } }
+                try batch.take(expansion) { one in if unwanted.last !== one { unwanted.append(one) } }
             } catch {
                 fault = error
             }

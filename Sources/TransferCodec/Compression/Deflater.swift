@@ -1,7 +1,7 @@
 /// Compresses frames, each into a zlib stream (RFC 1950) of its own.
 ///
 /// It belongs to one task at a time and holds 256 to 421 KiB, so make few and reuse them.
-package final class Deflater {
+package final class Deflater: DeflateEngine {
     private let engine: any DeflateEngine
 
     /// A deflater of level 0 (stored) to 9 (smallest), or -1 for zlib's default.
@@ -30,9 +30,9 @@ package final class Deflater {
     }
 }
 
-/// One library's way to deflate, with the state it keeps between frames.
+/// One library's way to compress, with the state it keeps between frames.
 protocol DeflateEngine: AnyObject {
-    /// Compresses `input` into `output`, which is not empty, as one whole zlib stream. Returns its length in bytes, or
-    /// nil if it does not fit; it does if it is as long as `output`. Both are shorter than 4 GiB.
+    /// Compresses `input` into `output`, which is not empty, as one whole stream of the library's format. Returns its length
+    /// in bytes, or nil if it does not fit; a zlib stream does if it is as long as `output`. Both are shorter than 4 GiB.
     func deflate(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int?
 }

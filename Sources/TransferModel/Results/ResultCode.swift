@@ -80,7 +80,7 @@ extension ResultCode {
     public static let frameTooLarge = ResultCode(rawValue: 103)
     /// A frame that is not legal in the present state of the conversation.
     public static let unexpectedFrame = ResultCode(rawValue: 104)
-    /// A compressed body that is not one whole zlib stream.
+    /// A compressed body that is not one whole zlib stream or zstd frame.
     public static let corruptCompression = ResultCode(rawValue: 105)
     /// A frame whose check does not match: it was damaged on its way.
     public static let damagedFrame = ResultCode(rawValue: 106)

@@ -26,6 +26,8 @@ package struct ClientConnection: Sendable {
     /// Acknowledgements whose receipts have yet to come; their uploads count as not acknowledged.
     private var owed = 0
     private let wantsReceipts: Bool
+    /// How content may be compressed that comes.
+    private let encodings: Set<BodyEncoding>
     private var answers = Answers()
     /// Whether the server was asked to tell of what arrives.
     private var watches = false
@@ -36,9 +38,10 @@ package struct ClientConnection: Sendable {
     /// Uploads that may be begun without a result: the baseline until the server says otherwise.
     package private(set) var unacknowledgedLimit = Limits.unacknowledgedUploads
 
-    /// - Parameter wantsReceipts: whether `hello` asks for them.
-    package init(wantsReceipts: Bool = false) {
-        self.wantsReceipts = wantsReceipts
+    /// - Parameter features: what `hello` says.
+    package init(features: Features = []) {
+        wantsReceipts = features.contains(.receipts)
+        encodings = features.encodings
     }
 
     /// What a message means for the client.
@@ -107,8 +110,14 @@ package struct ClientConnection: Sendable {
 
     /// A piece of data has come.
     ///
-    /// - Throws: `unexpectedFrame` unless it belongs to an answer; the connection must end.
-    package func receiveData() throws(ProtocolFault) { try answers.receiveData() }
+    /// - Throws: `unexpectedFrame` unless it belongs to an answer and is encoded as `hello` says that it may be; the
+    ///   connection must end.
+    package func receiveData(_ encoding: BodyEncoding) throws(ProtocolFault) {
+        guard encoding == .stored || encodings.contains(encoding) else {
+            throw ProtocolFault(.unexpectedFrame, "The server compresses with \(encoding), which was not asked for.")
+        }
+        try answers.receiveData()
+    }
 
     /// An upload's `begin` is on its way. A server refuses an id that has no result yet, so two of them are none of this
     /// side's business.

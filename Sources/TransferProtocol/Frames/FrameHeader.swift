@@ -42,6 +42,11 @@ package enum BodyEncoding: UInt8, Sendable {
     case stored = 0
     /// One zlib stream (RFC 1950).
     case zlib = 1
+    /// One zstd frame (RFC 8878); only to a side whose `Features` say that it takes them.
+    case zstd = 2
+
+    /// Bytes of a `data` body of this encoding.
+    var limit: Int { self == .zstd ? Limits.zstdBody : Limits.dataBody }
 }
 
 /// The classic 7 bytes before every body, 15 when the body has 65,535 bytes or more.
@@ -117,13 +122,13 @@ package struct FrameHeader: Equatable, Sendable {
             throw ProtocolFault(.unsupportedFunction, "Function code \(number) is not known here.")
         }
         guard let encoding = BodyEncoding(rawValue: bytes.bigEndian(at: 4, as: UInt8.self)) else {
-            throw ProtocolFault(.malformedFrame, "The compress flag must be 0 or 1.")
+            throw ProtocolFault(.malformedFrame, "The compress flag must be 0, 1 or 2.")
         }
         guard encoding == .stored || function == .data else {
             throw ProtocolFault(.malformedFrame, "Only data frames may be compressed.")
         }
         guard let length = try bodyLength(bytes) else { return nil }
-        let limit = function == .data ? Limits.dataBody : Limits.controlBody
+        let limit = function == .data ? encoding.limit : Limits.controlBody
         guard length <= UInt64(limit) else {
             throw ProtocolFault(
                 .frameTooLarge, "The \(function) body has \(length) bytes; the limit is \(limit).")

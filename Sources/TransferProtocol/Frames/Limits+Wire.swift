@@ -5,6 +5,10 @@ extension Limits {
     /// bounds what one frame can make the receiver hold.
     package static let dataBody = 1 << 20
 
+    /// Bytes of a `data` body that is a zstd frame: 256 KiB. A receiver keeps it until it is whole, so this is what one
+    /// connection can have it keep. Content of 256 KiB fits whatever it is made of, if it shrinks at all.
+    package static let zstdBody = 256 << 10
+
     /// Bytes of any other body: 16 KiB holds the longest path, a digest, a message and room for growth.
     package static let controlBody = 16 << 10
 

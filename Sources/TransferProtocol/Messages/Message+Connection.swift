@@ -178,4 +178,18 @@ package struct Features: OptionSet, Hashable, Sendable {
 
     /// In `welcome`: the server answers `compare`.
     package static let folders = Features(rawValue: 32)
+
+    /// In `welcome` and `hello`: the sender takes `data` that is compressed with zstd.
+    package static let zstd = Features(rawValue: 8)
+
+    /// In `hello`: the client takes `data` that is compressed with zlib. A server does in any case.
+    package static let zlib = Features(rawValue: 16)
+
+    /// What the other side may send `data` as, of what has to be agreed on.
+    package var encodings: Set<BodyEncoding> {
+        var encodings: Set<BodyEncoding> = []
+        if contains(.zlib) { encodings.insert(.zlib) }
+        if contains(.zstd) { encodings.insert(.zstd) }
+        return encodings
+    }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import TransferCodec
 import TransferIO
 import TransferIntake
 import TransferKeys
@@ -16,6 +17,9 @@ final class Transport: Sendable {
     let accounts = ClientAccounts()
     let buffers: BufferPool
     let chunks: BufferPool
+
+    /// What answers are compressed with; on threads of `pool`, so never more than those are at work.
+    let compressors = CompressorPool()
 
     /// Bytes that wait for clients to take them, over all connections.
     let unsent = Atomic(0)

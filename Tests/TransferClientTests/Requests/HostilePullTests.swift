@@ -38,9 +38,9 @@ import TransferTestSupport
         Digest(.xxh128, content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
     }
 
-    private static func data(_ content: [UInt8]) -> [UInt8] {
+    private static func data(_ content: [UInt8], _ encoding: BodyEncoding = .stored) -> [UInt8] {
         var frame: [UInt8] = []
-        FrameHeader(.data, bodyLength: content.count).encode(into: &frame)
+        FrameHeader(.data, encoding: encoding, bodyLength: content.count).encode(into: &frame)
         return frame + content
     }
 
@@ -80,6 +80,89 @@ import TransferTestSupport
         server.stop()
         return pulled
     }
+
+    // MARK: What comes compressed
+
+    /// [1, 2, 3] as one frame each, by hand: a block that holds its bytes as they are, and the Adler-32 of RFC 1950.
+    private static let zlib: [UInt8] = [0x78, 0x01, 1, 3, 0, 0xfc, 0xff, 1, 2, 3, 0, 0x0d, 0, 0x07]
+    private static let zstd: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 3, 0x19, 0, 0, 1, 2, 3]
+
+    private func pull(
+        _ body: [UInt8], _ encoding: BodyEncoding, _ compression: ClientConfiguration.Compression
+    ) async throws -> (pulled: Pulled, hello: [Features]) {
+        let heard = Locked<[Features]>([])
+        let serve = { @Sendable (peer: FakeServer.Peer) in
+            guard case .message(.hello(let hello))? = peer.next() else { return }
+            heard.withLock { $0.append(hello.features) }
+            peer.send(.welcome(Welcome(features: .files)))
+            while let arrival = peer.next() {
+                switch arrival {
+                case .message(.list(let list)):
+                    peer.send(
+                        .entries(Entries(id: list.id, [Self.entry("")])),
+                        .outcome(Ending(id: list.id, code: .completed, count: 1)))
+                case .message(.fetch(let fetch)):
+                    peer.send(.file(Self.file(fetch.id)))
+                    peer.wire.send(Self.data(body, encoding))
+                    peer.send(.end(End(size: 3, digest: Self.digest([1, 2, 3]))))
+                default: continue
+                }
+            }
+        }
+        let server = FakeServer(serve)
+        let pulled = try await Pulled(["t"], from: server.address, to: out) {
+            $0.retryFor = 0
+            $0.compression = compression
+        }
+        server.stop()
+        return (pulled, heard.withLock { $0 })
+    }
+
+    @Test(arguments: [(zlib, BodyEncoding.zlib), (zstd, .zstd)])
+    func contentIsTakenAsItWasAskedFor(_ body: [UInt8], _ encoding: BodyEncoding) async throws {
+        let pulled = try await pull(body, encoding, .auto).pulled
+        #expect(pulled.results == ["t": .committed])
+        #expect(Files.read(out + "/t") == [1, 2, 3])
+    }
+
+    @Test(arguments: [
+        (zlib, BodyEncoding.zlib, ClientConfiguration.Compression.none), (zlib, .zlib, .zstd), (zstd, .zstd, .none),
+        (zstd, .zstd, .zlib),
+    ])
+    func whatWasNotAskedForIsAFault(
+        _ body: [UInt8], _ encoding: BodyEncoding, _ compression: ClientConfiguration.Compression
+    ) async throws {
+        let pulled = try await pull(body, encoding, compression).pulled
+        #expect(
+            pulled.failure?.message.contains("which was not asked for") == true, "\(String(describing: pulled.failure))"
+        )
+        #expect(pulled.reports.isEmpty && Files.tree(here.path).allSatisfy { !$0.hasSuffix("/t") })
+    }
+
+    @Test(arguments: [
+        (Array(zlib.dropLast()), BodyEncoding.zlib), (zlib + [0], .zlib), (zlib, .zstd), (zstd, .zlib),
+        (Array(zstd.dropLast()), .zstd), (zstd + zstd, .zstd), ([], .zstd),
+        // 2 MiB of content in 2 MiB of window.
+        ([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0x20, 0, 0x19, 0, 0, 1, 2, 3], .zstd),
+    ])
+    func badFramesAreNoContent(_ body: [UInt8], _ encoding: BodyEncoding) async throws {
+        let pulled = try await pull(body, encoding, .auto).pulled
+        #expect(pulled.failure != nil && pulled.reports.allSatisfy { $0.result != .committed })
+        #expect(Files.tree(here.path).allSatisfy { !$0.hasSuffix("/t") })
+    }
+
+    @Test func helloSaysWhatIsTaken() async throws {
+        let expected: [(ClientConfiguration.Compression, Features)] = [
+            (.none, []), (.zlib, .zlib), (.zstd, .zstd), (.auto, [.zlib, .zstd]),
+        ]
+        for (compression, features) in expected {
+            let hello = try await pull([1, 2, 3], .stored, compression).hello
+            #expect(hello.allSatisfy { $0 == features })
+            #expect(ClientConfiguration.plain { $0.compression = compression }.compressionFeatures == features)
+        }
+    }
+
+    // MARK: Names and digests
 
     @Test func namesLeadNowhere() async throws {
         let names = ["../up", "a/b", "..", ".", "", "/etc/x", "x\0y", String(repeating: "n", count: 256)]

@@ -8,7 +8,7 @@ import TransferModel
     private static func id(_ number: Int) -> UploadID { UploadID(high: 1, low: UInt64(number)) }
 
     private static func machine(begun count: Int, wantsReceipts: Bool = true) throws -> ClientConnection {
-        var machine = ClientConnection(wantsReceipts: wantsReceipts)
+        var machine = ClientConnection(features: wantsReceipts ? .receipts : [])
         _ = try machine.receive(.welcome(Welcome()))
         for number in 0..<count { machine.began(id(number)) }
         return machine

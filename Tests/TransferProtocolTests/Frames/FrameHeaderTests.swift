@@ -13,6 +13,7 @@ import TransferTestSupport
             (FrameHeader(.result, bodyLength: 16_384), [0, 2, 0, 23, 0, 0x40, 0]),
             (FrameHeader(.data, bodyLength: 0), [0, 2, 0, 18, 0, 0, 0]),
             (FrameHeader(.data, encoding: .zlib, bodyLength: 258), [0, 2, 0, 18, 1, 1, 2]),
+            (FrameHeader(.data, encoding: .zstd, bodyLength: 258), [0, 2, 0, 18, 2, 1, 2]),
             (FrameHeader(.data, bodyLength: 65_534), [0, 2, 0, 18, 0, 0xFF, 0xFE]),
             (
                 FrameHeader(.data, encoding: .zlib, bodyLength: 65_535),
@@ -53,13 +54,24 @@ import TransferTestSupport
         #expect(fault(header(function: number)) == .unsupportedFunction)
     }
 
-    @Test(arguments: [2, 3, 0x80, 0xFF] as [UInt8]) func unknownCompressFlag(_ flag: UInt8) {
+    @Test(arguments: [3, 4, 0x80, 0xFF] as [UInt8]) func unknownCompressFlag(_ flag: UInt8) {
         #expect(fault(header(function: 18, flag: flag)) == .malformedFrame)
     }
 
     @Test(arguments: FunctionCode.allCases) func onlyDataMayBeCompressed(_ function: FunctionCode) {
-        let bytes = header(function: function.rawValue, flag: 1)
-        #expect(fault(bytes) == (function == .data ? nil : .malformedFrame))
+        for flag: UInt8 in [1, 2] {
+            let bytes = header(function: function.rawValue, flag: flag)
+            #expect(fault(bytes) == (function == .data ? nil : .malformedFrame))
+        }
+    }
+
+    /// A receiver keeps a zstd frame until it is whole.
+    @Test func zstdFramesHaveALimitOfTheirOwn() throws {
+        let limit = UInt64(Limits.zstdBody)
+        #expect(fault(header(function: 18, flag: 2, extended: limit + 1)) == .frameTooLarge)
+        #expect(fault(header(function: 18, flag: 2, extended: UInt64(Limits.dataBody))) == .frameTooLarge)
+        let largest = try decode(header(function: 18, flag: 2, extended: limit))
+        #expect(largest == FrameHeader(.data, encoding: .zstd, bodyLength: Limits.zstdBody))
     }
 
     @Test(arguments: FunctionCode.allCases.filter { $0 != .data }, [16_385, 65_534] as [UInt16])

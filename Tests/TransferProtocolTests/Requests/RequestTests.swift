@@ -182,8 +182,22 @@ import TransferModel
         }
         let machine = try machine(at: step)
         #expect(machine.isSettled == (step == .idle))
-        let data = faultCode { () throws(ProtocolFault) in try machine.receiveData() }
+        let data = faultCode { () throws(ProtocolFault) in try machine.receiveData(.stored) }
         #expect(data == (step == .receiving ? nil : .unexpectedFrame))
+    }
+
+    /// Content is compressed as the client has said that it takes it, and in no other way.
+    @Test(arguments: [[], .zlib, .zstd, [.zlib, .zstd], [.receipts, .files, .mail]] as [Features])
+    func contentIsEncodedAsHelloAllows(_ features: Features) throws {
+        var machine = ClientConnection(features: features)
+        _ = try machine.receive(.welcome(Welcome(features: [.files, .zstd, .zlib])))
+        machine.requested(fetch(1))
+        _ = try machine.receive(.file(file(1)))
+        let codes = [BodyEncoding.stored, .zlib, .zstd].map { encoding in
+            faultCode { () throws(ProtocolFault) in try machine.receiveData(encoding) }
+        }
+        let zlib: ResultCode? = features.contains(.zlib) ? nil : .unexpectedFrame
+        #expect(codes == [nil, zlib, features.contains(.zstd) ? nil : .unexpectedFrame])
     }
 
     @Test func aFileGoesOnOnlyWhereItWasAskedFor() throws {

@@ -13,6 +13,10 @@ extension ServerTests {
             $0 ^ 0x5A
         }
 
+        private static func zstd(_ body: some Sequence<UInt8>, size: UInt64?) -> [UInt8] {
+            Frames.begin("x", size: size) + Frames.data(Array(body), .zstd) + Frames.end(content)
+        }
+
         /// The frames of one upload each, and its result.
         static let badUploads: [FaultyFrames] = [
             FaultyFrames(
@@ -56,6 +60,29 @@ extension ServerTests {
             FaultyFrames(
                 "zlib that inflates past the limit", .frameTooLarge,
                 Frames.begin("x", size: nil) + Frames.data(bomb, .zlib) + Frames.end(content)),
+            FaultyFrames("an empty zstd body", .corruptCompression, zstd([], size: 12)),
+            FaultyFrames("bytes behind a zstd frame", .corruptCompression, zstd(Frames.zstd(content) + [0], size: 12)),
+            FaultyFrames(
+                "two zstd frames", .corruptCompression, zstd(Frames.zstd(content) + Frames.zstd(content), size: 24)),
+            FaultyFrames("truncated zstd", .corruptCompression, zstd(Frames.zstd(content).dropLast(3), size: 12)),
+            FaultyFrames(
+                "a zlib stream that is said to be zstd", .corruptCompression, zstd(Frames.deflated(content), size: 12)),
+            FaultyFrames(
+                "a zstd frame that says another size", .corruptCompression,
+                zstd(Frames.patched(Frames.zstd(content), 5, 11), size: 12)),
+            FaultyFrames(
+                "a zstd frame that is skipped", .corruptCompression,
+                zstd([0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 7], size: 12)),
+            FaultyFrames(
+                "zstd with a dictionary", .corruptCompression,
+                zstd(Frames.patched(Frames.zstd(content), 4, 0xa1), size: 12)),
+            FaultyFrames("zstd that holds too much", .frameTooLarge, zstd(Frames.zstdBomb(blocks: 9), size: nil)),
+            FaultyFrames(
+                "zstd that says that it holds too much", .frameTooLarge,
+                zstd(Frames.patched(Frames.zstd(content), 8, 1), size: nil)),
+            FaultyFrames(
+                "zstd with too large a window", .frameTooLarge,
+                zstd(Frames.patched(Frames.zstdBomb(blocks: 1), 5, 11 << 3), size: nil)),
             FaultyFrames(
                 "taken back", .aborted, Frames.begin("x", size: 12) + Frames.data(content) + Frames.encoded(.abort)),
         ]
@@ -135,14 +162,18 @@ extension ServerTests {
         }
 
         /// A long upload whose data goes on after its rejection, in frames that are cut by batches.
-        @Test(arguments: [false, true]) func framesOfARejectedUploadAreSkipped(compressed: Bool) async throws {
+        @Test(arguments: [BodyEncoding.stored, .zlib, .zstd])
+        func framesOfARejectedUploadAreSkipped(_ encoding: BodyEncoding) async throws {
             try await serving { server in
                 let client = try server.greetedClient()
                 var random = SplitMix64(seed: 5)
                 let content = random.bytes(Limits.dataBody)
                 let frame =
-                    compressed
-                    ? Frames.data(Frames.deflated(Array(content.prefix(900_000))), .zlib) : Frames.data(content)
+                    switch encoding {
+                    case .stored: Frames.data(content)
+                    case .zlib: Frames.data(Frames.deflated(Array(content.prefix(900_000))), .zlib)
+                    case .zstd: Frames.data(Frames.zstd(Array(content.prefix(250_000))), .zstd)
+                    }
                 let writer = TestThread {
                     client.send(Frames.begin("x", size: 1_500_000))
                     for _ in 0..<16 { client.send(frame) }

@@ -46,11 +46,12 @@ extension ServerTests {
                 let client = try server.client()
                 let content = [UInt8]("drop by drop".utf8)
                 let frames =
-                    Frames.hello + Frames.begin("x", size: 24) + Frames.data(content)
-                    + Frames.data(Frames.deflated(content), .zlib) + Frames.end(content + content)
+                    Frames.hello + Frames.begin("x", size: 36) + Frames.data(content)
+                    + Frames.data(Frames.deflated(content), .zlib) + Frames.data(Frames.zstd(content), .zstd)
+                    + Frames.end(content + content + content)
                 for byte in frames { client.send([byte]) }
                 #expect(try client.result().code == .committed)
-                #expect(server.content("x") == content + content)
+                #expect(server.content("x") == content + content + content)
             }
         }
 
@@ -91,9 +92,13 @@ extension ServerTests {
                 var random = SplitMix64(seed: 77)
                 var (content, frames): ([UInt8], [UInt8]) = ([], [])
                 for round in 0..<12 {
-                    let part = random.bytes(Int.random(in: 0...900_000, using: &random))
+                    let part = random.bytes(Int.random(in: 0...(round % 3 == 2 ? 250_000 : 900_000), using: &random))
                     content += part
-                    frames += round.isMultiple(of: 2) ? Frames.data(part) : Frames.data(Frames.deflated(part), .zlib)
+                    switch round % 3 {
+                    case 0: frames += Frames.data(part)
+                    case 1: frames += Frames.data(Frames.deflated(part), .zlib)
+                    default: frames += Frames.data(Frames.zstd(part), .zstd)
+                    }
                 }
                 let size = UInt64(content.count)
                 client.send(

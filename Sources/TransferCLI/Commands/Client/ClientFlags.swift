@@ -36,6 +36,16 @@ enum ClientFlags {
         }
     }
 
+    static func compression(_ details: String) -> FlagEffect<ClientConfiguration> {
+        Flag(name: "compress", placeholder: "METHOD", help: "Compress content on its way.", details: details)
+            .choice(default: usual.compression).sets(\.compression)
+    }
+
+    /// Of what the server sends.
+    static let serverCompression = compression(
+        "What is stored is the same. The server decides when that pays: on a slow network, and only what gets smaller. auto "
+            + "lets it use zlib or zstd, each of these only itself, and none nothing.")
+
     static let digest: FlagEffect<ClientConfiguration> = Flag(
         name: "digest", placeholder: "FUNCTION", help: "How both sides make sure that the content is the same.",
         details: "xxh128 is fast and finds every accident; sha256 also withstands an attacker."

@@ -64,6 +64,7 @@ enum ReceiveFlags {
 
     static let choices = [
         ClientFlags.conflict,
+        ClientFlags.serverCompression,
         ClientFlags.lanes(
             "Several carry several files at once. auto uses up to 4, one on a machine with a single core, and only as many "
                 + "as there is work for."),

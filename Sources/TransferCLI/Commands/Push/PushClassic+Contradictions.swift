@@ -36,6 +36,9 @@ extension PushClassic {
     static func compresses(
         _ framing: ClassicFraming, _ arguments: ParsedArguments, _ configuration: ClientConfiguration
     ) throws(UsageError) -> Bool {
+        guard configuration.compression != .zstd else {
+            throw arguments.error("--compress zstd cannot be met with --classic: no such server knows it")
+        }
         guard configuration.compression == .zlib else { return false }
         guard framing == .header7 else {
             throw arguments.error(

@@ -102,14 +102,13 @@ enum PushFlags {
     // MARK: How it travels
 
     static let handling: [FlagEffect<ClientConfiguration>] = [
+        ClientFlags.compression(
+            "What is stored is the same. auto compresses while that makes the content arrive sooner: on a slow "
+                + "network, and only what gets smaller. It uses zlib or zstd, whichever is faster over that network. An older "
+                + "server takes only zlib, and gets that for zstd as well."),
         Flag(
-            name: "compress", placeholder: "METHOD", help: "Compress content on its way.",
-            details:
-                "What is stored is the same. auto compresses while that makes the content arrive sooner: on a slow "
-                + "network, and only what gets smaller."
-        ).choice(default: ClientFlags.usual.compression).sets(\.compression),
-        Flag(
-            name: "compress-level", placeholder: "LEVEL", help: "How hard to compress, 1 (fast) to 9 (small)."
+            name: "compress-level", placeholder: "LEVEL", help: "How hard to compress, 1 (fast) to 9 (small).",
+            details: "With auto it is that of zlib; for zstd auto finds its own."
         ).count(in: 1...9, default: ClientFlags.usual.compressionLevel).sets(\.compressionLevel),
         ClientFlags.lanes(
             "Several carry several files at once, and a long file in parts. auto uses up to 4, one on a "

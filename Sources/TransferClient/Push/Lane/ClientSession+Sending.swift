@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -56,8 +57,9 @@ extension ClientSession: DrivenSession {
     }
 
     func observe(_ sent: SendQueue.Sent) {
-        let now = MonotonicTime.now
+        let (now, epoch) = (MonotonicTime.now, governor.epoch)
         for (bytes, epoch) in sent.content { governor.sent(content: bytes, epoch: epoch, now: now) }
         if sent.isBlocked { governor.blocked(now: now) } else { governor.starved() }
+        if governor.epoch != epoch { compressWaiting() }
     }
 }

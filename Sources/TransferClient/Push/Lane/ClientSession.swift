@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferKeys
@@ -95,9 +96,9 @@ actor ClientSession {
         unownedExecutor = run.loop.asUnownedSerialExecutor()
         uploads = LaneUploads(run)
         producer = LaneProducer(feed: run.feed, configuration: run.configuration, sealing: run.sealing)
-        machine = ClientConnection(wantsReceipts: run.configuration.wantsReceipts)
+        machine = ClientConnection(features: run.configuration.wantsReceipts ? .receipts : [])
         driver = ConnectionDriver(run.timeouts)
-        governor = CompressionGovernor(run.configuration.compression)
+        governor = CompressionGovernor(run.configuration.compressionMode)
     }
 
     /// Lives through the connection. What was begun and has no result is back in the feed when it returns, unless the
@@ -285,26 +286,48 @@ extension ClientSession {
         chunk.epoch = governor.epoch
         switch choice {
         case .plain: flush()
-        case .compress:
-            chunk.isReady = false
-            Task(executorPreference: run.loop) { await self.compress(chunk) }
-        case .plainMeasuringCodec:
+        case .compress(let method): startCompressing(chunk, method)
+        case .plainMeasuring(let methods, let bytes):
+            chunk.isMeasured = true
             flush()
-            Task(executorPreference: run.loop) { await self.measureCodec(chunk) }
+            Task(executorPreference: run.loop) { await self.measure(methods, with: chunk, bytes) }
         }
     }
 
-    private func compress(_ chunk: OutgoingChunk) async {
-        let (before, after) = await run.pool.run { [compressors = run.compressors] in compressors.compress(chunk) }
-        governor.compressed(before: before, after: after)
+    private func startCompressing(_ chunk: OutgoingChunk, _ method: CompressionMethod) {
+        chunk.isReady = false
+        Task(executorPreference: run.loop) { await self.compress(chunk, method) }
+    }
+
+    /// The governor has begun to compress: what waits as it is would leave as slowly as what made it do so.
+    func compressWaiting() {
+        guard let method = governor.method else { return }
+        for chunk in queue.untouched where chunk.isReady && !chunk.isMeasured && !chunk.dataFrames.isEmpty {
+            chunk.epoch = governor.epoch
+            startCompressing(chunk, method)
+        }
+    }
+
+    private func compress(_ chunk: OutgoingChunk, _ method: CompressionMethod) async {
+        let before = chunk.count
+        await run.pool.run { [compressors = run.compressors] in
+            compressors.lend(method) { compressor in
+                chunk.compress(as: method.format.encoding) { compressor.compress($0) }
+            }
+        }
+        governor.compressed(before: before, after: chunk.count)
         chunk.isReady = true
         flush()
     }
 
-    private func measureCodec(_ chunk: OutgoingChunk) async {
-        let rate = await run.pool.run { [compressors = run.compressors] in compressors.rate(of: chunk) }
+    private func measure(_ methods: [CompressionMethod], with chunk: OutgoingChunk, _ bytes: Int) async {
+        guard let content = chunk.longest else { return }
+        let figures = await run.pool.run { [compressors = run.compressors] in
+            compressors.measure(methods, with: chunk.content(content), bytes: bytes)
+        }
         // The lanes share the cores.
-        governor.codecMeasured(rate * Double(max(1, ClientConfiguration.cores / (1 + run.lanes.sessions.count))))
+        let compressors = max(1, ClientConfiguration.cores / (1 + run.lanes.sessions.count))
+        governor.measured(figures.map { $0.times(compressors) })
     }
 
     /// Looks what becomes of all lanes, from time to time as long as there is this one.
@@ -375,6 +398,7 @@ extension ClientSession: MessageSession {
     private func welcomed(_ welcome: Welcome) {
         hasConnected = true
         comparesFolders = welcome.features.contains(.folders)
+        if welcome.features.contains(.zstd) { governor.formats = [.zlib, .zstd] }
         run.keeps.withLock { $0 = welcome.keeps }
         run.lanes.connected()
         established(heartbeat: welcome.heartbeat, silence: run.configuration.silenceTimeout)

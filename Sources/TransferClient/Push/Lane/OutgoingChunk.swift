@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -8,7 +9,7 @@ import TransferProtocol
 /// compressor after it.
 final class OutgoingChunk: @unchecked Sendable {
     /// Bytes of content in one data frame.
-    static let payloadSize = 256 << 10
+    static let payloadSize = FrameCompressor.mostContent
 
     /// Room beside a payload for its header and for the frames of control around it: the longest path and all recipients fit.
     static let controlRoom = 16 << 10
@@ -35,6 +36,9 @@ final class OutgoingChunk: @unchecked Sendable {
 
     /// Whether it can be sent: not while it is being compressed. The session's alone.
     var isReady = true
+
+    /// Whether somebody looks at its content, so that it has to stay as it is. The session's alone.
+    var isMeasured = false
 
     /// The governor's, when it decided about this chunk. The session's alone.
     var epoch = 0
@@ -88,8 +92,11 @@ final class OutgoingChunk: @unchecked Sendable {
 
     var filled: UnsafeRawBufferPointer { bytes(0..<count) }
 
-    /// What is in the data frames.
-    var contents: some Sequence<UnsafeRawBufferPointer> { dataFrames.lazy.map { self.bytes($0.body) } }
+    /// The data frame with the most content.
+    var longest: DataFrame? { dataFrames.max { $0.body.count < $1.body.count } }
+
+    /// What is in a data frame.
+    func content(_ frame: DataFrame) -> UnsafeRawBufferPointer { bytes(frame.body) }
 
     func append(_ frame: [UInt8]) {
         UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[count...]).copyBytes(from: frame)
@@ -134,8 +141,10 @@ final class OutgoingChunk: @unchecked Sendable {
 extension OutgoingChunk {
     /// Replaces the bodies of data frames by shorter ones, in place: what follows moves down.
     ///
-    /// - Parameter shorten: makes a zlib stream of a body, at most as long; nothing leaves the frame as it is.
-    func compress(_ shorten: (UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?) {
+    /// - Parameters:
+    ///   - encoding: what the shorter ones are.
+    ///   - shorten: makes a shorter one of a body, at most as long; nothing leaves the frame as it is.
+    func compress(as encoding: BodyEncoding, _ shorten: (UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?) {
         let (frames, end) = (dataFrames, count)
         var taken = 0
         count = 0
@@ -143,7 +152,7 @@ extension OutgoingChunk {
         for frame in frames {
             move(taken..<frame.start)
             if let shorter = shorten(bytes(frame.body)) {
-                appendHeader(.zlib, shorter.count)
+                appendHeader(encoding, shorter.count)
                 tail(from: 0, count: shorter.count).copyMemory(from: shorter)
                 count += shorter.count
             } else {

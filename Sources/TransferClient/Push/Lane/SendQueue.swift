@@ -9,6 +9,9 @@ struct SendQueue {
     private var sent = 0
 
     var chunkCount: Int { chunks.count }
+
+    /// Chunks of which the kernel has nothing.
+    var untouched: ArraySlice<OutgoingChunk> { chunks[(sent > 0 ? 1 : 0)...] }
     var isEmpty: Bool { chunks.isEmpty && control.isEmpty }
 
     mutating func append(_ chunk: OutgoingChunk) {

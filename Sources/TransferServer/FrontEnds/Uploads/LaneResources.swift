@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferIO
 package import TransferIntake
 package import TransferStore
@@ -17,6 +18,9 @@ package struct LaneResources: Sendable {
     /// Memory of answers to requests.
     let chunks: BufferPool
 
+    /// What answers are compressed with.
+    let compressors: CompressorPool
+
     /// Those who want to hear of what is stored; nothing where nobody can.
     let news: UploadNews?
 
@@ -32,7 +36,7 @@ extension LaneResources {
         let transport = core.transport
         self.init(
             intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
-            pool: transport.pool, chunks: transport.chunks,
+            pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news, digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
@@ -41,7 +45,8 @@ extension LaneResources {
     package init(_ intake: Intake, _ store: FileStore, log: Log) {
         self.init(
             intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
-            chunks: BufferPool(size: Transport.chunkSize, count: 1), news: nil, digestThreads: 1
+            chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
+            digestThreads: 1
         ) { _, work in work() }
     }
 }

@@ -75,8 +75,8 @@ import TransferTestSupport
     }
 
     /// A mebibyte of nothing in a kilobyte, again and again in one upload that the server stops taking.
-    @Test func bombs() throws {
-        let bomb = FrameBytes.data(try Self.deflated(zeros: Limits.dataBody), .zlib)
+    @Test(arguments: [BodyEncoding.zlib, .zstd]) func bombs(_ encoding: BodyEncoding) throws {
+        let bomb = try Self.bomb(Limits.dataBody, encoding)
         let server = try flood(["--max-upload", "64M"], warnings: 1) { connection in
             try connection.send(1) { _ in
                 FrameBytes.of(.begin(Begin(id: .random(), path: "bomb", size: nil, digest: .xxh128)))
@@ -90,8 +90,8 @@ import TransferTestSupport
     }
 
     /// One frame that would become more than a frame may.
-    @Test func bombsAboveTheLimit() throws {
-        let bomb = FrameBytes.data(try Self.deflated(zeros: 64 << 20), .zlib)
+    @Test(arguments: [BodyEncoding.zlib, .zstd]) func bombsAboveTheLimit(_ encoding: BodyEncoding) throws {
+        let bomb = try Self.bomb(64 << 20, encoding)
         let count = Self.count / 100
         _ = try flood(warnings: 2) { connection in
             try connection.send(count) { _ in
@@ -151,6 +151,19 @@ import TransferTestSupport
             #expect(connection.results == [.busy: count - 64])
         }
         #expect(server.leftovers.isEmpty)
+    }
+
+    static func bomb(_ zeros: Int, _ encoding: BodyEncoding) throws -> [UInt8] {
+        FrameBytes.data(
+            encoding == .zstd ? repeated(zeros: zeros) : try deflated(zeros: zeros), encoding)
+    }
+
+    /// A zstd frame without a size, of blocks that repeat one byte 131,072 times (RFC 8878, section 3.1.1.2).
+    private static func repeated(zeros count: Int) -> [UInt8] {
+        let blocks = count >> 17
+        return (1...blocks).reduce(into: [0x28, 0xb5, 0x2f, 0xfd, 0x00, 7 << 3]) { frame, number in
+            frame += [number == blocks ? 3 : 2, 0, 0x10, 0]
+        }
     }
 
     static func deflated(zeros count: Int) throws -> [UInt8] {

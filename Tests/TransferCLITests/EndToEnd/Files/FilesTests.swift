@@ -43,6 +43,15 @@ import TransferTestSupport
         #expect(try again.objects().allSatisfy { $0.keys == keys })
     }
 
+    @Test(arguments: ["none", "zlib", "zstd", "auto"]) func whatIsPulledIsTheSameHoweverItTravels(_ method: String)
+        throws
+    {
+        let server = try pushed()
+        let pull = try server.run(["pull", "t", "-o", here.path("to"), "--compress", method])
+        #expect(pull.end == .exited(0), "\(pull.errors)")
+        for (path, content) in Self.tree { #expect(try readFile(here.path("to/\(path)")) == content) }
+    }
+
     @Test func listsAreSorted() throws {
         let server = try pushed()
         #expect(try server.run(["list"]).output == "t/\n")

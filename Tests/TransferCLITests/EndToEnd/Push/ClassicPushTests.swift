@@ -57,6 +57,7 @@ import TransferTestSupport
         (["--classic", "sized", "--to", "localhost", "--trust-new"], "--trust-new cannot be met"),
         (["--classic", "sized", "--to", "localhost", "--on-conflict", "skip"], "--on-conflict cannot be met"),
         (["--classic", "sized", "--to", "localhost", "--compress", "zlib"], "has no compression"),
+        (["--classic", "header7", "--to", "localhost:1", "--compress", "zstd"], "--compress zstd cannot be met"),
         (["--classic", "sized", "--to", "localhost", "--for", "bob"], "--for is for --classic jsonline"),
         (["--classic", "jsonline", "--to", "localhost"], "needs --for WHO"),
     ])

@@ -71,14 +71,18 @@ import TransferTestSupport
         #expect(try server.push([photo, "--kind", kind, "--json"]).object()["kind"] == kind)
     }
 
-    @Test func compressedOnTheWayOnly() throws {
+    /// The last two hold the rate of a slow network, over which content is compressed by `auto` too.
+    @Test(arguments: [
+        ["none"], ["zlib"], ["zstd"], ["zstd", "--compress-level", "9"], ["auto"],
+        ["auto", "--bandwidth", "16M", "--lanes", "1"], ["zstd", "--bandwidth", "16M", "--lanes", "4"],
+    ]) func compressedOnTheWayOnly(_ method: [String]) throws {
         let server = try RunningServer()
         let sources = try TemporaryDirectory()
         let lines = Array("the same line again and again\n".utf8)
-        let content = (0..<200_000).flatMap { _ in lines }
+        let content = (0..<400_000).flatMap { _ in lines }
         try writeFile(sources.path("log"), content)
-        let push = try server.push([sources.path("log"), photo, "--compress", "zlib", "--json"])
-        #expect(push.end == .exited(0))
+        let push = try server.push([sources.path("log"), photo, "--json", "--compress"] + method)
+        #expect(push.end == .exited(0), "\(push.errors)")
         #expect(try Set(push.objects().map { $0["size"] }) == ["\(content.count)", "\(readFile(photo).count)"])
         #expect(try server.stored("log") == content)
         #expect(try server.stored("demo.png") == readFile(photo))

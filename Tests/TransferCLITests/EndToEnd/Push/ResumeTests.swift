@@ -7,7 +7,7 @@ import TransferTestSupport
     /// How much is large enough to be caught in the middle depends on the machine.
     private static let sizes = [64 << 20, 256 << 20, 512 << 20]
 
-    @Test(arguments: [["--lanes", "1"], ["--lanes", "4"], ["--compress", "zlib"]])
+    @Test(arguments: [["--lanes", "1"], ["--lanes", "4"], ["--compress", "zlib"], ["--compress", "zstd"]])
     func aKilledClientGoesOn(flags: [String]) throws {
         let sources = try TemporaryDirectory()
         for size in Self.sizes {

@@ -22,7 +22,7 @@ package final class UploadLane: @unchecked Sendable {
     package var intake: IntakeSession { uploads.intake }
 
     let resources: LaneResources
-    private let inflation = Inflation()
+    let expansion = FrameExpansion(limit: Limits.dataBody)
     /// Batches that are not worked through, and which step of the first one is next.
     private var pending: [LaneBatch] = []
     private var nextStep = 0
@@ -119,7 +119,8 @@ package final class UploadLane: @unchecked Sendable {
     ) throws(StoreError) {
         switch piece.encoding {
         case .stored: try upload.append(bytes)
-        case .zlib: try inflation.inflate(piece, bytes) { (inflated) throws(StoreError) in try upload.append(inflated) }
+        case .zlib: try expand(piece, bytes, .zlib, into: upload)
+        case .zstd: try expand(piece, bytes, .zstd, into: upload)
         }
     }
 

@@ -1,3 +1,4 @@
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -57,13 +58,16 @@ extension BinarySession {
             }
             let room = isCrowded ? Self.chunkRoom.crowded : Self.chunkRoom.usual
             let (requests, cancelled) = waiting.take()
+            let (choice, epoch) = (governor.choose(), governor.epoch)
             let outcome = await transport.pool.run(for: account) { [requestLane, isDraining] in
-                requestLane.step(requests, cancelled: cancelled, room: room, isStopping: isDraining)
+                requestLane.step(
+                    requests, cancelled: cancelled, room: room, compression: choice, isStopping: isDraining)
             }
             waiting.isBusy = outcome.isBusy
             conversation.answered(outcome.answered)
             driver.liveness.active(now: .now)
-            queue(outcome.chunk)
+            learn(from: outcome)
+            queue(outcome.chunk, epoch)
             if outcome.watches { watchMail() }
             if let refusal = outcome.refusal { end(.refused(refusal)) }
         }
@@ -73,11 +77,20 @@ extension BinarySession {
     }
 
     /// Sends in a task of its own, so that the pool can begin with the next chunk before that.
-    private func queue(_ chunk: FrameChunk) {
+    private func queue(_ chunk: FrameChunk, _ epoch: Int) {
         guard chunk.count > 0, !driver.isOver else { return }
         progress.answered(chunk.count)
+        let start = outbound.appended
         outbound.append(chunk)
+        answers.append(start..<outbound.appended, content: chunk.contentCount, epoch: epoch)
         Task(executorPreference: loop) { await self.flush() }
+    }
+
+    private func learn(from outcome: RequestOutcome) {
+        if outcome.beginsContent { governor.contentChanged() }
+        let compression = outcome.compression
+        if !compression.figures.isEmpty { governor.measured(compression.figures) }
+        if compression.before > 0 { governor.compressed(before: compression.before, after: compression.after) }
     }
 
     /// Lets the work on requests come to an end.

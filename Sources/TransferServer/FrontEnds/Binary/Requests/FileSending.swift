@@ -87,28 +87,33 @@ final class FileSending {
 
     /// Fills the chunk as far as it can, or does what there is to do before.
     ///
+    /// - Parameter compression: what is done with the content.
     /// - Returns: the digest for `end` when all is sent; nothing to go on, with another chunk.
     /// - Throws: `fileChanged`; `contentLost` when the content is no longer what was acknowledged.
-    func fill(_ chunk: FrameChunk) throws(StoreError) -> Digest? {
+    func fill(_ chunk: FrameChunk, _ compression: inout AnswerCompression) throws(StoreError) -> Digest? {
         guard prefix == 0 else {
             try digestPrefix()
             return nil
         }
         while offset < end {
             let inBlock = UInt64(Limits.blockSize) - offset % UInt64(Limits.blockSize)
-            let rest = min(end - offset, inBlock, UInt64(Limits.dataBody))
-            guard chunk.room >= min(Int(rest), Self.leastData) else { return nil }
-            try send(min(Int(rest), chunk.room), in: chunk)
+            let sizes = compression.contentSizes(in: chunk, usual: (Self.leastData, Limits.dataBody))
+            let rest = min(end - offset, inBlock, UInt64(sizes.most))
+            guard rest > 0, chunk.room >= min(Int(rest), sizes.least) else { return nil }
+            try send(min(Int(rest), chunk.room), in: chunk, &compression)
         }
         return try finish()
     }
 
-    private func send(_ length: Int, in chunk: FrameChunk) throws(StoreError) {
+    private func send(
+        _ length: Int, in chunk: FrameChunk, _ compression: inout AnswerCompression
+    ) throws(StoreError) {
         let bytes = try chunk.appendData(length) { (place) throws(StoreError) in try read(into: place, at: offset) }
         guard let bytes else { throw changed }
         offset += UInt64(length)
         var finished: [UInt8]?
         digester.update(bytes) { _, digest in finished = digest }
+        compression.apply(to: bytes, in: chunk)
         guard let finished, size > UInt64(Limits.blockSize) else { return }
         let digest = Digest(request.digest.plain, finished)
         chunk.append(.block(BlockDigest(index: offset / UInt64(Limits.blockSize) - 1, digest: digest)))

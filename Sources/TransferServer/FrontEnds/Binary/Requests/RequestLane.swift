@@ -1,6 +1,6 @@
 import TransferAccess
 import TransferCatalog
-import TransferCodec
+package import TransferCodec
 package import TransferIntake
 import TransferMail
 import TransferModel
@@ -53,7 +53,7 @@ package final class RequestLane: @unchecked Sendable {
     private var refusal: StoreError?
     private var work: Work?
     let files: ConnectionFiles
-    var outcome = RequestOutcome(chunk: RequestLane.noChunk)
+    var outcome = RequestOutcome.nothing
     /// Deliveries that were looked up in this step; nothing for those that are not for the client.
     var lookedUp: [UploadID: Delivery?] = [:]
     /// Deliveries that were sent to the client in this step.
@@ -73,9 +73,6 @@ package final class RequestLane: @unchecked Sendable {
     /// Removals that are answered together.
     private static let removalsAtOnce = 128
 
-    /// Between two steps.
-    private static let noChunk = FrameChunk(room: 0)
-
     package init(_ resources: LaneResources, peer: String) {
         self.resources = resources
         self.peer = peer
@@ -89,11 +86,15 @@ package final class RequestLane: @unchecked Sendable {
     ///   - requests: new ones.
     ///   - cancelled: ids of requests that nobody wants answered any more.
     ///   - room: bytes of content to put into the chunk.
+    ///   - compression: what to do with content.
     ///   - isStopping: whether nothing new is to be begun.
     package func step(
-        _ requests: [Request], cancelled: [UInt32], room: Int, isStopping: Bool
+        _ requests: [Request], cancelled: [UInt32], room: Int, compression: CompressionGovernor.Choice = .plain,
+        isStopping: Bool
     ) -> RequestOutcome {
-        outcome = RequestOutcome(chunk: FrameChunk(room: room, from: resources.chunks))
+        outcome = RequestOutcome(
+            chunk: FrameChunk(room: room, from: resources.chunks),
+            compression: AnswerCompression(compression, resources.compressors))
         self.requests += requests
         self.cancelled.formUnion(cancelled)
         outcome.refusal = requests.isEmpty && isAccessFresh ? nil : recheck()
@@ -112,7 +113,7 @@ package final class RequestLane: @unchecked Sendable {
         resources.log.write(events)
         events.removeAll(keepingCapacity: true)
         outcome.isBusy = work != nil || begun < self.requests.count
-        defer { outcome = RequestOutcome(chunk: Self.noChunk) }
+        defer { outcome = .nothing }
         return outcome
     }
 
@@ -181,7 +182,7 @@ package final class RequestLane: @unchecked Sendable {
     private func goOn(_ work: Work) throws(StoreError) -> Bool {
         switch work {
         case .sending(let sending):
-            guard let digest = try sending.fill(outcome.chunk) else { return false }
+            guard let digest = try sending.fill(outcome.chunk, &outcome.compression) else { return false }
             outcome.chunk.append(.end(End(size: sending.endSize, digest: digest)))
             if let delivery = sending.delivery, sending.isLast { fetched.append(delivery) }
             events.append(.fetched(sending, digest, peer: peer))
@@ -260,6 +261,7 @@ extension RequestLane {
             digester: files.digester(fetch.digest))
         guard sending.isWanted else { throw StoreError(.fileChanged, "\(path) is not what it was.") }
         outcome.chunk.append(.file(sending.beginning))
+        outcome.beginsContent = true
         return sending
     }
 

@@ -1,4 +1,5 @@
 import TransferAccess
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferIntake
@@ -44,6 +45,8 @@ extension BinarySession {
         // From here other deadlines count, and they may come before that of the handshake.
         armTimer()
         if hello.features.contains(.receipts) { lane.intake.giveReceipts() }
+        let formats = hello.features.compressionFormats
+        if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
         let timeouts = settings.timeouts
         send(
             .welcome(
@@ -53,7 +56,8 @@ extension BinarySession {
                     silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
                     serverKey: intake.receiptKey,
-                    features: caller.hasMailbox(in: intake) ? [.files, .folders, .mail] : [.files, .folders])))
+                    features: caller.hasMailbox(in: intake)
+                        ? [.files, .folders, .zstd, .mail] : [.files, .folders, .zstd])))
         enterMailroom()
     }
 
@@ -78,6 +82,13 @@ extension BinarySession {
             network: origin.network, isLocal: origin.isLocal,
             key: driver.socket?.security?.peerKey.flatMap { PublicKey($0) },
             token: hello.token, hostName: hello.clientName.isEmpty ? nil : hello.clientName)
+    }
+}
+
+extension Features {
+    /// What a client takes content compressed as.
+    fileprivate var compressionFormats: Set<CompressionFormat> {
+        Set(CompressionFormat.allCases.filter { contains($0 == .zlib ? .zlib : .zstd) })
     }
 }
 

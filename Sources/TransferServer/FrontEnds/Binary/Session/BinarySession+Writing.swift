@@ -1,3 +1,5 @@
+import TransferCodec
+import TransferConnection
 import TransferIO
 import TransferModel
 import TransferProtocol
@@ -11,7 +13,17 @@ extension BinarySession: ServedSession {
     }
 
     func answersTaken() {
+        observe()
         roomForAnswers.fire()
         endIfDrained()
+    }
+
+    /// Tells the governor what has left, and whether the client's link is what holds up the rest.
+    private func observe() {
+        let now = MonotonicTime.now
+        for (content, epoch) in answers.left(upTo: outbound.appended - outbound.count) {
+            governor.sent(content: content, epoch: epoch, now: now)
+        }
+        if outbound.isEmpty { governor.starved() } else { governor.blocked(now: now) }
     }
 }

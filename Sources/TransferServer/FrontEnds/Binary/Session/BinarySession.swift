@@ -1,5 +1,6 @@
 import Synchronization
 import TransferAccess
+import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferIntake
@@ -37,6 +38,9 @@ actor BinarySession {
     /// As they were when it began; clients are told of them.
     let settings: ServerSettings
     var outbound = Outbound<FrameChunk>()
+    /// Decides whether content is compressed for the client; not at all before it has said what it takes.
+    var governor = CompressionGovernor(.none)
+    var answers = AnswersOnTheirWay()
     /// Of its bytes, those that `Transport.unsent` counts.
     var counted = 0
     /// What is received on its way to the lane.

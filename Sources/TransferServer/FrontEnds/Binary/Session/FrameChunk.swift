@@ -15,6 +15,12 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
 
     package private(set) var count = 0
 
+    /// Bytes of content in data frames, as it is in files.
+    private(set) var contentCount = 0
+
+    /// Where the data frame begins that was appended last.
+    private var lastData = 0
+
     /// Bytes for what goes around content: headers, the beginning of the answer, a digest, and an end that may have a
     /// sentence (`Limits.text`).
     static let overhead = 2 << 10
@@ -81,6 +87,23 @@ package final class FrameChunk: OutboundChunk, @unchecked Sendable {
             return nil
         }
         count += length
+        contentCount += length
+        lastData = start
         return UnsafeRawBufferPointer(place)
+    }
+
+    /// Puts a shorter body in the place of that of the data frame that was just appended.
+    ///
+    /// - Parameter body: outside this memory.
+    func replaceData(by body: UnsafeRawBufferPointer, _ encoding: BodyEncoding) {
+        let end = count
+        count = lastData
+        scratch.removeAll(keepingCapacity: true)
+        FrameHeader(.data, encoding: encoding, bodyLength: body.count).encode(into: &scratch)
+        append(scratch)
+        // Trap: a compressor saves a part of the content, or gives nothing.
+        precondition(count + body.count <= end, "a body that is not shorter")
+        UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: body)
+        count += body.count
     }
 }

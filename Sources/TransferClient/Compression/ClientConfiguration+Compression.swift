@@ -1,0 +1,33 @@
+import TransferCodec
+import TransferProtocol
+
+extension ClientConfiguration {
+    /// What the governor of a push decides between.
+    var compressionMode: CompressionGovernor.Mode {
+        switch compression {
+        case .none: .none
+        case .zlib: .fixed(CompressionMethod(.zlib, level: compressionLevel))
+        case .zstd: .fixed(CompressionMethod(.zstd, level: compressionLevel))
+        case .auto: .auto(zlibLevel: compressionLevel)
+        }
+    }
+
+    /// How the server may compress what it sends.
+    var compressionFeatures: Features {
+        switch compression {
+        case .none: []
+        case .zlib: .zlib
+        case .zstd: .zstd
+        case .auto: [.zlib, .zstd]
+        }
+    }
+}
+
+extension CompressionFormat {
+    var encoding: BodyEncoding {
+        switch self {
+        case .zlib: .zlib
+        case .zstd: .zstd
+        }
+    }
+}
