@@ -19,6 +19,6 @@ package struct CompressionMethod: Hashable, Sendable {
     /// Twice as fast as `small`, and 12 % larger, on log text (docs/PERFORMANCE.md).
     package static let fast = CompressionMethod(.zstd, level: 1)
 
-    /// As small as zstd makes frames of 256 KiB before it needs half again as long for nothing (docs/PERFORMANCE.md).
+    /// As small as zstd makes frames of 256 KiB before it only takes longer (docs/PERFORMANCE.md).
     package static let small = CompressionMethod(.zstd, level: 4)
 }
