@@ -14,7 +14,7 @@ extension ServerTests {
             FaultyFrames("another version", .unsupportedVersion, [0, 1, 0, 1, 0, 0, 0]),
             FaultyFrames("HTTP", .unsupportedVersion, Array("GET / HTTP/1.1\r\n\r\n".utf8)),
             FaultyFrames("unknown function", .unsupportedFunction, header(999, length: [0, 0])),
-            FaultyFrames("unknown compress flag", .malformedFrame, header(18, flag: 2, length: [0, 0])),
+            FaultyFrames("unknown compress flag", .malformedFrame, header(18, flag: 3, length: [0, 0])),
             FaultyFrames("compressed control frame", .malformedFrame, header(1, flag: 1, length: [0, 4])),
             FaultyFrames(
                 "a body of 2^63 bytes", .frameTooLarge,
