@@ -91,7 +91,7 @@ attack: build ## flood the release binary and race symbolic links, in full
 	TRANSFER_ATTACK=full TRANSFER_BINARY="$(CURDIR)/.build/release/transfer" \
 		$(swift) test --skip-build --no-parallel --filter 'AttackTests|SymlinkRaceTests'
 
-bench: build ## measure beside nc, rsync, scp and nginx; BENCH="--help" shows its options
+bench: build ## measure beside nc, rsync, scp, nginx and rclone; BENCH="--help" shows its options
 	PYTHONPATH=Benchmarks python3 -m bench $(BENCH)
 
 bench-micro: bootstrap ## measure parts, compare allocations with thresholds; UPDATE=1 sets them

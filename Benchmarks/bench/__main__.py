@@ -12,13 +12,15 @@ from .prerequisites import MissingCommands, install_missing
 from .processes import CommandFailed
 from .report import write_report
 from .requirements import verdicts
-from .sets import SETS, Skipped
+from .sets import ON_REQUEST, SETS, Skipped
+from .signals import ENDING
 
 
 def main() -> int:
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
-    options = Options.parse(sys.argv[1:], list(SETS))
+    for number in ENDING:
+        if number != signal.SIGINT:
+            signal.signal(number, _end)
+    options = Options.parse(sys.argv[1:], list(SETS), ON_REQUEST)
     try:
         install_missing()
         with Bench.open(options) as bench:

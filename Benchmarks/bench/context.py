@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from . import workspace
 from .corpus import Corpus
 from .machine import describe
 from .options import PROJECT, Options
-from .peers import Place
+from .peers import Place, Route
 from .processes import Processes
 from .program import Program
 from .results import Results, Section
+from .signals import undisturbed
 
 
 @dataclass
@@ -51,25 +51,23 @@ class Bench:
         try:
             yield Bench(options, program, directory, disk, processes, results)
         finally:
-            # Who is impatient must not keep this from being done.
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)
-            processes.stop_all()
-            for path in made:
-                workspace.remove(path)
+            with undisturbed():
+                processes.stop_all()
+                for path in made:
+                    workspace.remove(path)
 
     @property
     def source(self) -> Path:
         """A directory for the files to push; not there until a corpus is made."""
         return self.directory / "source"
 
-    def place(self, corpus: Corpus, target: Path | None = None) -> Place:
-        """Where peers push this corpus: to a new directory beside it, unless a target is given."""
+    def place(self, corpus: Corpus, target: Path | None = None, route: Route | None = None) -> Place:
+        """Where peers push this corpus: to a new directory beside it and over loopback, unless that is given."""
         target = target or self.directory / "target"
         scratch = self.directory / "servers"
         for path in (target, scratch):
             path.mkdir(exist_ok=True)
-        return Place(self.processes, scratch, corpus, target)
+        return Place(self.processes, scratch, corpus, target, route or Route())
 
     def add(self, name: str, section: Section) -> None:
         self.results.add(name, section)

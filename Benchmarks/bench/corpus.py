@@ -63,11 +63,11 @@ def equal_files(root: Path, count: int, size: int) -> Corpus:
     return Corpus(root)
 
 
-def photos(root: Path) -> Corpus:
-    """400 files of 2.0 to 2.4 MB that look like pictures and do not compress."""
+def photos(root: Path, count: int = 400, smallest: int = 2_000_000, step: int = 1000) -> Corpus:
+    """Files of a few megabytes that look like pictures and do not compress; each by `step` larger than that before."""
     root.mkdir(parents=True)
-    for number in range(400):
-        size = 2_000_000 + number * 1000
+    for number in range(count):
+        size = smallest + number * step
         (root / f"photo-{number:04}.jpg").write_bytes(_JPEG_START + os.urandom(size - len(_JPEG_START)))
     return Corpus(root)
 
@@ -83,7 +83,7 @@ def small_files(root: Path, count: int, size: int, in_directory: int) -> Corpus:
 
 
 def log_text(root: Path, parts: int = 256) -> Corpus:
-    """One file of 265 MB like a log: every line has a time, words from a vocabulary of 4,000, and a number."""
+    """One file like a log, 1.035 MB a part: each line has a time, words from a vocabulary of 4,000, and a number."""
     root.mkdir(parents=True)
     chance = random.Random(_SEED)
     letters = "abcdefghijklmnopqrstuvwxyz"

@@ -6,6 +6,7 @@ import datetime
 import os
 import platform
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,7 @@ _VERSIONS = {
     "curl": (["curl", "--version"], r"curl (\S+)"),
     "OpenSSH": (["ssh", "-V"], r"OpenSSH_([^\s,]+)"),
     "nc": (["nc", "-h"], r"^(.*)$"),
+    "rclone": (["rclone", "version"], r"rclone v?(\S+)"),
 }
 
 
@@ -28,10 +30,15 @@ def describe(program: str, directory: Path, disk: Path | None) -> list[tuple[str
         ("memory", f"{_memory_gibibytes():.0f} GiB"),
         ("system", f"{_distribution()}, Linux {platform.release()}"),
         ("file systems", f"{filesystem(directory)}; disk: {filesystem(disk) if disk else 'none'}"),
-        ("programs", ", ".join([program, *(f"{name} {_version(name)}" for name in _VERSIONS)])),
+        ("programs", ", ".join([program, *_other_programs()])),
         ("load before", f"{os.getloadavg()[0]:.1f}; 0 is best"),
         ("date", datetime.date.today().isoformat()),
     ]
+
+
+def _other_programs() -> list[str]:
+    """Those that are there, each with its version."""
+    return [f"{name} {_version(name)}" for name, (command, _) in _VERSIONS.items() if shutil.which(command[0])]
 
 
 def first_compression_of_rsync() -> str:

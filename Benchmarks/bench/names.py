@@ -1,4 +1,4 @@
-"""The names of peers in the report, where requirements and the chart ask for one of them."""
+"""The names of peers and of works in the report, where requirements and the chart ask for one of them."""
 
 NETCAT = "nc"
 NETCAT_TAR = "nc with tar"
@@ -8,5 +8,21 @@ RSYNC_Z = "rsync daemon -z"
 RSYNC_ZLIB = "rsync daemon -z --compress-choice=zlib"
 NGINX = "nginx PUT http (curl)"
 TRANSFER = "transfer, plaintext"
+TRANSFER_TLS = "transfer, TLS"
 TRANSFER_ZLIB = "transfer, plaintext --compress zlib"
 TRANSFER_NONE = "transfer, plaintext --compress none"
+
+FIRST_PUSH = "first push"
+PUSH_AGAIN = "the same again"
+TEN_CHANGED = "ten files changed"
+PULL = "pull"
+PULL_AGAIN = "the same pull again"
+
+FAR_LINKS = ["continent", "lossy", "mobile", "moon"]
+FAR_PHOTOS = "40 photos of 1.5 MB"
+FAR_BIG = "one file of 60 MB"
+
+
+def far_set(link: str) -> str:
+    """The set that measures over this link."""
+    return f"far-{link}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,16 +33,18 @@ class Options:
         return f"make bench BENCH={shlex.quote(shlex.join(self.arguments))}" if self.arguments else "make bench"
 
     @staticmethod
-    def parse(arguments: list[str], known: list[str]) -> Options:
-        """Reads the command line; ends the program when it is wrong."""
-        parser = _parser(known)
+    def parse(arguments: list[str], known: list[str], on_request: Collection[str] = ()) -> Options:
+        """Reads the command line; ends the program when it is wrong. Sets `on_request` run only when they are named."""
+        parser = _parser(known, on_request)
         found = parser.parse_args(arguments)
-        sets = _sets(parser, found.set, known) if found.set else QUICK_SETS if found.quick else known
+        default = [name for name in known if name not in on_request]
+        sets = _sets(parser, found.set, known) if found.set else QUICK_SETS if found.quick else default
         runs = found.runs or (QUICK_RUNS if found.quick else RUNS)
         if runs < 1:
             parser.error("--runs must be at least 1")
         # Only a complete run may replace the report that is checked in.
-        output = found.output or (PROJECT / "docs" if sets == known else PROJECT / ".build" / "benchmarks")
+        is_complete = set(default) <= set(sets)
+        output = found.output or (PROJECT / "docs" if is_complete else PROJECT / ".build" / "benchmarks")
         return Options(sets, runs, found.dir, found.disk, found.transfer.resolve(), output.resolve(), arguments)
 
 
@@ -53,9 +56,12 @@ def _sets(parser: argparse.ArgumentParser, text: str, known: list[str]) -> list[
     return [name for name in known if name in wanted]
 
 
-def _parser(known: list[str]) -> argparse.ArgumentParser:
+def _parser(known: list[str], on_request: Collection[str]) -> argparse.ArgumentParser:
+    sets = f"Sets: {', '.join(known)}."
+    if on_request:
+        sets += f" Only when named with --set: {', '.join(on_request)}."
     parser = argparse.ArgumentParser(
-        prog="bench", description="Measures transfer beside other programs.", epilog=f"Sets: {', '.join(known)}."
+        prog="bench", description="Measures transfer beside other programs.", epilog=sets
     )
     parser.add_argument("--set", metavar="A,B", help="measure only these sets")
     parser.add_argument("--runs", type=int, metavar="N", help=f"runs after the warm-up; {RUNS} by default")

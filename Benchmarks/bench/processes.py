@@ -24,6 +24,15 @@ class CommandFailed(Exception):
     """A program ended with an error or did not start; the message has its last words."""
 
 
+class TookTooLong(Exception):
+    """A program had not ended when its time was over, and was ended."""
+
+    def __init__(self, limit: float) -> None:
+        """`limit` is the time that it had, in seconds."""
+        super().__init__(f"over {limit:g} s")
+        self.limit = limit
+
+
 class Process:
     """One program that runs, with everything that it says on standard error in a file."""
 
@@ -41,9 +50,10 @@ class Process:
         """What it has said so far."""
         return self._log.read_text(errors="replace")
 
-    def finish(self) -> None:
-        """Waits for its end. Raises CommandFailed when it failed."""
-        status = self.popen.wait()
+    def finish(self, limit: float | None = None) -> None:
+        """Waits for its end. Raises CommandFailed when it failed, and subprocess.TimeoutExpired when it has not ended
+        after `limit` seconds."""
+        status = self.popen.wait(limit)
         if status != 0:
             raise self.failure(f"ended with status {status}")
 
@@ -82,18 +92,21 @@ class Processes:
         stdout: IO[bytes] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Process:
-        """Starts a program and goes on."""
+        """Starts a program and goes on. Raises CommandFailed when it cannot be started."""
         self._started += 1
         log = self.logs / f"{self._started}.log"
         with log.open("wb") as errors:
-            popen = subprocess.Popen(
-                command,
-                stdin=stdin or subprocess.DEVNULL,
-                stdout=stdout or subprocess.DEVNULL,
-                stderr=errors,
-                env={**os.environ, **(environment or {})},
-                start_new_session=True,
-            )
+            try:
+                popen = subprocess.Popen(
+                    command,
+                    stdin=stdin or subprocess.DEVNULL,
+                    stdout=stdout or subprocess.DEVNULL,
+                    stderr=errors,
+                    env={**os.environ, **(environment or {})},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CommandFailed(f"{Path(command[0]).name} did not start: {error.strerror}") from error
         process = Process(popen, command, log)
         self._running.append(process)
         return process
@@ -103,14 +116,22 @@ class Processes:
         command: Sequence[str],
         stdin: IO[bytes] | None = None,
         environment: Mapping[str, str] | None = None,
+        limit: float | None = None,
     ) -> None:
-        """Runs a program to its end. Raises CommandFailed when it failed."""
+        """Runs a program to its end. Raises CommandFailed when it failed, and TookTooLong when it was ended because it
+        ran for more than `limit` seconds."""
         process = self.start(command, stdin=stdin, environment=environment)
-        process.finish()
+        try:
+            process.finish(limit)
+        except subprocess.TimeoutExpired as expired:
+            self.stop(process)
+            raise TookTooLong(expired.timeout) from None
         self._forget(process)
 
     def stop(self, process: Process) -> None:
-        """Ends a program and all that it started; first politely."""
+        """Ends a program and all that it started; first politely. One that was stopped already is left alone."""
+        if process not in self._running:
+            return
         _signal(process, signal.SIGTERM)
         try:
             process.popen.wait(_STOP_PATIENCE)

@@ -85,6 +85,40 @@ def _speed_against_fastest(comparison: str, of: str, others: list[str]) -> Calla
     return measure
 
 
+def _steps_against_rsync(step: str) -> Callable[[Results], float]:
+    """How many times as fast as rsync in a step of the set of trees."""
+
+    def measure(results: Results) -> float:
+        found = results.grid("trees").work(step)
+        return found.throughput(names.TRANSFER_TLS) / found.throughput(names.RSYNC)
+
+    return measure
+
+
+def _share_of_line(link: str, work: str) -> Callable[[Results], float]:
+    """Percent of the line rate. 0 when it took too long."""
+
+    def measure(results: Results) -> float:
+        grid = results.grid(names.far_set(link))
+        found = grid.work(work)
+        if grid.line_rate is None:
+            raise Missing(link)
+        return 100 * found.throughput(names.TRANSFER_TLS) / grid.line_rate
+
+    return measure
+
+
+def _least_lead(link: str) -> Callable[[Results], float]:
+    """How many times as fast as the fastest other program, in the work in which that is least."""
+    return lambda results: min(
+        work.speed_against_fastest(names.TRANSFER_TLS) for work in results.grid(names.far_set(link)).works
+    )
+
+
+def _far(link: str, work: str, bound: float) -> Requirement:
+    return Requirement(f"Far link {link}, {work}: share of the line rate", _share_of_line(link, work), bound, "%")
+
+
 def _figure(name: str) -> Callable[[Results], float]:
     return lambda results: results.figure(name)
 
@@ -144,4 +178,20 @@ REQUIREMENTS = [
     Requirement("10 MB to 20 GB a file: dearest gigabyte against the cheapest", _worst_spread, 1.15, is_upper=True),
     Requirement("1,000 to 200,000 files: fastest against the slowest", _figure("counts"), 1.2, is_upper=True),
     Requirement("Memory of either side", _figure("memory"), 64, "MiB", is_upper=True),
+    *(
+        Requirement(f"100,000 small files, {step}: speed with TLS against rsync", _steps_against_rsync(step), bound)
+        for step, bound in {
+            names.FIRST_PUSH: 1.2,
+            names.PUSH_AGAIN: 1.5,
+            names.TEN_CHANGED: 1.5,
+            names.PULL: 1.2,
+            names.PULL_AGAIN: 1.5,
+        }.items()
+    ),
+    *(_far("continent", work, 92) for work in (names.FAR_PHOTOS, names.FAR_BIG)),
+    *(_far("lossy", work, 60) for work in (names.FAR_PHOTOS, names.FAR_BIG)),
+    *(
+        Requirement(f"Far link {link}: speed against the fastest other, where that is least", _least_lead(link), 1)
+        for link in ("lossy", "mobile", "moon")
+    ),
 ]

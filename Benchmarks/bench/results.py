@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .measure import Sample
@@ -22,6 +23,13 @@ class Series:
 
     samples: list[Sample] = field(default_factory=list)
     failure: str | None = None
+    over: float | None = None
+    """The seconds in which a run has not ended; nothing when all have."""
+
+    @property
+    def is_in(self) -> bool:
+        """Whether it has neither failed nor taken too long."""
+        return self.failure is None and self.over is None
 
     @property
     def wall(self) -> float:
@@ -43,6 +51,15 @@ class Series:
         return min(walls), max(walls)
 
 
+def _shortest(series: Series) -> float:
+    """Seconds that the program takes, or at least those that it had. Raises Missing when it has failed."""
+    if series.over is not None:
+        return series.over
+    if not series.samples:
+        raise Missing(series.name)
+    return series.wall
+
+
 @dataclass
 class Comparison:
     """One set of files, pushed by several programs in turn."""
@@ -62,11 +79,18 @@ class Comparison:
                 return series
         raise Missing(name)
 
-    def has(self, name: str) -> bool:
-        return any(series.name == name and series.samples for series in self.series)
+    def speed_against_fastest(self, name: str) -> float:
+        """How many times as fast as the fastest of all others. Of those that took too long it is known how fast they
+        were at most. 0 when the program took too long itself. Raises Missing when one has failed, or none is there."""
+        others = [series for series in self.series if series.name != name]
+        if not others:
+            raise Missing(name)
+        return min(_shortest(other) for other in others) * self.throughput(name) / self.size
 
     def throughput(self, name: str) -> float:
-        """Bytes of content a second."""
+        """Bytes of content a second; 0 of a program that took too long."""
+        if any(series.name == name and series.over is not None for series in self.series):
+            return 0
         return self.size / self.named(name).wall
 
     def cpu_per_gigabyte(self, name: str) -> float:
@@ -83,7 +107,27 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-Section = Comparison | Table
+@dataclass
+class Grid:
+    """Several works, each done by several programs in turn."""
+
+    title: str
+    works: list[Comparison]
+    """What was done, by the titles; the programs stand in the same order in each."""
+
+    notes: list[str] = field(default_factory=list)
+    line_rate: float | None = None
+    """Bytes a second that fit through the network, where that is the limit."""
+
+    def work(self, title: str) -> Comparison:
+        """Raises Missing when it was not measured."""
+        for work in self.works:
+            if work.title == title:
+                return work
+        raise Missing(title)
+
+
+Section = Comparison | Grid | Table
 
 
 @dataclass
@@ -110,6 +154,13 @@ class Results:
                 return section
         raise Missing(name)
 
+    def grid(self, name: str) -> Grid:
+        """The works of a set. Raises Missing when it was not measured."""
+        for section in self.sections.get(name, []):
+            if isinstance(section, Grid):
+                return section
+        raise Missing(name)
+
     def figure(self, name: str) -> float:
         """Raises Missing when it was not measured."""
         if name not in self.figures:
@@ -120,9 +171,16 @@ class Results:
         """What went wrong, a sentence each."""
         return self.errors + [
             f"{name}: {series.name}: {series.failure}"
-            for name, sections in self.sections.items()
-            for section in sections
-            if isinstance(section, Comparison)
-            for series in section.series
+            for name, comparison in self._comparisons()
+            for series in comparison.series
             if series.failure
         ]
+
+    def _comparisons(self) -> Iterator[tuple[str, Comparison]]:
+        """All of them, each with where it is: the set, and the work if there are several."""
+        for name, sections in self.sections.items():
+            for section in sections:
+                if isinstance(section, Comparison):
+                    yield name, section
+                elif isinstance(section, Grid):
+                    yield from ((f"{name}: {work.title}", work) for work in section.works)

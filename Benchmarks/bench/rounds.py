@@ -9,39 +9,49 @@ from functools import partial
 from . import workspace
 from .measure import Stopwatch
 from .peers import Peer
-from .processes import CommandFailed
+from .processes import CommandFailed, TookTooLong
 from .results import Series
 from .verify import difference
 
 Say = Callable[[str], None]
 
 
-def run_rounds(peers: Sequence[Peer], runs: int, say: Say, settle_disk: bool = False) -> list[Series]:
-    """Pushes with every peer, `runs` times after a warm-up whose result is compared byte for byte.
+def run_rounds(
+    peers: Sequence[Peer], runs: int, say: Say, settle_disk: bool = False, warms_up: bool = True
+) -> list[Series]:
+    """Pushes with every peer, `runs` times after a warm-up. The first result is compared byte for byte; where there is
+    no warm-up, that is one that counts.
 
-    Who fails once is left out from then on, and its series says why. With `settle_disk`, everything is written to disk
-    before each run, so that nobody pays for what an earlier one left behind.
+    Who fails or takes too long once is ended and left out from then on, and its series says why. With `settle_disk`,
+    everything is written to disk before each run, so that nobody pays for what an earlier one left behind.
     """
     series = [Series(peer.name, peer.promise) for peer in peers]
     for one, peer in zip(series, peers):
-        _attempt(one, peer.prepare, say)
-    for number in range(runs + 1):
+        attempt(one, peer, peer.prepare, say)
+    for number in range(runs + 1 if warms_up else runs):
         for one, peer in zip(series, peers):
-            if one.failure is None:
-                _attempt(one, partial(_run, one, peer, number == 0, settle_disk), say)
+            if one.is_in:
+                compares, counts = number == 0, number > 0 or not warms_up
+                attempt(one, peer, partial(_run, one, peer, compares, counts, settle_disk), say)
     return series
 
 
-def _attempt(series: Series, action: Callable[[], None], say: Say) -> None:
+def attempt(series: Series, peer: Peer, action: Callable[[], None], say: Say) -> None:
+    """Does something with a peer. When that fails or takes too long, its series says so and has no more samples."""
     try:
         action()
+        return
+    except TookTooLong as late:
+        series.over = late.limit
+        say(f"  {series.name}: {late}")
     except CommandFailed as failure:
         series.failure = str(failure)
-        series.samples.clear()
         say(f"  {series.name}: {failure}")
+    series.samples.clear()
+    peer.close()
 
 
-def _run(series: Series, peer: Peer, is_warm_up: bool, settle_disk: bool) -> None:
+def _run(series: Series, peer: Peer, compares: bool, counts: bool, settle_disk: bool) -> None:
     workspace.empty(peer.place.target)
     peer.arm()
     if settle_disk:
@@ -49,7 +59,7 @@ def _run(series: Series, peer: Peer, is_warm_up: bool, settle_disk: bool) -> Non
     with Stopwatch() as watch:
         peer.push()
     peer.disarm()
-    if not is_warm_up:
+    if counts:
         series.samples.append(watch.sample)
-    elif found := difference(peer.place.corpus.root, peer.place.target):
+    if compares and (found := difference(peer.place.corpus.root, peer.place.target)):
         raise CommandFailed(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -52,6 +53,12 @@ def free_bytes(path: Path) -> int:
     place = _existing(path)
     free = shutil.disk_usage(place).free
     return min(free, _available_memory()) if filesystem(place) == "tmpfs" else free
+
+
+def free_files(path: Path) -> int:
+    """How many files can still be made there; as many as one likes where the file system does not count them."""
+    found = os.statvfs(_existing(path))
+    return found.f_favail if found.f_files else sys.maxsize
 
 
 def filesystem(path: Path) -> str:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 from bench import names
 from bench.report.chart import Bar, Chart, Group, Role, scale
 from bench.report.comparison_chart import comparison_chart
+from bench.report.far_chart import far_chart
 
 from . import samples
 
@@ -82,3 +83,23 @@ class ComparisonChartTests(unittest.TestCase):
         chart = comparison_chart(samples.results(small=small))
         assert chart is not None
         self.assertEqual(chart.groups[0].bars[0].figure, "5,000 files/s")
+
+    def test_every_step_of_trees_is_a_bar(self) -> None:
+        push = samples.comparison(samples.series(names.TRANSFER_TLS, 1.0), samples.series(names.RSYNC, 1.5))
+        pull = samples.comparison(samples.series(names.TRANSFER_TLS, 1.0), samples.series(names.RSYNC))
+        chart = comparison_chart(samples.results(trees=samples.grid(push=push, pull=pull)))
+        assert chart is not None
+        bars = chart.groups[0].bars
+        self.assertEqual([(bar.label, bar.value, bar.figure) for bar in bars], [("push", 1.5, "1.00 s")])
+
+
+class FarChartTests(unittest.TestCase):
+    def test_nothing_measured_is_nothing_to_draw(self) -> None:
+        self.assertIsNone(far_chart(samples.results()))
+
+    def test_the_fastest_other_is_one(self) -> None:
+        others = [samples.series("scp", 9.0), samples.series(names.RSYNC, 3.0), samples.late("curl", 120)]
+        work = samples.comparison(samples.series(names.TRANSFER_TLS, 2.0), *others)
+        chart = far_chart(samples.results(far_moon=samples.grid(one_file=work)))
+        assert chart is not None
+        self.assertEqual([(bar.label, bar.value) for bar in chart.groups[0].bars], [("one file", 1.5)])

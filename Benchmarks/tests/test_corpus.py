@@ -18,6 +18,10 @@ class CorpusTests(unittest.TestCase):
         made = corpus.small_files(self.root, count=25, size=10, in_directory=10)
         self.assertEqual((made.count, made.size, len(made.entries)), (25, 250, 3))
 
+    def test_photos_as_many_and_as_large_as_asked(self) -> None:
+        made = corpus.photos(self.root, count=3, smallest=1000, step=10)
+        self.assertEqual([file.stat().st_size for file in made.files], [1000, 1010, 1020])
+
     def test_equal_files_do_not_compress(self) -> None:
         made = corpus.equal_files(self.root, count=3, size=100_000)
         content = b"".join(file.read_bytes() for file in made.files)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import unittest
 
+from bench import names
 from bench.report.markdown import page, series_line, table
 from bench.results import Table
 
@@ -22,10 +23,10 @@ class MarkdownTests(unittest.TestCase):
         found = samples.results(big=compared)
         found.add("other", Table("Another", ["x"], [["7"]], ["Beside it."]))
         found.skipped["network"] = "needs root"
-        written = page(found, "chart.svg")
+        written = page(found, [("chart.svg", "How fast")])
         for text in [
             "`make bench`",
-            "(chart.svg)",
+            "![How fast](chart.svg)",
             "| processor | a fast one |",
             "| fast | verified | 0.50 (0.50–0.50) | 1.00 | 2,000 | 200 | 1.00 |",
             "| broken | failed |",
@@ -38,19 +39,39 @@ class MarkdownTests(unittest.TestCase):
                 self.assertIn(text, written)
 
     def test_without_a_chart_there_is_no_picture(self) -> None:
-        self.assertNotIn("![", page(samples.results(), None))
+        self.assertNotIn("![", page(samples.results(), []))
 
     def test_bytes_sent_are_shown_where_they_matter(self) -> None:
         compared = samples.comparison(samples.series("a", 1.0, wire=430_000_000))
-        self.assertNotIn("43%", page(samples.results(text=compared), None))
+        self.assertNotIn("43%", page(samples.results(text=compared), []))
         compared.shows_wire = True
-        self.assertIn("| 43% |", page(samples.results(text=compared), None))
+        self.assertIn("| 43% |", page(samples.results(text=compared), []))
 
     def test_every_row_has_as_many_cells_as_the_header(self) -> None:
         compared = samples.comparison(samples.series("a", 1.0), samples.series("broken"), files=3)
         compared.shows_wire = True
-        lines = page(samples.results(text=compared), None).split("### ")[1].splitlines()
+        lines = page(samples.results(text=compared), []).split("### ")[1].splitlines()
         self.assertEqual({line.count("|") for line in lines if line.startswith("|")}, {9})
+
+    def test_a_grid_has_a_row_for_each_work_and_a_column_for_each_program(self) -> None:
+        found = samples.grid(
+            line_rate=500_000_000,
+            one_file=samples.comparison(samples.series(names.TRANSFER_TLS, 2.2, 2.4, 2.0), samples.late("scp", 120)),
+            two_files=samples.comparison(samples.late(names.TRANSFER_TLS, 120), samples.series("scp")),
+        )
+        found.notes.append("A note.")
+        written = page(samples.results(far_lossy=found), [])
+        for text in [
+            "### Some works",
+            "| work, in seconds | at the line rate | transfer, TLS | scp | transfer, TLS against the fastest other |",
+            "| --- | ---: | ---: | --- | ---: |",
+            "| one file | 2.00 | 2.20 (2.00–2.40) | over 120 | 54.55 × |",
+            "| two files | 2.00 | over 120 | failed | – |",
+            "Success means for transfer, TLS: verified; for scp: verified.",
+            "A note.",
+        ]:
+            with self.subTest(text):
+                self.assertIn(text, written)
 
     def test_a_line_for_the_terminal(self) -> None:
         line = series_line(samples.comparison(samples.series("nc", 2.0, cpu=3.0)), samples.series("nc", 2.0, cpu=3.0))

@@ -23,6 +23,15 @@ class OptionsTests(unittest.TestCase):
             with self.subTest(arguments):
                 self.assertEqual(self.parse(*arguments).output, PROJECT / ".build" / "benchmarks")
 
+    def test_what_runs_on_request_runs_only_when_it_is_named(self) -> None:
+        known = [*_KNOWN, "million"]
+        options = Options.parse([], known, ["million"])
+        self.assertEqual((options.sets, options.output), (_KNOWN, PROJECT / "docs"))
+        named = Options.parse(["--set", "million"], known, ["million"])
+        self.assertEqual((named.sets, named.output), (["million"], PROJECT / ".build" / "benchmarks"))
+        everything = Options.parse(["--set", ",".join(known)], known, ["million"])
+        self.assertEqual(everything.output, PROJECT / "docs")
+
     def test_quick(self) -> None:
         options = self.parse("--quick")
         self.assertEqual((options.sets, options.runs), (QUICK_SETS, 3))

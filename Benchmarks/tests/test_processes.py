@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from bench.processes import CommandFailed, Processes
+from bench.processes import CommandFailed, Processes, TookTooLong
 
 # Listens as a child of the process that is started, says where, and stays.
 _LISTENER = """
@@ -39,6 +39,22 @@ class ProcessesTests(unittest.TestCase):
         self.processes.stop(process)
         with self.assertRaises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def test_what_takes_too_long_is_ended(self) -> None:
+        with self.assertRaises(TookTooLong) as raised:
+            self.processes.run(["sleep", "600"], limit=0.05)
+        self.assertEqual(str(raised.exception), "over 0.05 s")
+        self.assertEqual(list(self.logs.iterdir()), [])
+
+    def test_what_cannot_be_started_has_failed(self) -> None:
+        with self.assertRaisesRegex(CommandFailed, "nothing-of-this-name did not start"):
+            self.processes.run(["/nothing-of-this-name"])
+
+    def test_what_was_stopped_is_left_alone(self) -> None:
+        process = self.processes.start(["true"])
+        self.processes.stop(process)
+        self.processes.stop(process)
+        self.assertEqual(list(self.logs.iterdir()), [])
 
     def test_waiting_ends_with_the_program(self) -> None:
         process = self.processes.start(["sh", "-c", "echo no such thing >&2"])

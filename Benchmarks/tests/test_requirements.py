@@ -62,6 +62,29 @@ class RequirementTests(unittest.TestCase):
         )
         self.assertEqual(_verdict(samples.results(photos=photos), "Photos").measured, 2.0)
 
+    def test_the_steps_of_trees_are_compared_with_rsync(self) -> None:
+        pushed = samples.comparison(samples.series(names.TRANSFER_TLS, 2.0), samples.series(names.RSYNC, 2.6))
+        found = samples.results(trees=samples.grid(first_push=pushed))
+        self.assertEqual(_verdict(found, "100,000 small files, first push").measured, 1.3)
+        self.assertIsNone(_verdict(found, "100,000 small files, pull:").measured)
+
+    def test_a_far_link_has_a_line_rate(self) -> None:
+        for series, word in [
+            (samples.series(names.TRANSFER_TLS, 10.0), "PASS"),
+            (samples.series(names.TRANSFER_TLS, 12.0), "FAIL"),
+            (samples.late(names.TRANSFER_TLS, 120), "FAIL"),
+        ]:
+            with self.subTest(word):
+                grid = samples.grid(line_rate=105_000_000, one_file_of_60_MB=samples.comparison(series))
+                found = samples.results(far_continent=grid)
+                self.assertEqual(_verdict(found, f"Far link continent, {names.FAR_BIG}").word, word)
+
+    def test_the_least_lead_counts(self) -> None:
+        clear = samples.comparison(samples.series(names.TRANSFER_TLS, 1.0), samples.late("scp", 120))
+        narrow = samples.comparison(samples.series(names.TRANSFER_TLS, 1.0), samples.series("scp", 1.1))
+        found = samples.results(far_moon=samples.grid(clear=clear, narrow=narrow))
+        self.assertAlmostEqual(_verdict(found, "Far link moon").measured or 0, 1.1)
+
     def test_of_two_file_systems_the_worse_counts(self) -> None:
         found = _empty()
         found.figures.update({"sizes.tmpfs": 1.05, "sizes.ext4": 1.3})

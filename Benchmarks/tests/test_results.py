@@ -31,6 +31,22 @@ class ComparisonTests(unittest.TestCase):
             found.named("b")
 
 
+    def test_who_took_too_long_counts_as_if_it_had_ended_then(self) -> None:
+        found = samples.comparison(samples.series("a", 2.0), samples.late("b", 120), samples.late("c", 120))
+        self.assertEqual(found.speed_against_fastest("a"), 60)
+        self.assertEqual((found.speed_against_fastest("b"), found.throughput("b")), (0, 0))
+
+    def test_who_has_failed_is_not_overtaken(self) -> None:
+        found = samples.comparison(samples.series("a", 2.0), samples.series("b", 3.0), samples.series("failed"))
+        for name in ("a", "failed"):
+            with self.subTest(name), self.assertRaises(Missing):
+                found.speed_against_fastest(name)
+
+    def test_nobody_leads_alone(self) -> None:
+        with self.assertRaises(Missing):
+            samples.comparison(samples.series("a", 2.0)).speed_against_fastest("a")
+
+
 class ResultsTests(unittest.TestCase):
     def test_what_was_not_measured_is_missing(self) -> None:
         empty = Results("make bench", 3, [])
@@ -38,6 +54,10 @@ class ResultsTests(unittest.TestCase):
             empty.comparison("big")
         with self.assertRaises(Missing):
             empty.figure("memory")
+        with self.assertRaises(Missing):
+            empty.grid("trees")
+        with self.assertRaises(Missing):
+            samples.grid(push=samples.comparison()).work("pull")
 
     def test_failures_name_set_and_program(self) -> None:
         broken = samples.series("nc")
@@ -45,3 +65,9 @@ class ResultsTests(unittest.TestCase):
         found = samples.results(big=samples.comparison(broken))
         found.errors.append("memory: out of it")
         self.assertEqual(found.failures(), ["memory: out of it", "big: nc: it is broken"])
+
+    def test_failures_in_a_grid_name_the_work_too(self) -> None:
+        broken = samples.series("scp")
+        broken.failure = "it is broken"
+        found = samples.results(far_moon=samples.grid(one_file=samples.comparison(broken, samples.late("nc", 120))))
+        self.assertEqual(found.failures(), ["far-moon: one file: scp: it is broken"])

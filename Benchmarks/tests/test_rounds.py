@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.corpus import Corpus
 from bench.peers import Peer, Place
-from bench.processes import CommandFailed, Processes
+from bench.processes import CommandFailed, Processes, TookTooLong
 from bench.rounds import run_rounds
 
 
@@ -29,6 +29,15 @@ class _Copier(Peer):
 class _Broken(_Copier):
     def arm(self) -> None:
         raise CommandFailed("it is broken")
+
+
+class _Sleeper(_Copier):
+    def push(self) -> None:
+        super().push()
+        raise TookTooLong(120)
+
+    def close(self) -> None:
+        self._events.append("closed")
 
 
 class _Forger(_Copier):
@@ -69,3 +78,16 @@ class RoundsTests(unittest.TestCase):
         series = run_rounds([_Forger(self.place, "forger", self.events)], 2, self.said.append)
         self.assertEqual(series[0].failure, "file arrived with other bytes")
         self.assertEqual(self.events, ["forger"])
+
+    def test_who_takes_too_long_is_ended_and_not_run_again(self) -> None:
+        peers = [_Sleeper(self.place, "sleeper", self.events), _Copier(self.place, "a", self.events)]
+        late, sound = run_rounds(peers, 2, self.said.append)
+        self.assertEqual((late.over, late.failure, late.samples), (120, None, []))
+        self.assertEqual((len(sound.samples), self.events), (2, ["sleeper", "closed", "a", "a", "a"]))
+        self.assertEqual(self.said, ["  sleeper: over 120 s"])
+
+    def test_without_a_warm_up_the_first_run_counts_and_is_compared(self) -> None:
+        peers = [_Copier(self.place, "a", self.events), _Forger(self.place, "forger", self.events)]
+        sound, forger = run_rounds(peers, 2, self.said.append, warms_up=False)
+        self.assertEqual((self.events, len(sound.samples)), (["a", "forger", "a"], 2))
+        self.assertEqual((forger.failure, forger.samples), ("file arrived with other bytes", []))

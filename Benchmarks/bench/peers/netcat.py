@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..processes import Process
-from .base import LOOPBACK, Peer, Place, free_port
+from .base import LOOPBACK, Peer, Place
 
 
 class Netcat(Peer):
@@ -18,7 +18,7 @@ class Netcat(Peer):
         self.name = "nc" if self._is_single else "nc with tar"
 
     def arm(self) -> None:
-        self._port = free_port()
+        self._port = self.place.route.free_port()
         listen = ["nc", "-l", LOOPBACK, str(self._port)]
         processes, target = self.place.processes, self.place.target
         if self._is_single:

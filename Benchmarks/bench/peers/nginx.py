@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-from .base import LOOPBACK, Peer, Place, free_port, is_root
+from .base import Peer, Place, is_root
 
 _TEMPLATE = """
 {user}
@@ -33,18 +33,19 @@ http {{
 
 
 class Nginx(Peer):
-    """`curl -T`: one connection, one file after the other."""
+    """`curl -T`: one connection, one file after the other, or several of both at once."""
 
-    def __init__(self, place: Place, tls: bool = False) -> None:
+    def __init__(self, place: Place, tls: bool = False, at_once: int = 1) -> None:
         super().__init__(place)
         self._tls = tls
         self._scheme = "https" if tls else "http"
-        self.name = f"nginx PUT {self._scheme} (curl)"
+        self._at_once = at_once
+        self.name = f"nginx PUT {self._scheme} (curl{f', {at_once} at once' if at_once > 1 else ''})"
         self.promise = "encrypted" if tls else "nothing"
 
     def prepare(self) -> None:
         self._directory = self.place.directory(f"nginx-{self._scheme}")
-        self._port = free_port()
+        self._port = self.place.route.free_port()
         certificate = self._make_certificate() if self._tls else None
         configuration = self._directory / "nginx.conf"
         configuration.write_text(
@@ -53,24 +54,25 @@ class Nginx(Peer):
                 directory=self._directory,
                 # On the target's file system, so that nginx renames a complete body instead of copying it.
                 bodies=self._directory / "bodies",
-                listen=f"{LOOPBACK}:{self._port}{' ssl' if self._tls else ''}",
+                listen=f"{self.place.route.host}:{self._port}{' ssl' if self._tls else ''}",
                 tls=_tls(certificate) if certificate else "",
                 target=self.place.target,
             )
         )
-        server = self.place.processes.start(["nginx", "-c", str(configuration), "-p", str(self._directory)])
+        server = self.serve(["nginx", "-c", str(configuration), "-p", str(self._directory)])
         server.wait_until_listening(self._port)
         self._write_list(certificate)
 
     def push(self) -> None:
-        self.place.processes.run(["curl", "-sS", "--fail", "-K", str(self._list)])
+        parallel = ["--parallel", "--parallel-max", str(self._at_once)] if self._at_once > 1 else []
+        self.run(["curl", "-sS", "--fail", *parallel, "-K", str(self._list)])
 
     def push_one(self, file: Path, name: str) -> None:
         """As a person would push one file."""
-        self.place.processes.run(["curl", "-sS", "--fail", "-T", str(file), self._url(name)])
+        self.run(["curl", "-sS", "--fail", "-T", str(file), self._url(name)])
 
     def _url(self, name: str) -> str:
-        return f"{self._scheme}://{LOOPBACK}:{self._port}/{quote(name)}"
+        return f"{self._scheme}://{self.place.route.host}:{self._port}/{quote(name)}"
 
     def _write_list(self, certificate: Path | None) -> None:
         """The files and where they go, as curl's configuration."""
@@ -85,7 +87,7 @@ class Nginx(Peer):
         key, certificate = self._directory / "key.pem", self._directory / "certificate.pem"
         self.place.processes.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-            + ["-subj", "/CN=bench", "-addext", f"subjectAltName=IP:{LOOPBACK}"]
+            + ["-subj", "/CN=bench", "-addext", f"subjectAltName=IP:{self.place.route.host}"]
             + ["-keyout", str(key), "-out", str(certificate)]
         )
         return certificate

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from .base import LOOPBACK, Peer, Place, free_port, is_root
+from .base import Peer, Place, is_root
 
 
 class Rsync(Peer):
@@ -17,16 +18,21 @@ class Rsync(Peer):
         self.promise = "verified, synced" if "--fsync" in options else "verified"
 
     def prepare(self) -> None:
-        self._port = free_port()
+        host, self._port = self.place.route.host, self.place.route.free_port()
+        self._url = f"rsync://{host}:{self._port}/target/"
         user = "uid = root\ngid = root\n" if is_root() else ""
         configuration = self.place.directory("rsync") / f"{self._port}.conf"
         configuration.write_text(f"use chroot = no\n{user}[target]\npath = {self.place.target}\nread only = no\n")
-        daemon = self.place.processes.start(
-            ["rsync", "--daemon", "--no-detach", f"--config={configuration}", f"--address={LOOPBACK}"]
-            + [f"--port={self._port}"]
-        )
+        listen = [f"--address={host}", f"--port={self._port}"]
+        daemon = self.serve(["rsync", "--daemon", "--no-detach", f"--config={configuration}", *listen])
         daemon.wait_until_listening(self._port)
 
     def push(self) -> None:
-        destination = f"rsync://{LOOPBACK}:{self._port}/target/"
-        self.place.processes.run(["rsync", "-a", "-W", *self._options, f"{self.place.corpus.root}/", destination])
+        self._copy(f"{self.place.corpus.root}/", self._url)
+
+    def pull(self, output: Path) -> None:
+        """Fetches everything that was pushed into a directory."""
+        self._copy(self._url, f"{output}/")
+
+    def _copy(self, source: str, destination: str) -> None:
+        self.run(["rsync", "-a", "-W", *self._options, source, destination])

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from .base import LOOPBACK, Peer, Place, free_port, is_root
+from .base import Peer, Place, is_root
 
 # The fastest cipher where the processor has AES instructions.
 _CIPHER = "aes128-gcm@openssh.com"
@@ -30,27 +30,27 @@ class Scp(Peer):
         keys = self.place.directory("ssh")
         for name in ("host", "user"):
             self.place.processes.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / name)])
-        self._port, self._key = free_port(), keys / "user"
+        self._port, self._key = self.place.route.free_port(), keys / "user"
         configuration = keys / "sshd_config"
-        configuration.write_text(_configuration(keys, self._port))
+        configuration.write_text(_configuration(keys, self.place.route.host, self._port))
         if is_root():
             _PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
-        daemon = self.place.processes.start([shutil.which("sshd") or "sshd", "-D", "-f", str(configuration)])
+        daemon = self.serve([shutil.which("sshd") or "sshd", "-D", "-f", str(configuration)])
         daemon.wait_until_listening(self._port)
 
     def push(self) -> None:
         options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "BatchMode=yes", "IdentitiesOnly=yes"]
         command = ["scp", "-r", "-q", "-F", "none", "-P", str(self._port), "-i", str(self._key), "-c", _CIPHER]
         command += [word for option in options for word in ("-o", option)]
-        target = f"{getpass.getuser()}@{LOOPBACK}:{self.place.target}/"
-        self.place.processes.run([*command, *self._options, f"{self.place.corpus.root}/.", target])
+        target = f"{getpass.getuser()}@{self.place.route.host}:{self.place.target}/"
+        self.run([*command, *self._options, f"{self.place.corpus.root}/.", target])
 
 
-def _configuration(keys: Path, port: int) -> str:
+def _configuration(keys: Path, host: str, port: int) -> str:
     return "\n".join(
         [
             f"Port {port}",
-            f"ListenAddress {LOOPBACK}",
+            f"ListenAddress {host}",
             f"HostKey {keys}/host",
             f"AuthorizedKeysFile {keys}/user.pub",
             "PasswordAuthentication no",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..processes import Process
 from ..program import Program
-from .base import LOOPBACK, Peer, Place
+from .base import Peer, Place
 
 _LISTENING = re.compile(r"listening on (\S+)")
 
@@ -28,20 +28,19 @@ class Transfer(Peer):
         options: Sequence[str] = (),
         name: str | None = None,
         tls: bool = False,
-        host: str = LOOPBACK,
-        serve_in: Sequence[str] = (),
-        push_in: Sequence[str] = (),
+        client_in: Sequence[str] = (),
     ) -> None:
-        """`serve_in` and `push_in` are put before the commands of the server and the client."""
+        """`options` are those of the push. `client_in` is put before the commands of the client."""
         super().__init__(place)
         self.name = name or " ".join(["transfer, TLS" if tls else "transfer, plaintext", *options])
         if tls:
             self.promise = "encrypted, verified, synced"
-        serve_mode, push_mode = (program.serve_tls, "--trust-new") if tls else (["--plaintext"], "--plaintext")
-        directory = ["--dir", str(place.target), "--listen", f"{host}:0"]
-        self._serve = [*serve_in, program.path, "serve", *directory, *serve_mode]
-        self._push = [*push_in, program.path, "push"]
-        self._push_options = ["--quiet", push_mode, *options]
+        serve_mode, client_mode = (program.serve_tls, "--trust-new") if tls else (["--plaintext"], "--plaintext")
+        directory = ["--dir", str(place.target), "--listen", f"{place.route.host}:0"]
+        self._serve = [program.path, "serve", *directory, *serve_mode]
+        self._client = [*client_in, program.path]
+        self._client_options = ["--quiet", client_mode]
+        self._push_options = options
         folder = place.directory("home")
         home = str(folder)
         self._known_servers = folder / "transfer" / "known_servers"
@@ -50,15 +49,20 @@ class Transfer(Peer):
     def arm(self) -> None:
         # Each server is a new one, perhaps on the port of an earlier one.
         self._known_servers.unlink(missing_ok=True)
-        self.server = self.place.processes.start(self._serve, environment=self._environment)
+        self.server = self.serve(self._serve, self._environment)
         self.server.wait_until(self._has_said_where_it_listens, "did not say where it listens")
 
     def push(self) -> None:
-        self._run([*self.place.corpus.entries, "--to", self.address])
+        self._push(self.place.corpus.entries)
 
     def push_one(self, file: Path, name: str) -> None:
         """As a person would push one file."""
-        self._run([str(file), "--name", name, "--to", self.address])
+        self._push([str(file), "--name", name])
+
+    def pull(self, output: Path) -> None:
+        """Fetches everything that was pushed into a directory."""
+        names = [Path(entry).name for entry in self.place.corpus.entries]
+        self._ask("pull", [*names, "--from", self.address, "--output", str(output)])
 
     def disarm(self) -> None:
         self.place.processes.stop(self.server)
@@ -69,6 +73,8 @@ class Transfer(Peer):
             self.address = found.group(1)
         return found is not None
 
-    def _run(self, arguments: Sequence[str]) -> None:
-        command = [*self._push, *arguments, *self._push_options]
-        self.place.processes.run(command, environment=self._environment)
+    def _push(self, arguments: Sequence[str]) -> None:
+        self._ask("push", [*arguments, "--to", self.address, *self._push_options])
+
+    def _ask(self, command: str, arguments: Sequence[str]) -> None:
+        self.run([*self._client, command, *arguments, *self._client_options], self._environment)

@@ -1,4 +1,4 @@
-"""The report: a page with tables and a chart."""
+"""The report: a page with tables and charts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from pathlib import Path
 
 from ..results import Results
 from .comparison_chart import comparison_chart
+from .far_chart import far_chart
 from .markdown import page
 
-_CHART = "benchmarks.svg"
+# The file of each chart, if there is something to draw, and how to make it.
+_CHARTS = {"benchmarks.svg": comparison_chart, "benchmarks-far.svg": far_chart}
 
 
 def write_report(directory: Path, results: Results) -> None:
-    """Writes benchmarks.md, and benchmarks.svg when there is something to draw."""
+    """Writes benchmarks.md, and a file for every chart in which there is something to draw."""
     directory.mkdir(parents=True, exist_ok=True)
-    chart = comparison_chart(results)
-    if chart:
-        (directory / _CHART).write_text(chart.svg())
-    (directory / "benchmarks.md").write_text(page(results, _CHART if chart else None))
+    drawn = []
+    for name, make in _CHARTS.items():
+        if chart := make(results):
+            (directory / name).write_text(chart.svg())
+            drawn.append((name, chart.title))
+    (directory / "benchmarks.md").write_text(page(results, drawn))

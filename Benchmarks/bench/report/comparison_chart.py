@@ -1,4 +1,4 @@
-"""The chart of all comparisons: throughput relative to rsync, which can do all of the work."""
+"""The chart of all that goes over loopback or to a disk: throughput relative to rsync, which can do all of the work."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ _BASELINES = {
 # Where the number of files says more than their size.
 _COUNTED_IN_FILES = {"small", "disk-small"}
 
+# Sets of several works, each of which is a bar.
+_GRIDS = ["trees", "trees-million"]
+
 
 def comparison_chart(results: Results) -> Chart | None:
     """Nothing when no comparison was measured."""
     groups = [group for name in _BASELINES if (group := _group(name, results))]
+    groups += [group for name in _GRIDS if (group := _grid_group(name, results))]
     if not groups:
         return None
     subtitle = f"How many times as fast as rsync (1×) in each group; longer is faster. Medians of {results.runs} runs."
@@ -42,6 +46,23 @@ def _group(name: str, results: Results) -> Group | None:
             figure = _figure(comparison, series.name, in_files=name in _COUNTED_IN_FILES)
             bars.append(Bar(series.name, value, figure, _role(series.name, _BASELINES[name])))
     return Group(comparison.title, bars)
+
+
+def _grid_group(name: str, results: Results) -> Group | None:
+    try:
+        grid = results.grid(name)
+    except Missing:
+        return None
+    bars = [bar for work in grid.works if (bar := _work(work))]
+    return Group(f"{grid.title}: {names.TRANSFER_TLS}", bars) if bars else None
+
+
+def _work(work: Comparison) -> Bar | None:
+    try:
+        own = work.named(names.TRANSFER_TLS).wall
+        return Bar(work.title, work.named(names.RSYNC).wall / own, f"{own:.2f} s", Role.OWN)
+    except Missing:
+        return None
 
 
 def _figure(comparison: Comparison, program: str, in_files: bool) -> str:

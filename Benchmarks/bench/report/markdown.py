@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from ..requirements import verdicts
-from ..results import Comparison, Results, Section, Series, Table
+from ..results import Comparison, Grid, Results, Section, Series, Table
+from . import grids
 
 _INTRODUCTION = """\
 # Benchmarks
 
 Written by `{command}`. [CONTRIBUTING.md](../CONTRIBUTING.md#benchmarks) says how to run it.
 
-Each program pushes the same files over loopback, all programs in turn. The figures are medians of {runs} runs, after
-one that warms up and whose result is compared byte for byte. Only the client is timed. CPU seconds are those of the
-whole machine: client, server and kernel. Compare figures of one table with each other, not with those of another
-machine.
+Each program pushes the same files, all programs in turn. Where nothing else is said, they go over loopback, and the
+figures are medians of {runs} runs, after one that warms up and whose result is compared byte for byte. Only the client
+is timed. CPU seconds are those of the whole machine: client, server and kernel. Compare figures of one table with each
+other, not with those of another machine.
 """
 
 _PROMISES = """\
@@ -23,11 +24,10 @@ are in memory, that costs next to nothing.
 """
 
 
-def page(results: Results, chart: str | None) -> str:
-    """The whole report."""
+def page(results: Results, charts: list[tuple[str, str]]) -> str:
+    """The whole report. Of each chart, the name of its file and what it shows."""
     parts = [_INTRODUCTION.format(command=results.command, runs=results.runs)]
-    if chart:
-        parts.append(f"![Throughput of each program, relative to rsync]({chart})\n")
+    parts += [f"![{what}]({chart})\n" for chart, what in charts]
     parts.append(table(["machine", ""], [list(row) for row in results.machine]))
     parts.append("## Requirements\n")
     rows = [
@@ -59,9 +59,17 @@ def series_line(comparison: Comparison, series: Series) -> str:
 
 
 def _section(section: Section) -> str:
-    body = table(section.header, section.rows) if isinstance(section, Table) else _comparison(section)
+    body = _body(section)
     notes = "".join(f"\n{note}\n" for note in section.notes)
     return f"### {section.title}\n\n{body}{notes}"
+
+
+def _body(section: Section) -> str:
+    if isinstance(section, Table):
+        return table(section.header, section.rows)
+    if isinstance(section, Grid):
+        return f"{table(grids.header(section), grids.rows(section))}\n{grids.promises(section)}\n"
+    return _comparison(section)
 
 
 def _comparison(comparison: Comparison) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from ..context import Bench
 from .common import Skipped
+from .far_links import FAR_SETS
 from .file_counts import counts
 from .file_sizes import sizes
 from .in_memory import big, photos, small, text
@@ -11,6 +12,7 @@ from .memory_use import memory
 from .on_disk import disk_big, disk_small
 from .single_file import single
 from .slow_network import network
+from .trees import trees, trees_million
 
 # By name, in the order in which they run and are reported.
 SETS: dict[str, Callable[[Bench], None]] = {
@@ -25,6 +27,12 @@ SETS: dict[str, Callable[[Bench], None]] = {
     "sizes": sizes,
     "counts": counts,
     "memory": memory,
+    "trees": trees,
+    "trees-million": trees_million,
+    **FAR_SETS,
 }
 
-__all__ = ["SETS", "Skipped"]
+ON_REQUEST = ["trees-million"]
+"""Those that take so much time or room that they run only when they are named."""
+
+__all__ = ["ON_REQUEST", "SETS", "Skipped"]

@@ -22,6 +22,11 @@ class Skipped(Exception):
     """A set cannot be measured here; the message says why."""
 
 
+def medians(runs: int) -> str:
+    """What the figures of a set are, at the start of a sentence."""
+    return f"Medians of {runs} runs" if runs > 1 else "One run"
+
+
 def compare(
     bench: Bench,
     name: str,

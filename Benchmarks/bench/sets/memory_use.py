@@ -6,9 +6,8 @@ import resource
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
-from .. import corpus, workspace
+from .. import corpus, resident, workspace
 from ..context import Bench
 from ..corpus import Corpus
 from ..peers import Transfer
@@ -54,15 +53,13 @@ def _many(bench: Bench) -> Corpus:
 def _push(bench: Bench, files: Corpus, options: Sequence[str]) -> tuple[int, int]:
     """KiB of server and client."""
     report = bench.directory / "client-memory"
-    # Not wait4(2): what that tells includes the memory of the process that forked, which is this one.
-    timed = ["time", "--format=%M", f"--output={report}"]
-    peer = Transfer(bench.place(files), bench.program, options, push_in=timed)
+    peer = Transfer(bench.place(files), bench.program, options, client_in=resident.reporting(report))
     workspace.empty(peer.place.target)
     peer.arm()
     peer.push()
-    server = _status(_server(peer.server.pid), "VmHWM")
+    server = resident.peak(resident.serving_process(peer.server.pid))
     peer.disarm()
-    return server, int(report.read_text().split()[-1])
+    return server, resident.reported(report)
 
 
 def _idle(bench: Bench, files: Corpus) -> float:
@@ -76,10 +73,11 @@ def _idle(bench: Bench, files: Corpus) -> float:
         # The first ones make what is made once.
         for _ in range(10):
             connections.enter_context(_greet(host, int(port)))
-        before = _status(_server(peer.server.pid), "VmRSS")
+        server = resident.serving_process(peer.server.pid)
+        before = resident.resident(server)
         for _ in range(_CONNECTIONS):
             connections.enter_context(_greet(host, int(port)))
-        after = _status(_server(peer.server.pid), "VmRSS")
+        after = resident.resident(server)
     peer.disarm()
     return (after - before) / _CONNECTIONS
 
@@ -106,17 +104,3 @@ def _allow_descriptors(count: int) -> None:
         resource.setrlimit(
             resource.RLIMIT_NOFILE, (count if hard == resource.RLIM_INFINITY else min(count, hard), hard)
         )
-
-
-def _server(supervisor: int) -> int:
-    """The process that serves: the one that was started only supervises it, where the program has such a thing."""
-    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
-    return int(children[0]) if children else supervisor
-
-
-def _status(pid: int, field: str) -> int:
-    """A field of /proc/PID/status in KiB (proc(5))."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return int(line.split()[1])
-    raise RuntimeError(f"/proc/{pid}/status has no {field}")

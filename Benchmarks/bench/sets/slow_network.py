@@ -7,8 +7,8 @@ import os
 from .. import corpus
 from ..context import Bench
 from ..corpus import Corpus
-from ..link import End, slow_link
-from ..peers import Peer, Transfer
+from ..links import slow_link
+from ..peers import Peer, Route, Transfer
 from ..processes import CommandFailed
 from .common import Skipped, compare
 
@@ -23,27 +23,18 @@ def network(bench: Bench) -> None:
     if os.geteuid() != 0:
         raise Skipped("a network namespace needs root")
     try:
-        with slow_link(bench.processes, _RATE) as ends:
-            _measure(bench, "text", corpus.log_text(bench.source / "text"), ends)
-            _measure(bench, "random", corpus.one_file(bench.source / "random", _RANDOM_SIZE), ends)
+        with slow_link(bench.processes, _RATE) as route:
+            _measure(bench, "text", corpus.log_text(bench.source / "text"), route)
+            _measure(bench, "random", corpus.one_file(bench.source / "random", _RANDOM_SIZE), route)
     except CommandFailed as failure:
         raise Skipped(f"no slow link could be made: {failure}") from failure
 
 
-def _measure(bench: Bench, kind: str, files: Corpus, ends: tuple[End, End]) -> None:
-    place = bench.place(files)
-    client, server = ends
+def _measure(bench: Bench, kind: str, files: Corpus, route: Route) -> None:
+    place = bench.place(files, route=route)
 
     def peer(*options: str, name: str | None = None) -> Peer:
-        return Transfer(
-            place,
-            bench.program,
-            options,
-            name=name,
-            host=server.address,
-            serve_in=server.prefix,
-            push_in=client.prefix,
-        )
+        return Transfer(place, bench.program, options, name=name)
 
     methods = bench.program.choices("push", "compress")
     peers = [peer("--compress", method) for method in methods if method != "auto"]

@@ -1,0 +1,6 @@
+"""Networks that are made for a measurement, out of network namespaces."""
+
+from .far import FarLink, build_emulator, far_link, obstacle
+from .slow import slow_link
+
+__all__ = ["FarLink", "build_emulator", "far_link", "obstacle", "slow_link"]
