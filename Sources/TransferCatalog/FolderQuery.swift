@@ -3,11 +3,16 @@ internal import TransferModel
 
 /// What is known of the files in one folder.
 final class FolderQuery {
-    /// The columns that `read` knows.
+    /// The columns that `file` knows.
     private static let select = """
         SELECT path, number, id, (client IS ?3 AND (?3 IS NOT NULL OR sender = ?4)), durable, size, algorithm, object, touch, \
-        revision FROM uploads WHERE path >= ?1 AND path < ?2 ORDER BY path, state
+        revision FROM uploads
         """
+
+    /// The newest of one path in one state, which the index has one behind the other.
+    private static func newest(_ state: CatalogEntry.State) -> String {
+        "SELECT * FROM (\(select) WHERE path = ?1 AND state = \(state.rawValue) ORDER BY number DESC LIMIT \(mostOfPath))"
+    }
 
     /// Rows read at once: few enough that nobody waits for the lock.
     private static let pageSize = 512
@@ -15,15 +20,19 @@ final class FolderQuery {
     /// Folders in the folder that are passed over at once: each is a search of its own.
     private static let mostFolders = 64
 
-    /// Rows of one path that are read. Anybody who may push can have as many there as he likes.
+    /// Rows of one path that are read in their order, and of the newest of each state where there are more. Anybody who may push can have
+    /// as many there as he likes.
     private static let mostOfPath = 64
 
     private let statement: Statement
+    private let newest: Statement
     /// Rows of this page so far.
     private var rows = 0
 
     init(_ database: Database) throws(DatabaseError) {
-        statement = try Statement(Self.select, in: database)
+        statement = try Statement(
+            Self.select + " WHERE path >= ?1 AND path < ?2 ORDER BY path, state", in: database)
+        newest = try Statement(Self.newest(.committed) + " UNION ALL " + Self.newest(.alreadyStored), in: database)
     }
 
     /// - Parameter start: this path, if it is one, and those behind it.
@@ -37,7 +46,7 @@ final class FolderQuery {
             next = try scan(query, prefix, from: start, to: end, into: &page)
             folders += 1
         }
-        page.next = next
+        (page.next, page.looked) = (next, rows + folders)
         return page
     }
 
@@ -55,13 +64,15 @@ final class FolderQuery {
                     statement.bind(2, text: end)
                     statement.bind(3, query.client.map { Int64(bitPattern: $0) })
                     statement.bind(4, text: sender)
-                    return try scan(prefix, into: &page)
+                    return try scan(query, prefix, into: &page)
                 }
             }
         }
     }
 
-    private func scan(_ prefix: [UInt8], into page: inout KnownFiles) throws(DatabaseError) -> [UInt8]? {
+    private func scan(
+        _ query: KnownFiles.Query, _ prefix: [UInt8], into page: inout KnownFiles
+    ) throws(DatabaseError) -> [UInt8]? {
         var (last, ofLast): (String?, Int) = (nil, 0)
         while try statement.next() {
             rows += 1
@@ -72,14 +83,38 @@ final class FolderQuery {
             }
             if let last, last.hasSameBytes(as: name) {
                 ofLast += 1
-                if ofLast >= Self.mostOfPath { return Self.behind(prefix, name) }
+                guard ofLast < Self.mostOfPath else {
+                    page.files.removeLast(while: { $0.name.hasSameBytes(as: name) })
+                    page.files += try newest(query, prefix, name)
+                    return Self.behind(prefix, name)
+                }
             } else {
                 if let last, rows > Self.pageSize { return Self.behind(prefix, last) }
                 (last, ofLast) = (name, 0)
             }
-            if let file = file(name) { page.files.append(file) }
+            if let file = Self.file(name, statement) { page.files.append(file) }
         }
         return nil
+    }
+
+    /// Those of a file that has many.
+    private func newest(
+        _ query: KnownFiles.Query, _ prefix: [UInt8], _ name: String
+    ) throws(DatabaseError) -> [KnownFile] {
+        defer { newest.reset() }
+        return try (prefix + Array(name.utf8)).withUnsafeBufferPointer { (path) throws(DatabaseError) in
+            try query.sender.utf8.span.withUnsafeBufferPointer { (sender) throws(DatabaseError) in
+                newest.bind(1, text: path)
+                newest.bind(3, query.client.map { Int64(bitPattern: $0) })
+                newest.bind(4, text: sender)
+                var files: [KnownFile] = []
+                while try newest.next() {
+                    rows += 1
+                    if let file = Self.file(name, newest) { files.append(file) }
+                }
+                return files
+            }
+        }
     }
 
     /// What comes first behind all uploads of a file: no path has a NUL.
@@ -109,7 +144,7 @@ final class FolderQuery {
     /// Reads the row that the statement is at.
     ///
     /// - Returns: nothing for an upload without a digest or a version, and for a row that cannot be.
-    private func file(_ name: String) -> KnownFile? {
+    private static func file(_ name: String, _ statement: Statement) -> KnownFile? {
         guard let id = statement.withBlob(2, UploadID.init), let size = UInt64(exactly: statement.integer(5)),
             let algorithm = UInt8(exactly: statement.integer(6)).flatMap({ DigestAlgorithm(rawValue: $0) }),
             let object = statement.optionalInteger(7), let touch = statement.optionalInteger(8),
@@ -119,5 +154,11 @@ final class FolderQuery {
             name: name, id: id, number: statement.integer(1), isOwn: statement.integer(3) != 0,
             isDurable: statement.integer(4) != 0, function: algorithm.function,
             version: ContentVersion(object: UInt64(bitPattern: object), revision: revision, touch: touch, size: size))
+    }
+}
+
+extension [KnownFile] {
+    fileprivate mutating func removeLast(while isUnwanted: (KnownFile) -> Bool) {
+        while let last, isUnwanted(last) { removeLast() }
     }
 }

@@ -69,7 +69,7 @@ extension FileStore {
         return paths.map { path in reader.attributes(at: path).flatMap { $0.isDirectory ? nil : $0.version } }
     }
 
-    package func versions(of names: some Sequence<String>, in folder: RelativePath?) -> [ContentVersion?] {
+    package func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?] {
         let directory = try? tree.open(folder)
         return names.map { name in
             guard let status = try? directory?.status(name), status.isFile else { return nil }

@@ -13,11 +13,11 @@ import TransferModel
     }
 
     @Test func theOrderDoesNotMatter() {
-        let ids = (0..<50).map { UploadID(high: $0 &* 0x9E37_79B9_7F4A_7C15, low: $0) }
-        let forth = digest { for id in ids { $0.add(id) } }
-        let back = digest { for id in ids.reversed() { $0.add(id) } }
+        let names = (0..<50).map { "f\($0)" }
+        let forth = digest { for name in names { $0.add(file: name, size: 1, modified: time) } }
+        let back = digest { for name in names.reversed() { $0.add(file: name, size: 1, modified: time) } }
         #expect(forth == back && forth.count == 50 && forth.bytes.count == FolderDigest.size)
-        #expect(digest { for id in ids.dropLast() { $0.add(id) } } != forth)
+        #expect(digest { for name in names.dropLast() { $0.add(file: name, size: 1, modified: time) } } != forth)
     }
 
     /// As docs/PROTOCOL.md says: one item's digest is its XXH128, and those of several are added.
@@ -51,5 +51,37 @@ import TransferModel
             digest { $0.add(folder: "a") }, digest { _ in },
         ]
         #expect(Set(all.map(\.bytes)).count == all.count)
+    }
+}
+
+@Suite struct UploadListDigesterTests {
+    private let id = UploadID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
+
+    /// As docs/PROTOCOL.md says.
+    @Test func whatItIsMadeOf() {
+        let digester = UploadListDigester()
+        digester.add(id, "a")
+        digester.add(id, "bc")
+        let bytes: [UInt8] = Array(1...16) + [0, 1, 0x61] + Array(1...16) + [0, 2, 0x62, 0x63]
+        let expected = bytes.withUnsafeBytes { BlockHasher.digest(.sha256, $0) }.prefix(FolderDigest.size)
+        #expect(digester.count == 2)
+        #expect(digester.finish() == FolderDigest(count: 2, bytes: Array(expected)))
+        #expect(digester.count == 0)
+    }
+
+    /// Another name, another order, and another border between them make another digest.
+    @Test func everythingCounts() {
+        func digest(_ items: [(UploadID, String)]) -> [UInt8] {
+            let digester = UploadListDigester()
+            for (id, name) in items { digester.add(id, name) }
+            return digester.finish().bytes
+        }
+        let other = UploadID(high: 1, low: 2)
+        let all = [
+            digest([]), digest([(id, "a")]), digest([(id, "b")]), digest([(other, "a")]),
+            digest([(id, "a"), (other, "b")]),
+            digest([(id, "b"), (other, "a")]), digest([(other, "b"), (id, "a")]),
+        ]
+        #expect(Set(all).count == all.count)
     }
 }

@@ -22,7 +22,7 @@ final class LimitedStore: ContentStore {
 
     func versions(at paths: [RelativePath]) -> [ContentVersion?] { store.versions(at: paths) }
 
-    func versions(of names: some Sequence<String>, in folder: RelativePath?) -> [ContentVersion?] {
+    func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?] {
         store.versions(of: names, in: folder)
     }
 

@@ -55,6 +55,9 @@ package struct KnownFiles: Sendable {
 
     package var files: [KnownFile] = []
 
+    /// What was looked at for these, that of others included: uploads, and folders that were passed over.
+    package var looked = 0
+
     /// Where to go on, as `after`; nothing at the end.
     package var next: [UInt8]?
 

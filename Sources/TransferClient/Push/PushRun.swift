@@ -184,6 +184,7 @@ extension PushRun {
         for upload in await (latest?.takeUnacknowledged() ?? []) + context.feed.takeReturned() {
             report(upload, failure)
         }
+        while let upload = context.feed.takeNextOfFolders() { report(upload, failure) }
     }
 
     /// Of an upload in parts, what has arrived is not lost.

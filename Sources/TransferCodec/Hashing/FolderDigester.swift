@@ -13,11 +13,6 @@ package struct FolderDigester {
 
     package init() {}
 
-    /// Adds the upload of one file: its id in network byte order.
-    package mutating func add(_ id: UploadID) {
-        withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { add($0) }
-    }
-
     /// Adds a file: 0, its size (8 bytes), its time of modification (8 bytes of seconds and 4 of nanoseconds), all in network byte
     /// order, and its name.
     package mutating func add(file name: String, size: UInt64, modified: Timestamp) {
@@ -48,10 +43,6 @@ package struct FolderDigester {
     private mutating func addRecord(_ name: String) {
         record.append(contentsOf: name.utf8)
         add(record.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) })
-    }
-
-    private mutating func add(_ item: UnsafeRawBufferPointer) {
-        add(XXH3_128bits(item.baseAddress, item.count))
     }
 
     private mutating func add(_ hash: XXH128_hash_t) {

@@ -15,15 +15,25 @@ package final class FolderComparison {
     private let wanted: FolderDigest
     private let query: KnownFiles.Query
     private var next: [UInt8]
-    private let hasRotten: Bool
+    private var hasRotten: Bool
     /// Whether all that was acknowledged before was brought in order.
     private var isSettled = false
+    /// Uploads and folders that were looked at.
+    private var looked = 0
+    /// How many may be, for as many as the caller says that there are: some of a file were replaced, or are of others.
+    private let most: Int
+
+    /// Looked at for any question, and for each file that it is about.
+    private static let looks = (atLeast: 4096, forEach: 4)
+
+    /// Files of one folder that are compared at most.
+    private static let mostFiles = 1 << 20
 
     /// Of each file the newest upload, whoever has sent it.
-    private var newest = FolderDigester()
+    private let newest = UploadListDigester()
 
     /// Of each file the newest that the caller has sent; none of the files that others have.
-    private var own = FolderDigester()
+    private let own = UploadListDigester()
 
     /// - Parameters:
     ///   - path: of the folder, as the caller knows it; empty for its own top.
@@ -36,6 +46,7 @@ package final class FolderComparison {
         (self.intake, self.caller, self.function, self.wanted) = (intake, caller, function, wanted)
         query = KnownFiles.Query(folder, client: caller.id, sender: caller.sender)
         next = query.prefix
+        most = Self.looks.atLeast + Self.looks.forEach * min(Int(clamping: wanted.count), Self.mostFiles)
         hasRotten = intake.known.hasRotten
     }
 
@@ -43,16 +54,27 @@ package final class FolderComparison {
     ///
     /// - Returns: whether they are the same, once that is known.
     package func step() -> Bool? {
+        guard !foundRotten() else { return nil }
         let page = intake.known.files(query, after: next)
         add(page.files)
-        // Neither can become the same any more.
-        let isTooMuch = newest.count > wanted.count && own.count > wanted.count
-        if let next = page.next, !isTooMuch {
+        looked += page.looked
+        // Neither can become the same any more, or it would take far more than the caller says that there is.
+        let isHopeless = newest.count > wanted.count && own.count > wanted.count || looked > most
+        if let next = page.next, !isHopeless {
             self.next = next
             return nil
         }
-        if own.digest == wanted || newest.digest == wanted { return true }
+        let isSame = own.finish() == wanted || newest.finish() == wanted
+        guard !isSame else { return foundRotten() ? nil : true }
         return mayBeUnsettled() ? nil : false
+    }
+
+    /// Begins anew where a scrub has just found the first rotten file: it may be one of those that were looked at.
+    private func foundRotten() -> Bool {
+        guard !hasRotten, intake.known.hasRotten else { return false }
+        hasRotten = true
+        restart()
+        return true
     }
 
     /// What came a moment ago is not found by its folder yet. To bring it in order costs a sync, so it is done once, and only where
@@ -60,30 +82,46 @@ package final class FolderComparison {
     ///
     /// - Returns: whether to begin anew.
     private func mayBeUnsettled() -> Bool {
-        guard !isSettled, intake.known.hasUnsettled else { return false }
-        intake.known.settleIfNeeded()
-        (isSettled, next) = (true, query.prefix)
-        (newest, own) = (FolderDigester(), FolderDigester())
+        guard !isSettled, intake.known.settleNowAndThen() else { return false }
+        isSettled = true
+        restart()
         return true
     }
 
+    private func restart() {
+        (next, looked) = (query.prefix, 0)
+        _ = (newest.finish(), own.finish())
+    }
+
     private func add(_ files: [KnownFile]) {
-        var rest = files[...]
-        var names: [ArraySlice<KnownFile>] = []
-        while let first = rest.first {
-            let uploads = rest.prefix { $0.name.hasSameBytes(as: first.name) }
-            names.append(uploads)
-            rest = rest.dropFirst(uploads.count)
+        // Those of one file stand together.
+        var firsts: [Int] = []
+        var names: [String] = []
+        firsts.reserveCapacity(files.count)
+        names.reserveCapacity(files.count)
+        for index in files.indices where names.last.map({ !$0.hasSameBytes(as: files[index].name) }) ?? true {
+            firsts.append(index)
+            names.append(files[index].name)
         }
-        let versions = intake.store.versions(of: names.lazy.compactMap { $0.first?.name }, in: folder)
-        for (uploads, version) in zip(names, versions) {
-            guard let version, isSound(uploads, version) else { continue }
-            let kept = uploads.filter { promises($0) && $0.version == version }
-            if let upload = kept.max(by: { $0.number < $1.number }) { newest.add(caller.outer(upload.id)) }
-            if let upload = kept.lazy.filter(\.isOwn).max(by: { $0.number < $1.number }) {
-                own.add(caller.outer(upload.id))
-            }
+        let versions = intake.store.versions(of: names, in: folder)
+        for (place, version) in versions.enumerated() {
+            let end = place + 1 < firsts.count ? firsts[place + 1] : files.count
+            if let version, isSound(names[place], version) { add(files[firsts[place]..<end], version) }
         }
+    }
+
+    /// - Parameters:
+    ///   - uploads: of one file.
+    ///   - version: the file's.
+    private func add(_ uploads: ArraySlice<KnownFile>, _ version: ContentVersion) {
+        var (newest, own): (KnownFile?, KnownFile?)
+        for upload in uploads where promises(upload) && upload.version == version {
+            if newest.map({ $0.number < upload.number }) ?? true { newest = upload }
+            if upload.isOwn, own.map({ $0.number < upload.number }) ?? true { own = upload }
+        }
+        // Under the name that it is stored under: the same upload may have got another one.
+        if let newest { self.newest.add(caller.outer(newest.id), newest.name) }
+        if let own { self.own.add(caller.outer(own.id), own.name) }
     }
 
     /// Whether an acknowledgement promises what one of now would.
@@ -91,8 +129,8 @@ package final class FolderComparison {
         file.function == function && (file.isDurable || intake.store.durability != .commit)
     }
 
-    private func isSound(_ uploads: ArraySlice<KnownFile>, _ version: ContentVersion) -> Bool {
-        guard hasRotten, let name = uploads.first?.name else { return true }
+    private func isSound(_ name: String, _ version: ContentVersion) -> Bool {
+        guard hasRotten else { return true }
         guard let path = try? RelativePath((folder.map { $0.string + "/" } ?? "") + name) else { return false }
         return !intake.known.isRotten(path, version)
     }

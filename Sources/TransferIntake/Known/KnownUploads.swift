@@ -23,6 +23,9 @@ package final class KnownUploads: Sendable {
     /// Nanoseconds between two lines about a catalog that fails: each upload would write one.
     private static let logInterval: Int64 = 60_000_000_000
 
+    /// Nanoseconds between two questions that have it settled.
+    private static let settleInterval: Int64 = 1_000_000_000
+
     let records: any UploadRecords
     let recent = RecentResults()
     private let filter: UploadFilter
@@ -32,6 +35,8 @@ package final class KnownUploads: Sendable {
     private let clock: IntakeClock
     private let report: @Sendable (IntakeEvent) -> Void
     private let trouble = Locked(Trouble())
+    /// When it may be settled for a question again, in nanoseconds of the monotonic clock.
+    private let nextSettling = Locked(Int64.min)
     /// Whether what the records knew at the start is known.
     private let isLoaded = Atomic(false)
 
@@ -162,12 +167,25 @@ package final class KnownUploads: Sendable {
         }
     }
 
-    /// Whether something was recorded that `entries(at:)` and `files` don't find yet.
-    var hasUnsettled: Bool { records.hasUnsettled }
+    /// Makes all that was recorded known to `files`, unless that was done a moment ago: whoever can have it done must not have a
+    /// sync for every question.
+    ///
+    /// - Returns: whether there is anything new.
+    func settleNowAndThen() -> Bool {
+        guard records.hasUnsettled else { return false }
+        let now = clock.monotonic()
+        let mayGoOn = nextSettling.withLock { next in
+            guard now >= next else { return false }
+            next = now.addingReportingOverflow(Self.settleInterval).partialValue
+            return true
+        }
+        if mayGoOn { settle() }
+        return mayGoOn
+    }
 
     /// Makes all that was recorded known to `entries(at:)` and `files`.
     package func settleIfNeeded() {
-        if hasUnsettled { settle() }
+        if records.hasUnsettled { settle() }
     }
 
     /// The server is over.

@@ -3,7 +3,7 @@ package struct FolderDigest: Equatable, Sendable {
     /// How many there are.
     package let count: UInt32
 
-    /// The sum of the XXH128 of each, modulo 2^128, in network byte order: `size` bytes.
+    /// `size` bytes, made by a `FolderDigester` or an `UploadListDigester`.
     package let bytes: [UInt8]
 
     /// Bytes of the digest.

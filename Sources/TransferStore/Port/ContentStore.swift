@@ -29,7 +29,7 @@ package protocol ContentStore: AnyObject, Sendable {
     /// What has these names in one folder, in their order; nothing in it where there is no such folder.
     ///
     /// - Parameter folder: nothing for the store's directory itself.
-    func versions(of names: some Sequence<String>, in folder: RelativePath?) -> [ContentVersion?]
+    func versions(of names: [String], in folder: RelativePath?) -> [ContentVersion?]
 
     /// A place for the bytes of one upload, which goes with whoever holds it.
     ///

@@ -106,6 +106,21 @@ import TransferTestSupport
         }
     }
 
+    /// What is stored under another name is told of under that name, also the second time.
+    @Test func aFileThatGotAnotherName() async throws {
+        let server = try await RunningServer(in: TemporaryDirectory())
+        try Files.write(server.directory.path("store/tree/c/d/e/f7"), "of somebody else")
+        for expected in [ResultCode.committed, .alreadyStored] {
+            let outcome = try await push(to: server) { $0.conflict = .keepBoth }
+            #expect(outcome.failure == nil && files(outcome) == Self.count)
+            #expect(!outcome.folders.contains { $0.storedPath == "tree/c/d/e" })
+            let report = outcome.reports.first { $0.source == sources.path("tree/c/d/e/f7") }
+            #expect(report?.storedPath == "tree/c/d/e/f7-1" && report?.result == expected)
+        }
+        #expect(server.stored("tree/c/d/e/f7") == Array("of somebody else".utf8))
+        await server.stop()
+    }
+
     /// Who wants a receipt or a report for each is not told about folders.
     @Test func whoWantsMoreAsksAboutFiles() async throws {
         try await withTree { server in

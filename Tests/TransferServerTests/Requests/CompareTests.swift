@@ -15,9 +15,10 @@ extension ServerTests {
         private static let ids = (1...20 as ClosedRange<UInt64>).map { UploadID(high: 1, low: $0) }
 
         private static func digest(_ ids: some Sequence<UploadID>) -> FolderDigest {
-            var digester = FolderDigester()
-            for id in ids { digester.add(id) }
-            return digester.digest
+            let named = ids.map { ($0, "\($0.low)") }.sorted { PathKey($0.1) < PathKey($1.1) }
+            let digester = UploadListDigester()
+            for (id, name) in named { digester.add(id, name) }
+            return digester.finish()
         }
 
         private static func uploads(_ ids: [UploadID], in folder: String = "d") -> [UInt8] {
@@ -104,6 +105,51 @@ extension ServerTests {
                 #expect(try client.codes(to: frames) == [.committed])
                 #expect(try Self.ask(client, Self.ids).code == .completed)
                 #expect(try Self.ask(client, [newer] + Self.ids.dropFirst()).code == .alreadyStored)
+            }
+        }
+
+        /// An upload that got another name is acknowledged under that name, and not under the one that it asked for.
+        @Test func theNamesOnTheServerCount() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                #expect(try client.codes(to: Frames.upload("d/1", [99], id: UploadID(high: 9, low: 9))) == [.committed])
+                try Self.fill(client)
+                #expect(server.tree.contains("d/1-1"))
+                unlink(server.directory.path("store/d/1"))
+                #expect(try Self.ask(client, Self.ids).code == .completed)
+                #expect(try Self.ask(client, Self.ids.dropFirst()).code == .completed)
+            }
+        }
+
+        /// However often a file was replaced, its newest upload is found.
+        @Test func aFileThatWasReplacedOften() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                try Self.fill(client)
+                let newer = (0..<100 as Range<UInt64>).map { UploadID(high: 100 + $0, low: 1) }
+                for id in newer {
+                    let content = Array("\(id.high)".utf8)
+                    #expect(
+                        try client.codes(to: Frames.upload("d/1", content, id: id, conflict: .overwrite)) == [
+                            .committed
+                        ])
+                }
+                #expect(try Self.ask(client, [newer[99]] + Self.ids.dropFirst()).code == .alreadyStored)
+                #expect(try Self.ask(client, [newer[98]] + Self.ids.dropFirst()).code == .completed)
+            }
+        }
+
+        /// A question about few files does not order a look at many.
+        @Test func aQuestionAboutFewFilesInAFolderOfMany() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let ids = (1...6_000 as ClosedRange<UInt64>).map { UploadID(high: 5, low: $0) }
+                for start in stride(from: 0, to: ids.count, by: 2_000) {
+                    let frames = ids[start..<start + 2_000].flatMap { Frames.upload("big/\($0.low)", [], id: $0) }
+                    #expect(try client.codes(2_000, to: frames).allSatisfy { $0 == .committed })
+                }
+                #expect(try Self.ask(client, ids, in: "big").code == .alreadyStored)
+                #expect(try Self.ask(client, ids.prefix(2), in: "big").code == .completed)
             }
         }
 

@@ -156,13 +156,16 @@ final class UploadFeed: Sendable {
         }
     }
 
-    /// Takes out what was put back.
+    /// Takes out the next file of the folders that were put back.
+    func takeNextOfFolders() -> PendingUpload? {
+        returned.withLock { $0.nextOfFolders() }
+    }
+
+    /// Takes out what was put back one by one.
     func takeReturned() -> [PendingUpload] {
         returned.withLock { returned in
             defer { returned.uploads = [] }
-            var uploads = Array(returned.uploads.reversed())
-            while let upload = returned.nextOfFolders() { uploads.append(upload) }
-            return uploads
+            return returned.uploads.reversed()
         }
     }
 

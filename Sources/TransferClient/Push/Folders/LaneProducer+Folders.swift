@@ -10,14 +10,17 @@ extension LaneProducer {
     ///
     /// - Returns: nothing where something else comes next.
     func askAboutFolders(_ chunk: OutgoingChunk, _ orders: Orders) -> Next? {
-        guard var room = orders.lookups.folders, next == nil, !feed.hasReturned else {
+        guard var room = orders.lookups.folders, !orders.onlyUnderWay, next == nil, !feed.hasReturned else {
             if let folder = nextFolder.take() { feed.putBack(folder) }
             return nil
         }
         var files = 0
         while files < Self.filesAtOnce, chunk.room >= OutgoingChunk.controlRoom {
-            guard room.isOpen else { return chunk.isEmpty ? .waitForAnswer : .more }
             guard let folder = nextFolder.take() ?? feed.nextFolder() else { break }
+            guard room.isOpen else {
+                nextFolder = folder
+                return chunk.isEmpty ? .waitForAnswer : .more
+            }
             guard let digest = folder.look(ids) else {
                 feed.putBack(folder)
                 break

@@ -42,15 +42,15 @@ final class SourceFolder: @unchecked Sendable {
             AT_FDCWD, path.isEmpty ? "/" : path, O_RDONLY | clinux_o_directory | O_CLOEXEC, 0)
         guard directory >= 0 else { return nil }
         defer { close(directory) }
-        var digester = FolderDigester()
+        let digester = UploadListDigester()
         var folder = ids.folder(path: path.isEmpty ? "" : path.absolutePath, destination: destination)
         for index in files.indices {
             let name = files[index].name
             guard let file = SourceFile.identity(path: name, in: directory, followsLinks: false) else { return nil }
             files[index].size = file.size
-            digester.add(folder.id(of: name, file))
+            digester.add(folder.id(of: name, file), name)
         }
-        return digester.digest
+        return digester.finish()
     }
 
     /// The next file as an upload of its own, the first of them first.

@@ -63,7 +63,7 @@ extension LaneProducer {
     ) {
         var asked = [first]
         while asked.count < limit, next == nil, chunk.reports.count < OutgoingChunk.mostReports {
-            if asksByFolder, !feed.hasReturned { nextFolder = feed.nextFolder() }
+            if asksByFolder, nextFolder == nil, !feed.hasReturned { nextFolder = feed.nextFolder() }
             guard nextFolder == nil, let item = feed.next().map(sealed) else { break }
             switch item {
             case .report(let report): chunk.reports.append(report)

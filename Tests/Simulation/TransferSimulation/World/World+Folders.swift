@@ -23,13 +23,15 @@ extension World {
                     continue
                 }
             }
-            let indices = newest.values.sorted()
+            // In the order of their names.
+            let indices = newest.sorted { $0.key < $1.key }.map { (index: $1, name: Self.name($0.string)) }
             let isKnown = try compare(session, path, indices)
             guard !disk.isDead else { return }
             if !isKnown, !records.hasFailed {
                 throw Promises.Broken("the folder '\(folder.string)' is not known by uploads that are, one by one")
             }
-            if let other = strange.first, try compare(session, path, indices.dropLast() + [other]) {
+            let others = strange.first.map { [(index: $0, name: indices.last?.name ?? "")] }
+            if let others, try compare(session, path, indices.dropLast() + others) {
                 throw Promises.Broken("the folder '\(folder.string)' is known with an upload that is not")
             }
         }
@@ -48,12 +50,18 @@ extension World {
         return session.intake.caller.shown(path)?.string
     }
 
-    private func compare(_ session: Session, _ folder: String, _ indices: [Int]) throws -> Bool {
+    private static func name(_ path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
+    }
+
+    private func compare(
+        _ session: Session, _ folder: String, _ uploads: [(index: Int, name: String)]
+    ) throws -> Bool {
         guard let intake else { return false }
-        var digester = FolderDigester()
+        let digester = UploadListDigester()
         // The ids here are the server's.
-        for index in indices { digester.add(session.intake.caller.outer(uploads[index].id)) }
-        let comparison = try FolderComparison(intake, session.intake.caller, path: folder, .xxh128, digester.digest)
+        for (index, name) in uploads { digester.add(session.intake.caller.outer(self.uploads[index].id), name) }
+        let comparison = try FolderComparison(intake, session.intake.caller, path: folder, .xxh128, digester.finish())
         while true {
             if let isSame = comparison.step() { return isSame }
         }
