@@ -139,6 +139,7 @@ class Processes:
             _signal(process, signal.SIGKILL)
             process.popen.wait()
         _signal(process, signal.SIGKILL)
+        _wait_for_children(process)
         self._forget(process)
 
     def stop_all(self) -> None:
@@ -155,6 +156,31 @@ class Processes:
 def _signal(process: Process, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
+
+
+def _wait_for_children(process: Process) -> None:
+    """Killing only orders the end: until it comes, a child still writes and listens."""
+    deadline = time.monotonic() + _STOP_PATIENCE
+    while _has_running_members(process.pid) and time.monotonic() < deadline:
+        time.sleep(_POLL)
+
+
+def _has_running_members(group: int) -> bool:
+    """Whether a process of the group has not ended. One that nobody has waited for yet has, but is still a member."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return any(_is_running_member(stat, group) for stat in Path("/proc").glob("[0-9]*/stat"))
+
+
+def _is_running_member(stat: Path, group: int) -> bool:
+    try:
+        # The name in parentheses may have anything in it; state, parent and group come behind (proc_pid_stat(5)).
+        state, _, of_group, *_ = stat.read_text(errors="replace").rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return False
+    return int(of_group) == group and state not in "ZX"
 
 
 def _listens(pid: int, port: int) -> bool:
