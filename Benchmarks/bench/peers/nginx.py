@@ -61,6 +61,7 @@ class Nginx(Peer):
         )
         server = self.serve(["nginx", "-c", str(configuration), "-p", str(self._directory)])
         server.wait_until_listening(self._port)
+        self._certificate = certificate
         self._write_list(certificate)
 
     def push(self) -> None:
@@ -69,7 +70,8 @@ class Nginx(Peer):
 
     def push_one(self, file: Path, name: str) -> None:
         """As a person would push one file."""
-        self.run(["curl", "-sS", "--fail", "-T", str(file), self._url(name)])
+        trust = ["--cacert", str(self._certificate)] if self._certificate else []
+        self.run(["curl", "-sS", "--fail", *trust, "-T", str(file), self._url(name)])
 
     def _url(self, name: str) -> str:
         return f"{self._scheme}://{self.place.route.host}:{self._port}/{quote(name)}"

@@ -15,10 +15,13 @@ _REPETITIONS = 50
 
 def single(bench: Bench) -> None:
     """One file of 4 KiB, again and again, each time under another name."""
-    place = bench.place(corpus.one_file(bench.source, 4096))
+    file = corpus.one_file(bench.source, 4096)
+    place = bench.place(file)
     peers: list[Nginx | Transfer] = [Nginx(place), Transfer(place, bench.program)]
     if bench.program.has_tls:
-        peers += [Nginx(place, tls=True), Transfer(place, bench.program, tls=True)]
+        # All servers run at the same time, and two of this project do not store in one directory.
+        secured = bench.place(file, bench.directory / "target-tls")
+        peers += [Nginx(secured, tls=True), Transfer(secured, bench.program, tls=True)]
     bench.say("single: one file of 4 KiB")
     walls = _measure(peers)
     rows = [
