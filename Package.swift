@@ -79,7 +79,7 @@ let package = Package(
         library("TransferDatabase", uses: ["TransferSystem", "CSQLite"]),
         library("TransferCatalog", uses: ["TransferDatabase", "TransferModel", "TransferSystem"]),
         library("TransferMail", uses: ["TransferDatabase", "TransferKeys", "TransferModel", "TransferSystem"]),
-        library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferIO"]),
+        library("TransferConnection", uses: ["TransferModel", "TransferProtocol", "TransferCodec", "TransferIO"]),
         library(
             "TransferIntake",
             uses: [

@@ -108,6 +108,20 @@ class History:
         run = self._finish(work, self._begin(work), (0,))
         self._pace.learn(len(work.wanted), work.bytes, run.seconds)
         work.require_all(acknowledgements(run.output))
+        if work.push.form in ("directory", "files"):
+            self._again(work)
+
+    def _again(self, work: Work) -> None:
+        """Runs the command once more, as people do: nothing is stored, and everything is told of."""
+        self._tally.pushes += 1
+        command = work.again(self._transfer, self._server.address)
+        self._client = Client(command, self.directory / "source", None, self.directory / "client.log")
+        self._show(f"cd {self.directory / 'source'} && {self._client.shown}")
+        run = self._client.finish()
+        self._client = None
+        if run.status != 0:
+            raise Broken(f"the client ended with status {run.status}: {run.errors[-500:]}")
+        self._tally.folders += work.require_told(run.output)
 
     def _begin(self, work: Work) -> Client:
         work.announce(self._ledger)

@@ -41,7 +41,7 @@ class Push:
         form = source.choices(["directory", "files", "text", "input"], [6, 4, 1, 1])[0]
         flags = ["--lanes", str(source.choice([1, 2, 3, 4, 4, 32]))]
         if source.random() < 0.35:
-            flags += ["--compress", source.choice(["zlib", "none"])]
+            flags += ["--compress", source.choice(["zlib", "zstd", "none"])]
         if source.random() < 0.1:
             flags += ["--digest", "sha256"]
         if source.random() < 0.15:

@@ -15,6 +15,9 @@ _MOST = 24 * content.MIB
 # How many sets in a hundred have a file that travels in parts.
 _HUGE = 4
 
+# How many have directories of so many files that a server is asked about each as a whole.
+_TREES = 35
+
 
 @dataclass(frozen=True)
 class File:
@@ -38,6 +41,8 @@ class Sources:
         count = source.choice([1, 2, 5, 10, 20, 40, 80])
         for _ in range(count):
             self._add()
+        if source.randrange(100) < _TREES:
+            self._add_tree()
         if self._huge and self.longest < content.PARTS:
             self._write(names.name(self._next(), source), source.randint(40 * content.MIB, 100 * content.MIB))
 
@@ -81,6 +86,13 @@ class Sources:
             size = self._source.randint(0, 8 * content.KIB)
         path = names.directory(self._source) + names.name(self._next(), self._source)
         self._write(path, size)
+
+    def _add_tree(self) -> None:
+        top = names.directory(self._source)
+        for folder in range(self._source.randint(2, 5)):
+            for _ in range(self._source.randint(8, 16)):
+                path = f"{top}folder {folder}/{names.name(self._next(), self._source)}"
+                self._write(path, self._source.randint(1, 4 * content.KIB))
 
     def _write(self, path: str, size: int) -> None:
         data = content.make(size, self._source)

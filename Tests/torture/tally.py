@@ -14,6 +14,8 @@ class Tally:
     pushes: int = 0
     acknowledged: int = 0
     checked: int = 0
+    # That a server was asked about as a whole and knew.
+    folders: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     moments: Counter[str] = field(default_factory=Counter)
     # Rounds with a disk that loses writes.
@@ -49,7 +51,7 @@ class Tally:
         web = ", ".join(f"{count} {what}" for what, count in self.web.items()) or "none"
         return (
             f"{self.rounds} rounds, {self.pushes} runs of push, {sum(self.kills.values())} kills ({kills}; by "
-            f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, "
+            f"acknowledgement: {moments}), {self.acknowledged} acknowledgements, {self.checked} files compared, {self.folders} folders known, "
             f"rounds on a failing disk: {faults}, power cuts: {cuts} (after {self.promises} acknowledgements), "
             f"{self.receipts} receipt files verified, deliveries: {deliveries}, over HTTP: {web}, server at most {self.memory >> 20} MiB and "
             f"{self.descriptors} descriptors more when idle than at its start"

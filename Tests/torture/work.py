@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,10 @@ from .ledger import Acknowledgement, Ledger
 from .plan import Push
 from .program import Broken
 from .sources import Sources
+
+
+# The end of a line about a folder: a line about a file ends in its digest.
+_FOLDER = re.compile(r"/  (\d+) files, [0-9.]+ [A-Za-z]+$")
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,21 @@ class Work:
         if receipts is not None:
             command += ["--receipts", str(receipts)]
         return command + self.arguments
+
+    def again(self, transfer: Path, server: str) -> list[str]:
+        """As it is run once more for people: then the server is asked about whole folders."""
+        return [str(transfer), "push", "--to", f"{server}/{self.push.folder}", "--plaintext", *self.push.flags, *self.arguments]
+
+    def require_told(self, output: bytes) -> int:
+        """Raises Broken unless each upload is told of as stored before, alone or with its folder. Returns the number of folders."""
+        lines = output.decode().splitlines()
+        if strange := [line for line in lines if not line.startswith("alreadyStored  ")]:
+            raise Broken(f"pushed again, and told of {strange[0]!r}")
+        folders = [int(found[1]) for line in lines if (found := _FOLDER.search(line))]
+        told = len(lines) - len(folders) + sum(folders)
+        if told != len(self.wanted):
+            raise Broken(f"pushed again, {told} of {len(self.wanted)} uploads were told of")
+        return len(folders)
 
     @property
     def replaces(self) -> bool:

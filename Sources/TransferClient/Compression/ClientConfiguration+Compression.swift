@@ -22,12 +22,3 @@ extension ClientConfiguration {
         }
     }
 }
-
-extension CompressionFormat {
-    var encoding: BodyEncoding {
-        switch self {
-        case .zlib: .zlib
-        case .zstd: .zstd
-        }
-    }
-}

@@ -1,4 +1,3 @@
-import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -56,7 +55,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     ///   - expansion: the connection's.
     ///   - unwanted: is told what nobody wants the rest of.
     /// - Throws: what the server did wrong.
-    func take(_ expansion: FrameExpansion, unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
+    func take(_ expansion: DataExpansion, unwanted: (PendingRequest) -> Void) throws(ProtocolFault) {
         for (asked, piece) in pieces {
             switch try give(piece, to: asked.answer, expansion) {
             case .wanted: break
@@ -67,7 +66,7 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     }
 
     private func give(
-        _ piece: Piece, to answer: any AnswerTaker, _ expansion: FrameExpansion
+        _ piece: Piece, to answer: any AnswerTaker, _ expansion: DataExpansion
     ) throws(ProtocolFault) -> Taken {
         switch piece {
         case .entries(let entries): return answer.take(entries)
@@ -83,37 +82,13 @@ final class ReceivedBatch: ReceivedSteps, @unchecked Sendable {
     }
 
     private func give(
-        _ piece: DataPiece, to answer: any AnswerTaker, _ expansion: FrameExpansion
+        _ piece: DataPiece, to answer: any AnswerTaker, _ expansion: DataExpansion
     ) throws(ProtocolFault) -> Taken {
-        let bytes = input.bytes(piece.range)
-        guard let format = CompressionFormat(piece.encoding) else { return answer.take(bytes) }
-        let place = FrameExpansion.Place(isFirst: piece.isFirst, isLast: piece.isLast)
         var taken = Taken.wanted
-        try expansion.expand(bytes, place, format, fault: ProtocolFault.init(_:)) { (content) throws(ProtocolFault) in
+        try expansion.expand(piece, input.bytes(piece.range), fault: { $0 }) { (content) throws(ProtocolFault) in
             taken = answer.take(content)
             if case .fault(let fault) = taken { throw fault }
         }
         return taken
-    }
-}
-
-extension CompressionFormat {
-    fileprivate init?(_ encoding: BodyEncoding) {
-        switch encoding {
-        case .stored: return nil
-        case .zlib: self = .zlib
-        case .zstd: self = .zstd
-        }
-    }
-}
-
-extension ProtocolFault {
-    fileprivate init(_ error: CodecError) {
-        switch error {
-        case .corrupt:
-            self.init(.corruptCompression, "A compressed frame is not one whole zlib stream or zstd frame.")
-        case .tooLarge:
-            self.init(.frameTooLarge, "A compressed frame holds more than \(Limits.dataBody) bytes.")
-        }
     }
 }

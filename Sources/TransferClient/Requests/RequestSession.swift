@@ -1,5 +1,4 @@
 import Glibc
-import TransferCodec
 import TransferConnection
 import TransferIO
 import TransferModel
@@ -20,7 +19,7 @@ actor RequestSession {
     var parser = FrameParser()
     private var machine: ClientConnection
     private var outbound = Outbound<Never>()
-    private let expansion = FrameExpansion(limit: Limits.dataBody)
+    private let expansion = DataExpansion()
     /// Whether the server has broken the protocol in what is not looked at before it is worked on. What follows is worth
     /// nothing: content is missing in front of it.
     private var hasBadAnswers = false
@@ -291,7 +290,7 @@ extension RequestSession {
     }
 
     private static func work(
-        on batches: [ReceivedBatch], _ source: any RequestSource, _ expansion: FrameExpansion
+        on batches: [ReceivedBatch], _ source: any RequestSource, _ expansion: DataExpansion
     ) -> (unwanted: [PendingRequest], fault: ProtocolFault?) {
         var unwanted: [PendingRequest] = []
         var fault: ProtocolFault?

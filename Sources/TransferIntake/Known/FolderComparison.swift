@@ -23,11 +23,9 @@ package final class FolderComparison {
     /// How many may be, for as many as the caller says that there are: some of a file were replaced, or are of others.
     private let most: Int
 
-    /// Looked at for any question, and for each file that it is about.
-    private static let looks = (atLeast: 4096, forEach: 4)
-
-    /// Files of one folder that are compared at most.
-    private static let mostFiles = 1 << 20
+    /// Looked at for any question, and for each file that it is about: of one that was replaced often the first 64 uploads are read, and
+    /// the newest 64 of each state (`FolderQuery`). In all as many as a folder of a million files has that were replaced some times.
+    private static let looks = (atLeast: 4096, forEach: 3 * 64, inAll: 1 << 22)
 
     /// Of each file the newest upload, whoever has sent it.
     private let newest = UploadListDigester()
@@ -46,7 +44,7 @@ package final class FolderComparison {
         (self.intake, self.caller, self.function, self.wanted) = (intake, caller, function, wanted)
         query = KnownFiles.Query(folder, client: caller.id, sender: caller.sender)
         next = query.prefix
-        most = Self.looks.atLeast + Self.looks.forEach * min(Int(clamping: wanted.count), Self.mostFiles)
+        most = Self.looks.atLeast + min(Self.looks.forEach * Int(wanted.count), Self.looks.inAll)
         hasRotten = intake.known.hasRotten
     }
 

@@ -133,10 +133,11 @@ import TransferTestSupport
 
     /// What a selection leaves out counts for neither side.
     @Test func aSelectionOfWhatWasPushed() async throws {
+        let rules = [try PathRule(.exclude, "f1*"), try PathRule(.exclude, "deep")]
         let server = try await RunningServer(in: TemporaryDirectory())
         for isFirst in [true, false] {
             let outcome = try await push(to: server) { configuration in
-                configuration.selection.rules = [try! PathRule(.exclude, "f1*"), try! PathRule(.exclude, "deep")]
+                configuration.selection.rules = rules
                 configuration.selection.minimumSize = 4
             }
             #expect(outcome.failure == nil && outcome.folders.isEmpty == isFirst)

@@ -139,6 +139,23 @@ extension ServerTests {
             }
         }
 
+        /// Also where all files of a folder were replaced often.
+        @Test func aFolderThatWasReplacedOften() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let names = (1...150 as ClosedRange<UInt64>)
+                var newest: [UploadID] = []
+                for number in 0..<40 as Range<UInt64> {
+                    newest = names.map { UploadID(high: 1_000 + number, low: $0) }
+                    let frames = newest.flatMap {
+                        Frames.upload("r/\($0.low)", Array("\(number)".utf8), id: $0, conflict: .overwrite)
+                    }
+                    #expect(try client.codes(newest.count, to: frames).allSatisfy { $0 == .committed })
+                }
+                #expect(try Self.ask(client, newest, in: "r").code == .alreadyStored)
+            }
+        }
+
         /// A question about few files does not order a look at many.
         @Test func aQuestionAboutFewFilesInAFolderOfMany() async throws {
             try await serving { server in

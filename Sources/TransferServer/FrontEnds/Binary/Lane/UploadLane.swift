@@ -1,7 +1,7 @@
 import Synchronization
 import TransferAccess
 import TransferCatalog
-import TransferCodec
+import TransferConnection
 import TransferIO
 package import TransferIntake
 import TransferModel
@@ -22,7 +22,7 @@ package final class UploadLane: @unchecked Sendable {
     package var intake: IntakeSession { uploads.intake }
 
     let resources: LaneResources
-    let expansion = FrameExpansion(limit: Limits.dataBody)
+    private let expansion = DataExpansion()
     /// Batches that are not worked through, and which step of the first one is next.
     private var pending: [LaneBatch] = []
     private var nextStep = 0
@@ -117,10 +117,8 @@ package final class UploadLane: @unchecked Sendable {
     private func take(
         _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, _ upload: OpenUpload
     ) throws(StoreError) {
-        switch piece.encoding {
-        case .stored: try upload.append(bytes)
-        case .zlib: try expand(piece, bytes, .zlib, into: upload)
-        case .zstd: try expand(piece, bytes, .zstd, into: upload)
+        try expansion.expand(piece, bytes, fault: { StoreError($0.code, $0.message) }) { (content) throws(StoreError) in
+            try upload.append(content)
         }
     }
 

@@ -1,4 +1,5 @@
 package import TransferCodec
+import TransferConnection
 import TransferProtocol
 
 /// What a step of a lane does with the content that it sends, and what came of that.
@@ -37,18 +38,9 @@ package struct AnswerCompression: Sendable {
             before += content.count
             after += compressors.lend(method) { compressor in
                 guard let body = compressor.compress(content) else { return content.count }
-                chunk.replaceData(by: body, BodyEncoding(method.format))
+                chunk.replaceData(by: body, method.format.encoding)
                 return body.count
             }
-        }
-    }
-}
-
-extension BodyEncoding {
-    fileprivate init(_ format: CompressionFormat) {
-        switch format {
-        case .zlib: self = .zlib
-        case .zstd: self = .zstd
         }
     }
 }

@@ -1,0 +1,55 @@
+package import TransferCodec
+import TransferModel
+package import TransferProtocol
+
+/// The content of data frames, however it comes. One for each connection; its two sides have the same.
+package struct DataExpansion: Sendable {
+    private let frames = FrameExpansion(limit: Limits.dataBody)
+
+    package init() {}
+
+    /// Takes the next piece of a frame.
+    ///
+    /// - Parameters:
+    ///   - bytes: the piece, wherever it lies.
+    ///   - fault: makes the caller's error of what is wrong with the frame: `corruptCompression` or `frameTooLarge`.
+    ///   - sink: gets the content, valid during the call only.
+    /// - Throws: what `fault` makes, or what the sink throws. The rest of the frame must not follow then.
+    package func expand<E: Error>(
+        _ piece: DataPiece, _ bytes: UnsafeRawBufferPointer, fault: (ProtocolFault) -> E,
+        into sink: (UnsafeRawBufferPointer) throws(E) -> Void
+    ) throws(E) {
+        guard let format = CompressionFormat(piece.encoding) else { return try sink(bytes) }
+        let place = FrameExpansion.Place(isFirst: piece.isFirst, isLast: piece.isLast)
+        try frames.expand(bytes, place, format, fault: { fault(ProtocolFault($0)) }, into: sink)
+    }
+}
+
+extension CompressionFormat {
+    fileprivate init?(_ encoding: BodyEncoding) {
+        switch encoding {
+        case .stored: return nil
+        case .zlib: self = .zlib
+        case .zstd: self = .zstd
+        }
+    }
+
+    /// What a body is called that is such a frame.
+    package var encoding: BodyEncoding {
+        switch self {
+        case .zlib: .zlib
+        case .zstd: .zstd
+        }
+    }
+}
+
+extension ProtocolFault {
+    fileprivate init(_ error: CodecError) {
+        switch error {
+        case .corrupt:
+            self.init(.corruptCompression, "A compressed frame is not one whole zlib stream or zstd frame.")
+        case .tooLarge:
+            self.init(.frameTooLarge, "A compressed frame holds more than \(Limits.dataBody) bytes.")
+        }
+    }
+}
