@@ -106,6 +106,9 @@ package final class Intake: Sendable {
         set { keeping.store(newValue, ordering: .relaxed) }
     }
 
+    /// Whether a part of an upload may be a piece of a block.
+    package var takesPieces: Bool { store.abilities.writesAnywhere && store.abilities.leastPart <= Limits.pieceSize }
+
     /// What receipts are verified with; nothing where none are given.
     package var receiptKey: [UInt8]? { issuer?.key.raw.bytes }
 }

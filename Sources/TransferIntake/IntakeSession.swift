@@ -117,6 +117,7 @@ extension IntakeSession {
             upload.assembly = try assembly(upload.intent)
             let outcome = try upload.admit(path, mayEnd: mayEnd)
             if outcome == nil { try upload.openEnd() } else { leaveGrowing() }
+            if let outcome { removeParts(of: upload, outcome) }
             return Begun(upload: upload, outcome: outcome.map(withReceipt))
         } catch {
             return Begun(upload: upload, outcome: refuse(upload, error))
@@ -138,7 +139,9 @@ extension IntakeSession {
         current = nil
         defer { leaveGrowing() }
         switch try upload.seal(end) {
-        case .ended(let outcome): return withReceipt(outcome)
+        case .ended(let outcome):
+            removeParts(of: upload, outcome)
+            return withReceipt(outcome)
         case .publish(var publication):
             publication.sender = sender
             completion.add(SealedUpload(upload: upload, publication: publication))
@@ -327,6 +330,16 @@ extension IntakeSession {
             sender: caller.sender, client: caller.id, begun: intake.clock.utc(), run: run)
         guard intake.known.begin(upload) else { return }
         connection.later { [known = intake.known] in known.recordUnfinished() }
+    }
+
+    /// Whoever did not ask before may have sent parts of what is there already. They would only take room.
+    private func removeParts(of upload: OpenUpload, _ outcome: UploadOutcome) {
+        guard upload.intent.extent == .assembly, upload.assembly != nil, outcome.code.isSuccess else { return }
+        do throws(StoreError) {
+            try throwAway(upload.intent)
+        } catch {
+            // Somebody else works on it, or the disk fails: it goes when it is too old.
+        }
     }
 
     private func throwAway(_ intent: UploadIntent) throws(StoreError) {

@@ -20,6 +20,30 @@ import TransferTestSupport
         #expect(session.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: true).outcome?.code == .committed)
     }
 
+    /// A client may send in parts what it has sent whole over a connection that was lost, and that is still read from.
+    @Test func wholeAndInPartsAtOnce() throws {
+        let fixture = try PromisingIntake()
+        let (old, new, id) = (fixture.session(number: 1), fixture.session(number: 2), UploadID.random())
+        let content: [UInt8] = [1, 2, 3]
+        let end = DeclaredEnd(size: 3, digest: content.digest)
+        let whole = old.begin(UploadIntent(id: id, path: "a", size: 3), mayEnd: false).upload
+        try content.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try whole.append(bytes) }
+        #expect(try old.seal(whole, end) == nil)
+        #expect(new.send(.part(of: id, "a", offset: 0, size: 3, total: 3), content).code == .staged)
+        let assembly = new.begin(UploadIntent(id: id, path: "a", size: 3, extent: .assembly), mayEnd: false).upload
+        #expect(try new.seal(assembly, end) == nil)
+        #expect(old.publish().ended.isEmpty)
+        // Nobody knows yet what becomes of the other one.
+        #expect(new.publish().ended.map(\.outcome.code) == [.busy])
+        #expect(old.acknowledge().uploads.map(\.outcome.code) == [.committed])
+        #expect(new.acknowledge().uploads.isEmpty)
+        #expect(new.sendInParts(id, "a", content).code == .committed)
+        let other = try RelativePath("a-1")
+        // What was sent of it again is not kept.
+        #expect(fixture.intake.assemblies.isEmpty && !fixture.store.hasPart(id))
+        #expect(fixture.store.version(at: other) == nil)
+    }
+
     /// The operator may have given the client another folder since.
     @Test func whatIsOutsideAClientsFolderIsNotTold() throws {
         let fixture = try PromisingIntake()

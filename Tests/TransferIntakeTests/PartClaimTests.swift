@@ -30,6 +30,7 @@ import TransferTestSupport
         }
 
         func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Nothing { Nothing() }
+        func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? { nil }
         func trim(to size: UInt64) throws(StoreError) {}
         func giveBackRoom() {}
         func discard() {}

@@ -20,7 +20,8 @@ import TransferTestSupport
     @Test func limits() {
         let rows = document.table(below: "### Limits").map { [$0[0], $0[1].filter { $0 != "," }] }
         let limits: [(String, UInt64)] = [
-            ("blockSize", UInt64(Limits.blockSize)), ("dataBody", UInt64(Limits.dataBody)),
+            ("blockSize", UInt64(Limits.blockSize)), ("pieceSize", UInt64(Limits.pieceSize)),
+            ("dataBody", UInt64(Limits.dataBody)),
             ("zstdBody", UInt64(Limits.zstdBody)),
             ("controlBody", UInt64(Limits.controlBody)), ("path", UInt64(Limits.path)),
             ("pathComponent", UInt64(Limits.pathComponent)), ("pathDepth", UInt64(Limits.pathDepth)),
@@ -62,6 +63,7 @@ import TransferTestSupport
                 ["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"],
                 ["\(Features.mail.rawValue)", "mail"], ["\(Features.zstd.rawValue)", "zstd"],
                 ["\(Features.zlib.rawValue)", "zlib"], ["\(Features.folders.rawValue)", "folders"],
+                ["\(Features.pieces.rawValue)", "pieces"],
             ])
     }
 

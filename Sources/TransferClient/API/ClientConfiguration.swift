@@ -112,6 +112,9 @@ public struct ClientConfiguration: Sendable {
     /// What is sent of files that are named and of directories.
     public var selection = Selection()
 
+    /// How lanes share long files, in place of what the line to the server asks for; for tests without such a line.
+    package var sharing: PartSharing?
+
     /// Seconds for connecting and the handshake together.
     public var handshakeTimeout = 10.0
 

@@ -47,7 +47,8 @@ struct LaneAllowance: Equatable {
         !isChosen && isFar(link) && !link.measuresBandwidth
     }
 
-    private func isFar(_ link: LinkReading) -> Bool { link.leastRoundTrip >= Self.far.nanoseconds }
+    /// Whether the line is what a push waits for.
+    func isFar(_ link: LinkReading) -> Bool { link.leastRoundTrip >= Self.far.nanoseconds }
 }
 
 extension ClientConfiguration {

@@ -39,20 +39,25 @@ final class Lanes: @unchecked Sendable {
     private let allowance: LaneAllowance
     /// Where losses say how many lanes there may be.
     private var governor: LossGovernor?
+    /// Whether the server takes parts that are a piece of a block.
+    private var takesPieces = false
+    private var isFar = false
     /// Whether something was found to do for the lane that was opened last.
     private var hasFoundWork = true
     private var begun: MonotonicTime?
     private var losses = 0
+    private let wantedSharing: PartSharing?
     private let waitsForAnswer: Bool
     private var isPutOff = false
     private var isClosed = true
 
     /// - Parameters:
     ///   - allowance: the first lane included.
+    ///   - sharing: how they share long files, where it is not the line that says it.
     ///   - waitsForAnswer: whether no other is opened before the server has let the first one in. What is shown to be let
     ///     in may work once only, and costs the server much the first time.
-    init(_ allowance: LaneAllowance, waitsForAnswer: Bool = false) {
-        self.allowance = allowance
+    init(_ allowance: LaneAllowance, sharing: PartSharing? = nil, waitsForAnswer: Bool = false) {
+        (self.allowance, wantedSharing) = (allowance, sharing)
         self.waitsForAnswer = waitsForAnswer
     }
 
@@ -84,10 +89,24 @@ final class Lanes: @unchecked Sendable {
 
     /// Chunks that may wait on each, where losses say how many lanes there are: what one has taken no other can send, and the more they
     /// are, the slower each is. Nothing where they don't.
-    var chunksAhead: Int? { governor.map { $0.lanes > LossGovernor.fewest ? 1 : 2 } }
+    var chunksAhead: Int? { governor == nil ? nil : isHeldDown ? 1 : 2 }
 
-    /// Lanes that there may come to be.
-    var most: Int { governor == nil ? allowance.most : max(allowance.most, allowance.mostOverLosses) }
+    /// How they share long files.
+    var sharing: PartSharing {
+        let most = governor == nil ? allowance.most : max(allowance.most, allowance.mostOverLosses)
+        var sharing = wantedSharing ?? PartSharing(lanes: most, inPieces: isFar, sharesShorter: isHeldDown)
+        sharing.inPieces = sharing.inPieces && takesPieces
+        return sharing
+    }
+
+    /// Whether losses hold each of them down.
+    private var isHeldDown: Bool { governor.map { $0.lanes > LossGovernor.fewest } ?? false }
+
+    /// Bytes of content in each of them. What waits on a lane that losses hold down is late for seconds.
+    var chunkContent: Int { isHeldDown ? 64 << 10 : OutgoingChunk.payloadSize }
+
+    /// What may wait in the kernel, on each that is looked at.
+    private var unsent: StreamSocket.Unsent { isHeldDown ? .little : .far }
 
     /// Whether several may be opened at once: the line is what they wait for, not a core, and the last one had something to do.
     var opensSeveral: Bool { governor != nil && hasFoundWork }
@@ -131,8 +150,11 @@ final class Lanes: @unchecked Sendable {
 
     /// The server has answered on the first lane.
     ///
+    /// - Parameter takesPieces: whether it takes parts that are a piece of a block.
     /// - Returns: whether the lanes are to be looked at from now on.
-    func begins(over link: LinkReading?) -> Bool {
+    func begins(over link: LinkReading?, takesPieces: Bool) -> Bool {
+        self.takesPieces = takesPieces
+        isFar = link.map(allowance.isFar) ?? false
         guard let link, allowance.isGoverned(over: link) else {
             governor = nil
             return false
@@ -145,16 +167,17 @@ final class Lanes: @unchecked Sendable {
     /// Looks what becomes of the lanes, and asks for more or lets some go.
     ///
     /// - Parameters:
-    ///   - first: the first lane's.
+    ///   - first: the first lane.
     ///   - hasMore: whether there may be something to do for another.
-    func look(at first: LinkReading?, hasMore: Bool, now: MonotonicTime) {
+    func look(with first: ClientSession, hasMore: Bool, now: MonotonicTime) {
         guard governor != nil else { return }
-        var links = [0: first].compactMapValues { $0 }
-        for session in sessions { links[session.number] = session.assumeIsolated { $0.link } }
+        var links: [Int: LinkReading] = [:]
+        for session in [first] + sessions { links[session.number] = session.assumeIsolated { $0.link } }
         let before = governor?.lanes ?? 0
         governor?.look(at: links, now: now)
+        for session in [first] + sessions { session.assumeIsolated { $0.bound(unsent) } }
         guard let lanes = governor?.lanes else { return }
-        let limit = limit(over: first)
+        let limit = limit(over: links[first.number])
         if lanes < before {
             for session in sessions.dropFirst(max(0, limit - 1)) { session.assumeIsolated { $0.retire() } }
         }

@@ -49,8 +49,9 @@ final class RunContext: Sendable {
         self.buffers = buffers
         self.feed = feed
         bandwidth = configuration.bandwidth.map { Bandwidth(bytesPerSecond: $0) }
-        lanes = Lanes(configuration.laneAllowance(), waitsForAnswer: configuration.token != nil)
-        feed.shareParts(among: lanes.most)
+        lanes = Lanes(
+            configuration.laneAllowance(), sharing: configuration.sharing, waitsForAnswer: configuration.token != nil)
+        feed.share(lanes.sharing)
     }
 
     var timeouts: Liveness.Timeouts { configuration.timeouts }

@@ -36,7 +36,7 @@ extension StreamSocket {
     /// yet leaves the cache, and is sent in the receiver's time when it has.
     private func tuneForLoopback() {
         chooseCongestionControl("reno")
-        bound(unsent: Self.mostUnsent.near)
+        bound(.little)
     }
 
     /// For a peer elsewhere. Reno and CUBIC take each loss for a queue that is full: half a per cent of it leaves a line of 100
@@ -46,7 +46,7 @@ extension StreamSocket {
     /// The kernel would take megabytes on a slow connection, which another one could have sent long before.
     private func tuneForNetwork() {
         chooseCongestionControl(Self.bandwidthMeasuring)
-        bound(unsent: Self.mostUnsent.far)
+        bound(.far)
     }
 
     /// What the connection is like.
@@ -73,8 +73,9 @@ extension StreamSocket {
         return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
     }
 
-    private func bound(unsent bytes: Int32) {
-        var bytes = bytes
+    /// How much may wait in the kernel that it has not sent.
+    package func bound(_ unsent: Unsent) {
+        var bytes = unsent.rawValue
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
@@ -82,8 +83,13 @@ extension StreamSocket {
         setsockopt(number, Int32(IPPROTO_TCP), TCP_CONGESTION, name, socklen_t(name.utf8.count))
     }
 
-    /// Bytes. On this machine less is as good, four times as much is not; elsewhere it has to last until this side is awake.
-    private static let mostUnsent: (near: Int32, far: Int32) = (64 << 10, 256 << 10)
+    /// Bytes that wait in the kernel.
+    package enum Unsent: Int32, Sendable {
+        /// Towards this machine less is as good, and four times as much is not. And for a connection that is slow.
+        case little = 65536
+        /// It has to last until this side is awake.
+        case far = 262144
+    }
 
     private func finishConnecting(to address: SocketAddress, timeout nanoseconds: Int64) async throws(SystemError) {
         guard try !start(address) else { return }

@@ -38,6 +38,8 @@ package final class Assembly: Sendable {
         var claims: [Held] = []
         /// Claims that were taken over while a thread wrote for them, which it still does.
         var leaving: [PartClaim] = []
+        /// Blocks that came in pieces and are being digested.
+        var readings: [BlockReading] = []
         var isFinished = false
         /// What somebody has begun to write since the file was handed out to be read; merged when there is much of it.
         var overwritten: [Range<UInt64>] = []
@@ -87,8 +89,10 @@ package final class Assembly: Sendable {
                 && parts.newestConnection(in: range).map { $0 <= connection } ?? true
         }
 
-        /// Nobody may write any of the bytes any more. Who is just writing some of them is leaving.
+        /// Nobody may write any of the bytes any more. Who is just writing some of them is leaving, and what is being read of them
+        /// does not count.
         mutating func revoke(_ range: Range<UInt64>) {
+            readings.removeAll { $0.block.overlaps(range) }
             for held in claims where held.isWriting && held.claim.range.overlaps(range) { leaving.append(held.claim) }
             claims.removeAll { $0.claim.range.overlaps(range) }
         }
@@ -108,6 +112,13 @@ package final class Assembly: Sendable {
             defer { self = State(leaving: leaving, isFinished: true) }
             return place.content
         }
+    }
+
+    /// One block that came in pieces, as long as a thread reads it.
+    final class BlockReading: Sendable {
+        let block: Range<UInt64>
+
+        init(_ block: Range<UInt64>) { self.block = block }
     }
 
     /// What there is of an upload when somebody asks.
@@ -236,7 +247,7 @@ package final class Assembly: Sendable {
     ///   - isInOrder: whether it has to begin where the first byte is missing.
     ///   - stage: opens the file, for the first claim.
     /// - Throws: `contentMismatch` when some of the bytes are behind the upload's end; `incomplete` when a newer connection
-    ///   has any of them; `busy` when the upload is being completed; what `stage` throws.
+    ///   has any of them; `busy` when the upload is being completed, or has too many pieces; what `stage` throws.
     func claim(
         _ range: Range<UInt64>, connection: Int, run: UInt64?, isInOrder: Bool = false,
         stage: () throws(StoreError) -> any StagedContent
@@ -245,6 +256,8 @@ package final class Assembly: Sendable {
         defer { monitor.unlock() }
         try check(range, connection)
         let (staged, wasOpened) = try open(stage)
+        let isPiece = monitor.state.total.map { !range.isWholeBlocks(of: $0) } ?? false
+        guard !isPiece || monitor.state.parts.pieces < Self.mostPieces else { throw .tooManyPieces }
         let next = monitor.state.parts.contiguousEnd
         guard !isInOrder || range.lowerBound == next else { throw .outOfOrder(next: next) }
         // A newer connection may have come meanwhile.
@@ -253,7 +266,7 @@ package final class Assembly: Sendable {
         monitor.state.revoke(range)
         monitor.state.parts.remove(in: range)
         monitor.state.overwrite(range)
-        let claim = PartClaim(range, connection: connection, of: self, in: staged)
+        let claim = PartClaim(range, isPiece: isPiece, connection: connection, of: self, in: staged)
         monitor.state.claims.append(Held(claim: claim))
         waitForWriters(of: range)
         return claim
@@ -289,11 +302,20 @@ package final class Assembly: Sendable {
         }
     }
 
-    /// All bytes of the claim are written and verified.
+    /// All bytes of the claim are written and verified. Whoever brings the last piece of a block has it digested.
     ///
-    /// - Parameter digests: of its blocks, one after the other.
-    /// - Throws: `incomplete` when another has taken it over.
+    /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.
+    /// - Throws: `incomplete` when another has taken it over, `storageFailed` when the block cannot be read.
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
+        guard claim.isPiece else { return try count(claim, digests: digests) }
+        var isCounted = false
+        while !isCounted {
+            guard let reading = beginReading(around: claim) else { return try count(claim, digests: []) }
+            isCounted = try count(claim, reading, digest: claim.staged.digest(of: reading.block, function))
+        }
+    }
+
+    private func count(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
         let wasHeld = monitor.withLock {
             let wasHeld = monitor.state.release(claim)
             if wasHeld {
@@ -303,6 +325,53 @@ package final class Assembly: Sendable {
         }
         guard wasHeld else { throw .takenOver }
     }
+
+    /// - Returns: the block around a piece; nothing as long as more of it is missing than this.
+    private func beginReading(around piece: PartClaim) -> BlockReading? {
+        monitor.withLock {
+            let parts = monitor.state.parts
+            guard let block = monitor.state.total.flatMap({ piece.range.block(of: $0) }),
+                parts.cover(block.lowerBound..<piece.range.lowerBound),
+                parts.cover(min(piece.range.upperBound, block.upperBound)..<block.upperBound)
+            else { return nil }
+            let reading = BlockReading(block)
+            monitor.state.readings.append(reading)
+            return reading
+        }
+    }
+
+    /// The last piece of a block is there with the others. They are verified each by itself, and as a block they are read again: that
+    /// costs whoever sends pieces as much as to send them, and none has to wait for another.
+    ///
+    /// - Returns: whether the piece counts now. Somebody may have begun to write other bytes of the block while it was read.
+    private func count(
+        _ claim: PartClaim, _ reading: BlockReading, digest: [UInt8]?
+    ) throws(StoreError) -> Bool {
+        enum Outcome { case counted, disturbed, unreadable, takenOver }
+        let outcome = monitor.withLock { () -> Outcome in
+            let index = monitor.state.readings.firstIndex { $0 === reading }
+            if let index { monitor.state.readings.remove(at: index) }
+            guard monitor.state.claims.contains(where: { $0.claim === claim }) else { return .takenOver }
+            guard index != nil else { return .disturbed }
+            _ = monitor.state.release(claim)
+            guard let digest else {
+                monitor.state.parts.remove(in: reading.block)
+                return .unreadable
+            }
+            monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: []))
+            monitor.state.parts.complete(reading.block, digest: digest)
+            return .counted
+        }
+        switch outcome {
+        case .counted: return true
+        case .disturbed: return false
+        case .unreadable: throw .unreadableBlock
+        case .takenOver: throw .takenOver
+        }
+    }
+
+    /// Pieces of blocks, each of which is remembered with who has brought it. A push has some hundreds of them, at the end of a file.
+    private static let mostPieces = 8192
 
     /// No more of the claim will be written.
     ///
@@ -381,6 +450,20 @@ package final class Assembly: Sendable {
 }
 
 extension Range<UInt64> {
+    /// Whether these bytes of content are as many blocks, of which the last one of the content may be short.
+    fileprivate func isWholeBlocks(of total: UInt64) -> Bool {
+        let block = UInt64(Limits.blockSize)
+        return lowerBound.isMultiple(of: block) && (upperBound == total || upperBound.isMultiple(of: block))
+    }
+
+    /// - Parameter total: bytes of the content.
+    /// - Returns: the block that the first of these bytes is in.
+    fileprivate func block(of total: UInt64) -> Range<UInt64>? {
+        let block = UInt64(Limits.blockSize)
+        let start = lowerBound / block * block
+        return start < total ? start..<start + Swift.min(block, total - start) : nil
+    }
+
     /// So many of the bytes, or all of them.
     fileprivate func prefix(_ count: UInt64) -> Range<UInt64> {
         upperBound - lowerBound > count ? lowerBound..<lowerBound + count : self
@@ -398,6 +481,13 @@ extension StoreError {
     static func outOfOrder(next: UInt64) -> StoreError {
         StoreError(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
     }
+
+    /// To whoever leaves holes in ever more blocks.
+    static let tooManyPieces = StoreError(
+        .busy, "The upload has too many pieces of blocks that are not complete; complete some of them first.")
+
+    static let unreadableBlock = StoreError(
+        .storageFailed, "What has arrived of the upload cannot be read again; it may be sent again.")
 
     static let tooManyAssemblies = StoreError(.busy, "The server works on as many uploads in parts as it can.")
 

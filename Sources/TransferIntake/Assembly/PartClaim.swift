@@ -9,11 +9,17 @@ final class PartClaim: Sendable {
     /// The number of the connection that has it.
     let connection: Int
 
-    private let assembly: Assembly
-    private let staged: any StagedContent
+    /// Whether it is some of a block only, so that its digest is none of the upload's.
+    let isPiece: Bool
 
-    init(_ range: Range<UInt64>, connection: Int, of assembly: Assembly, in staged: any StagedContent) {
-        (self.range, self.connection) = (range, connection)
+    private let assembly: Assembly
+    let staged: any StagedContent
+
+    init(
+        _ range: Range<UInt64>, isPiece: Bool = false, connection: Int, of assembly: Assembly,
+        in staged: any StagedContent
+    ) {
+        (self.range, self.isPiece, self.connection) = (range, isPiece, connection)
         (self.assembly, self.staged) = (assembly, staged)
     }
 
@@ -27,8 +33,8 @@ final class PartClaim: Sendable {
 
     /// All of it is written and verified.
     ///
-    /// - Parameter digests: of its blocks, one after the other.
-    /// - Throws: `incomplete` when another has taken it over.
+    /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.
+    /// - Throws: `incomplete` when another has taken it over, `storageFailed` when a block that it completes cannot be read.
     func complete(digests: [UInt8]) throws(StoreError) {
         try assembly.complete(self, digests: digests)
     }

@@ -193,6 +193,7 @@ extension Completion {
         for index in refused.lazy.map({ claiming[$0] }).reversed() {
             let (upload, publication) = { ($0.upload, $0.publication) }(sealed.remove(at: index))
             publication.content.discard()
+            if let assembly = upload.assembly { intake.assemblies.remove(assembly) }
             let outcome: UploadOutcome
             do throws(StoreError) {
                 let found = try upload.acknowledgedElsewhere(publication)

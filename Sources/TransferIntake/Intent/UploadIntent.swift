@@ -82,13 +82,13 @@ extension UploadIntent {
     }
 }
 
-/// Where the content of a part belongs in its upload. It starts at the start of a block and ends at the end of one, or with
-/// the upload, so that its block digests are those of the upload.
+/// Where the content of a part belongs in its upload. It is some whole blocks, so that its block digests are those of the upload, or a
+/// piece of one.
 package struct UploadPart: Equatable, Sendable {
     /// The upload's id; the part has one of its own.
     package var upload: UploadID
 
-    /// Bytes of the upload before the part, a multiple of the block size.
+    /// Bytes of the upload before the part, a multiple of the size of a block or, of a piece of one, of `Limits.pieceSize`.
     package var offset: UInt64
 
     /// Bytes of the upload, or nothing while its source has no end yet.

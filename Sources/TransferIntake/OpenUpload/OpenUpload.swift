@@ -96,9 +96,14 @@ package final class OpenUpload {
     /// Whether the upload that this is a part of is complete or given up.
     package var hasEndedAssembly: Bool { assembly?.isFinished ?? false }
 
-    /// To be asked for before it is published; nothing for one in parts, whose assembly sees to it that it is completed
-    /// once.
-    var claim: RecentResults.Claim? { intent.extent == .whole ? .init(id: intent.id, begun: moment) : nil }
+    /// To be asked for before it is published: one that came whole over a connection that was lost may come in parts over the next.
+    /// Nothing for one that grows, whose id nobody else has.
+    var claim: RecentResults.Claim? {
+        switch intent.extent {
+        case .whole, .assembly: .init(id: intent.id, begun: moment)
+        case .part, .append: nil
+        }
+    }
 
     var limit: UInt64 { caller.maximumUpload(of: intake.maximumUpload) }
 }

@@ -1,13 +1,13 @@
 package import TransferModel
 
 extension Begin {
-    /// Where the content of a part belongs in its upload. It starts at the start of a block and ends at the end of one, or
-    /// with the upload, so that its block digests are those of the upload.
+    /// Where the content of a part belongs in its upload. It is some whole blocks, so that its block digests are those of the upload,
+    /// or a piece of one.
     package struct Part: Equatable, Sendable {
         /// The upload's id; the part has one of its own.
         package var upload: UploadID
 
-        /// Bytes of the upload before the part, a multiple of the block size.
+        /// Bytes of the upload before the part, a multiple of the size of a block or, of a piece of one, of `Limits.pieceSize`.
         package var offset: UInt64
 
         /// Bytes of the upload, or nothing while its source has no end yet.
@@ -60,15 +60,23 @@ extension Begin.Part {
             try reader.finish()
             return part
         }
-        guard upload != .none, let size, isWhole(size: size) else {
-            throw .malformed("A part must be whole blocks of its upload.")
+        guard upload != .none, let size, let range = range(size: size), isWhole(range) || isPiece(range) else {
+            throw .malformed("A part must be whole blocks of its upload, or a piece of one.")
         }
     }
 
-    private func isWhole(size: UInt64) -> Bool {
-        guard let range = range(size: size), !range.isEmpty else { return false }
+    private func isWhole(_ range: Range<UInt64>) -> Bool {
+        !range.isEmpty && isAligned(range, to: UInt64(Limits.blockSize))
+    }
+
+    private func isPiece(_ range: Range<UInt64>) -> Bool {
         let block = UInt64(Limits.blockSize)
-        return offset.isMultiple(of: block) && (range.upperBound == total || size.isMultiple(of: block))
+        return !range.isEmpty && total != nil && isAligned(range, to: UInt64(Limits.pieceSize))
+            && range.lowerBound / block == (range.upperBound - 1) / block
+    }
+
+    private func isAligned(_ range: Range<UInt64>, to unit: UInt64) -> Bool {
+        range.lowerBound.isMultiple(of: unit) && (range.upperBound == total || range.upperBound.isMultiple(of: unit))
     }
 
     /// Stands for a total that isn't known; no upload is so long.

@@ -179,6 +179,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: the server answers `compare`.
     package static let folders = Features(rawValue: 32)
 
+    /// In `welcome`: the server takes parts that are a piece of a block.
+    package static let pieces = Features(rawValue: 64)
+
     /// In `welcome` and `hello`: the sender takes `data` that is compressed with zstd.
     package static let zstd = Features(rawValue: 8)
 

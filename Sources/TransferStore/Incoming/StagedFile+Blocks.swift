@@ -33,7 +33,7 @@ extension StagedFile {
     }
 
     /// - Returns: nothing when the range cannot be read, or not all of it.
-    func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
+    package func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
         defer { buffer.deallocate() }
         let hasher = BlockHasher(function)

@@ -22,6 +22,9 @@ package protocol StagedContent: AnyObject, Sendable {
     /// - Throws: when nothing can be said of it at all.
     func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> Survey
 
+    /// - Returns: the digest of some of the bytes; nothing when not all of them can be read.
+    func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]?
+
     /// Cuts off what an earlier attempt has left behind the end.
     func trim(to size: UInt64) throws(StoreError)
 

@@ -49,6 +49,8 @@ struct WireSession {
         configuration.silenceTimeout = 0.4
         configuration.retryFor = 0.5
         configuration.wantsReceipts = wantsReceipts
+        // As over a line on which losses hold each lane down.
+        if seed % 2 == 1 { configuration.sharing = PartSharing(lanes: 8, inPieces: true, sharesShorter: true) }
         self.configuration = configuration
     }
 

@@ -58,10 +58,10 @@ import TransferTestSupport
         #expect(LossGovernor(most: -5).lanes == 1)
     }
 
-    /// 32 lanes of 2.5 Mbit/s: they are there within three seconds, and stay.
+    /// 32 lanes of 2.5 Mbit/s: they are there within two seconds, and stay.
     @Test func lossWithoutAQueueIsAnsweredWithLanes() {
         var line = Line()
-        line.go(3)
+        line.go(2)
         #expect(line.governor.lanes == 32)
         line.go(60)
         #expect(line.governor.lanes == 32)
@@ -95,7 +95,7 @@ import TransferTestSupport
         }
         #expect(line.governor.lanes == 2)
         line.go(1)
-        #expect(line.governor.lanes == 4)
+        #expect(line.governor.lanes == 8)
     }
 
     @Test func withoutLossNothingIsDone() {
@@ -117,14 +117,14 @@ import TransferTestSupport
             var looks = 0
             for _ in 0..<120 {
                 line.step()
-                #expect(line.governor.lanes == 8 || line.governor.lanes == 16)
-                looks += line.governor.lanes == 16 ? 1 : 0
+                #expect(line.governor.lanes == 8 || line.governor.lanes == 32)
+                looks += line.governor.lanes == 32 ? 1 : 0
             }
             tries.append(looks)
         }
         // Of 120 looks in half a minute.
         #expect(tries[0] <= 24 && tries[1...].allSatisfy { $0 <= 12 })
-        for _ in 0..<120 where line.governor.lanes == 16 { line.step() }
+        for _ in 0..<120 where line.governor.lanes == 32 { line.step() }
         #expect(line.governor.lanes == 8)
         // The line has become better.
         line.rate = 12_500_000
@@ -136,7 +136,7 @@ import TransferTestSupport
     @Test func aFastBeginningIsNotTheMeasure() {
         var line = Line()
         line.perLane = 3_000_000
-        line.go(0.75)
+        line.go(0.5)
         line.perLane = 312_500
         line.go(2.5)
         #expect(line.governor.lanes < 8)
@@ -149,7 +149,7 @@ import TransferTestSupport
         var line = Line()
         line.fewestWithWork = 2
         line.go(60)
-        #expect(line.governor.lanes == 4)
+        #expect(line.governor.lanes == 8)
         line.fewestWithWork = .max
         line.go(6)
         #expect(line.governor.lanes == 32)
@@ -187,7 +187,7 @@ import TransferTestSupport
                 now: MonotonicTime(nanoseconds: Int64(number) * 250_000_000))
             most = max(most, governor.lanes)
         }
-        #expect(most == 4)
+        #expect(most == 8)
     }
 
     /// Whatever a kernel says and whatever the clock does: there is one lane at least and 32 at most.

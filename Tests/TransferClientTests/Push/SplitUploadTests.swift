@@ -17,9 +17,9 @@ import TransferTestSupport
             .file(SourceFile.Identity(status), path: "big", followsLinks: true), function: .xxh128)
     }
 
-    private static func ranges(of split: SplitUpload, among lanes: Int = 1) -> [Range<UInt64>] {
+    private static func ranges(of split: SplitUpload, _ sharing: PartSharing = PartSharing()) -> [Range<UInt64>] {
         var ranges: [Range<UInt64>] = []
-        while case .part(_, let range)? = split.nextPart(among: lanes)?.content { ranges.append(range) }
+        while case .part(_, let range)? = split.nextPart(sharing)?.content { ranges.append(range) }
         return ranges
     }
 
@@ -29,7 +29,7 @@ import TransferTestSupport
         let block = UInt64(Limits.blockSize)
         for blocks in 2...70 as ClosedRange<UInt64> {
             for size in [blocks * block - 1, blocks * block, blocks * block + 1] {
-                let ranges = Self.ranges(of: Self.split(size: size), among: lanes)
+                let ranges = Self.ranges(of: Self.split(size: size), PartSharing(lanes: lanes))
                 #expect(ranges.first?.lowerBound == 0 && ranges.last?.upperBound == size)
                 for (range, next) in zip(ranges, ranges.dropFirst()) {
                     #expect(range.upperBound == next.lowerBound && next.lowerBound % block == 0)
@@ -42,18 +42,89 @@ import TransferTestSupport
         }
     }
 
+    /// What is left gets ever shorter pieces, none of which is in two blocks or shorter than a lane is worth.
+    @Test(arguments: [2, 3, 8, 32]) func piecesForSlowLanes(_ lanes: Int) {
+        let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
+        for size in [1_500_000, block - 1, block, block + 1, 9 * block, 15 * block - 3, 200 * block + 7] {
+            let ranges = Self.ranges(of: Self.split(size: size), PartSharing(lanes: lanes, inPieces: true))
+            #expect(ranges.first?.lowerBound == 0 && ranges.last?.upperBound == size)
+            for (range, next) in zip(ranges, ranges.dropFirst()) {
+                #expect(range.upperBound == next.lowerBound && next.lowerBound % piece == 0)
+                let isWhole = range.lowerBound % block == 0 && range.upperBound % block == 0
+                #expect(isWhole || range.lowerBound / block == (range.upperBound - 1) / block, "\(size): \(range)")
+                let endsBlock = range.upperBound % block == 0
+                let share = (size - range.lowerBound) / UInt64(2 * lanes)
+                #expect(endsBlock || range.count >= 2 * Limits.pieceSize, "\(size): \(range)")
+                #expect(range.count <= max(2 * piece, share), "\(size): \(range)")
+            }
+        }
+    }
+
+    /// Lanes come and go in the middle of blocks: whatever a part begins with, it is whole blocks or a piece of one.
+    @Test(arguments: 0..<20 as Range<UInt64>) func sharedInAnyWay(_ seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
+        let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
+        let size = UInt64.random(in: 1...40 * block, using: &generator)
+        let split = Self.split(size: size)
+        var end: UInt64 = 0
+        while true {
+            let sharing = PartSharing(
+                lanes: [1, 2, 5, 32].randomElement(using: &generator) ?? 1, inPieces: .random(using: &generator))
+            guard case .part(_, let range)? = split.nextPart(sharing)?.content else { break }
+            #expect(range.lowerBound == end && range.lowerBound % piece == 0)
+            end = range.upperBound
+            #expect(end == size || end % piece == 0)
+            let isWhole = range.lowerBound % block == 0 && (end == size || end % block == 0)
+            #expect(isWhole || range.lowerBound / block == (end - 1) / block, "\(range) of \(size)")
+        }
+        #expect(end == size)
+    }
+
+    /// The digest of a block that is sent in pieces is that of the block, however they come; that of a piece is none.
+    @Test(arguments: [DigestFunction.xxh128, .sha256]) func piecesOfBlocks(_ function: DigestFunction) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("long")
+        let content = SplitMix64.bytes(seed: 4, 2 * Limits.blockSize + 100_000)
+        try Files.write(path, content)
+        let whole = PendingUpload(.bytes([]), label: "long", destination: "long", kind: .file)
+        let file = try SourceFile(path: path, followsLinks: true).identity
+        let split = SplitUpload(whole, .file(file, path: path, followsLinks: true), function: function)
+        let ranges = Self.ranges(of: split, PartSharing(lanes: 8, inPieces: true))
+        #expect(ranges.count > 8)
+        for range in ranges.reversed() {
+            let bytes = Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
+            try split.keep(bytes.withUnsafeBytes { BlockHasher.digest(function, $0) }, of: range)
+            _ = split.staged(PendingUpload(.part(split, range), of: whole))
+        }
+        #expect(split.end != nil)
+        #expect(split.digest == content.withUnsafeBytes { ContentDigester.digest(function, $0) })
+        // It is another file by the time that the last piece of a block has been read.
+        try Files.write(path, Array(content.dropLast()))
+        let last = try #require(ranges.first { $0.upperBound == UInt64(Limits.blockSize) })
+        #expect(last.lowerBound > 0)
+        #expect(throws: LocalFailure.self) { try split.keep([], of: last) }
+    }
+
+    @Test func shorterFilesAreSharedWhereLanesAreSlow() {
+        let fast = PartSharing(lanes: 32, inPieces: true)
+        let slow = PartSharing(lanes: 32, inPieces: true, sharesShorter: true)
+        #expect(slow.splits(fileOf: 1_500_000) && !slow.splits(fileOf: 500_000))
+        #expect(!fast.splits(fileOf: 1_500_000) && fast.splits(fileOf: 8 << 20))
+        #expect(!PartSharing(lanes: 32, sharesShorter: true).splits(fileOf: 1_500_000))
+    }
+
     /// Lanes that come in the middle get short parts of what is left.
     @Test func partsFollowTheLanes() {
         let split = Self.split(size: 60_000_000)
-        guard case .part(_, let first)? = split.nextPart(among: 1)?.content else { return #expect(Bool(false)) }
+        guard case .part(_, let first)? = split.nextPart(PartSharing())?.content else { return #expect(Bool(false)) }
         #expect(first == 0..<16 << 20)
-        let ranges = Self.ranges(of: split, among: 32)
+        let ranges = Self.ranges(of: split, PartSharing(lanes: 32))
         #expect(ranges.first?.lowerBound == 16 << 20 && ranges.last?.upperBound == 60_000_000)
         #expect(ranges.count == 11)
     }
 
     /// A file with holes can say that it is as large as files get. Nothing is made for blocks that nobody has read.
-    @Test(arguments: [SplitUpload.smallestSize, 1 << 40, (1 << 50) + 1, Limits.uploadSize] as [UInt64])
+    @Test(arguments: [PartSharing.usualSmallestFile, 1 << 40, (1 << 50) + 1, Limits.uploadSize] as [UInt64])
     func partsCoverAFileOfAnySize(_ size: UInt64) {
         let ranges = Self.ranges(of: Self.split(size: size))
         #expect(ranges.count <= 65_536)
@@ -64,7 +135,7 @@ import TransferTestSupport
 
     /// How far a part has come says the server.
     @Test func progressBeyondAnyNumber() {
-        let split = Self.split(size: SplitUpload.smallestSize)
+        let split = Self.split(size: PartSharing.usualSmallestFile)
         #expect(split.progressed(.random(), 5) == 5)
         for _ in 0..<3 { #expect(split.progressed(.random(), .max) == .max) }
     }
@@ -97,7 +168,7 @@ import TransferTestSupport
         #expect(split.end == nil)
         for range in ranges {
             let blocks = Int(range.lowerBound) / block..<Int(range.upperBound) / block
-            split.keep(blocks.flatMap { digests[$0].bytes }, from: range.lowerBound)
+            try split.keep(blocks.flatMap { digests[$0].bytes }, of: range)
             _ = split.staged(PendingUpload(.part(split, range), of: whole))
         }
         #expect(split.end != nil)
@@ -110,14 +181,14 @@ import TransferTestSupport
     }
 
     /// The lanes are done with their parts in any order, and with some of them twice.
-    @Test func digestsCountInTheOrderOfTheFile() {
+    @Test func digestsCountInTheOrderOfTheFile() throws {
         let split = Self.split(size: 100 << 20)
         let ranges = Self.ranges(of: split)
         let digests = ranges.indices.map { index in
             [UInt8](repeating: UInt8(index), count: ranges[index].count / Limits.blockSize * DigestFunction.xxh128.size)
         }
-        split.keep([UInt8](repeating: 9, count: digests[1].count), from: ranges[1].lowerBound)
-        for index in ranges.indices.reversed() { split.keep(digests[index], from: ranges[index].lowerBound) }
+        try split.keep([UInt8](repeating: 9, count: digests[1].count), of: ranges[1])
+        for index in ranges.indices.reversed() { try split.keep(digests[index], of: ranges[index]) }
         #expect(ranges.count > 2)
         #expect(split.digest == BlockTree.root(digests.flatMap { $0 }, .xxh128))
     }

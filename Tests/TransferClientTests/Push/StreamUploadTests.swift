@@ -33,10 +33,10 @@ private let block = Limits.blockSize
         /// Takes what there is and sends it, as a lane would.
         func take() throws -> (parts: [PendingUpload], end: PendingUpload?) {
             var parts: [PendingUpload] = []
-            while let next = upload.nextPart(among: 1) {
+            while let next = upload.nextPart(PartSharing()) {
                 switch next.content {
                 case .part(_, let range):
-                    upload.keep(digest(Int(range.lowerBound) / block).bytes, from: range.lowerBound)
+                    upload.keep(digest(Int(range.lowerBound) / block).bytes, of: range)
                     parts.append(next)
                 case .rest: if let end = try upload.readOn().end { return (parts, end) }
                 default: Issue.record("neither a part nor the rest")
@@ -53,7 +53,7 @@ private let block = Limits.blockSize
         /// Asks again for a server that has some blocks.
         func reconnect(_ have: [Int]) throws -> PendingUpload? {
             upload.restart()
-            #expect(upload.nextPart(among: 1) == nil)
+            #expect(upload.nextPart(PartSharing()) == nil)
             for index in have {
                 _ = try upload.compare(Have(id: whole.id, first: UInt64(index), digests: [digest(index)]))
             }
@@ -130,10 +130,10 @@ private let block = Limits.blockSize
 
     @Test func nothingMoreIsHandedOutWhenItIsOver() throws {
         let fixture = try Fixture(size: 3 * block)
-        let part = try #require(fixture.upload.nextPart(among: 1))
+        let part = try #require(fixture.upload.nextPart(PartSharing()))
         #expect(part.takeReported() === fixture.whole)
         #expect(part.takeReported() == nil)
-        #expect(fixture.upload.nextPart(among: 1) == nil && !fixture.upload.hasMoreParts)
+        #expect(fixture.upload.nextPart(PartSharing()) == nil && !fixture.upload.hasMoreParts)
         #expect(throws: LocalFailure.unreadableStream) { _ = try ContentReader(part.content) }
     }
 
@@ -146,13 +146,13 @@ private let block = Limits.blockSize
     /// Only one reads, and the others may send meanwhile.
     @Test func oneReadsAtATime() throws {
         let fixture = try Fixture(size: 3 * block)
-        #expect(fixture.upload.nextPart(among: 1).map(fixture.index) == 0)
-        guard case .rest? = fixture.upload.nextPart(among: 1)?.content else {
+        #expect(fixture.upload.nextPart(PartSharing()).map(fixture.index) == 0)
+        guard case .rest? = fixture.upload.nextPart(PartSharing())?.content else {
             Issue.record("nobody reads")
             return
         }
-        #expect(fixture.upload.nextPart(among: 1) == nil && fixture.upload.hasMoreParts)
+        #expect(fixture.upload.nextPart(PartSharing()) == nil && fixture.upload.hasMoreParts)
         _ = try fixture.upload.readOn()
-        #expect(fixture.upload.nextPart(among: 1).map(fixture.index) == 1)
+        #expect(fixture.upload.nextPart(PartSharing()).map(fixture.index) == 1)
     }
 }

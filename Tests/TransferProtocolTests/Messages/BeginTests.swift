@@ -107,6 +107,21 @@ import TransferModel
 
     @Test(
         arguments: [
+            (0, 64 << 10, 8 << 20), (64 << 10, (4 << 20) - (64 << 10), 8 << 20), (4 << 20, 128 << 10, 8 << 20),
+            ((4 << 20) + (64 << 10), 1, (4 << 20) + (64 << 10) + 1), (1 << 62, 64 << 10, 1 << 63),
+        ] as [(UInt64, UInt64, UInt64)]) func partsArePiecesOfOneBlock(offset: UInt64, size: UInt64, total: UInt64)
+        throws
+    {
+        let begin = Self.part(offset, size, total)
+        #expect(try Message.decode(.begin, unchecked: Message.begin(begin).body) == .begin(begin))
+    }
+
+    @Test(
+        arguments: [
+            (64 << 10, 4 << 20, 8 << 20), ((4 << 20) - (64 << 10), 128 << 10, 8 << 20),
+            (64 << 10, (64 << 10) - 1, 8 << 20),
+            (1000, 64 << 10, 8 << 20), (64 << 10, 0, 64 << 10), (64 << 10, 64 << 10, .max),
+            (64 << 10, 64 << 10, 64 << 10),
             (1, 4 << 20, 8 << 20), (0, 5, 8 << 20), (0, 0, 8 << 20), (4 << 20, 8 << 20, 8 << 20), (8 << 20, 1, 8 << 20),
             (0, nil, 8 << 20), (.max - (4 << 20) + 1, 4 << 20, .max), (0, 4 << 20, 0),
         ] as [(UInt64, UInt64?, UInt64)]) func otherPartsAreRefused(offset: UInt64, size: UInt64?, total: UInt64)

@@ -32,14 +32,14 @@ final class UploadFeed: Sendable {
         var splits: [any UploadInParts] = []
         /// Whose files come one by one, and which is next; the last folder first.
         var folders: [(folder: SourceFolder, next: Int)] = []
-        /// That take them.
-        var lanes = 1
+        /// How they take them.
+        var sharing = PartSharing()
 
         mutating func next(onlyUnderWay: Bool) -> PendingUpload? {
             if let upload = onlyUnderWay ? takeUnderWay() : uploads.popLast() { return upload }
             splits.removeAll { !$0.hasMoreParts }
             for split in splits {
-                if let part = split.nextPart(among: lanes) { return part }
+                if let part = split.nextPart(sharing) { return part }
             }
             return onlyUnderWay ? nil : nextOfFolders()
         }
@@ -128,9 +128,13 @@ final class UploadFeed: Sendable {
         returned.withLock { $0.uploads.append(contentsOf: uploads.reversed()) }
     }
 
-    /// - Parameter lanes: that there may come to be, which are to end together.
-    func shareParts(among lanes: Int) {
-        returned.withLock { $0.lanes = lanes }
+    func share(_ sharing: PartSharing) {
+        returned.withLock { $0.sharing = sharing }
+    }
+
+    /// Whether a file of so many bytes travels in parts.
+    func splits(fileOf size: UInt64) -> Bool {
+        size >= PartSharing.smallestFile && returned.withLock { $0.sharing.splits(fileOf: size) }
     }
 
     /// Hands out the parts from now on.

@@ -144,6 +144,11 @@ actor ClientSession {
         tellProducer()
     }
 
+    /// Bounds what waits in the kernel.
+    func bound(_ unsent: StreamSocket.Unsent) {
+        driver.socket?.bound(unsent)
+    }
+
     /// What TCP knows of the way to the server.
     var link: LinkReading? { driver.socket?.link }
 
@@ -195,7 +200,7 @@ extension ClientSession {
                 allowance: allowance, answer: uploads.answer,
                 questions: Self.mostQuestions - uploads.questions.count,
                 lookups: run.lanes.lookups.orders(open: machine.lookups, folders: folderRoom),
-                onlyUnderWay: run.lanes.isServerLeaving, beginsNothing: isRetired)
+                onlyUnderWay: run.lanes.isServerLeaving, beginsNothing: isRetired, mostContent: run.lanes.chunkContent)
             let newsBefore = news.count
             let next = await run.pool.run { [producer] in producer.fill(chunks, orders) }
             // What arrived while the chunks were being made may be just what the producer would wait for.
@@ -335,7 +340,8 @@ extension ClientSession {
         _ = run.loop.schedule(at: (MonotonicTime.now + LossGovernor.interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { session in
                 guard session.ending == nil else { return }
-                session.run.lanes.look(at: session.link, hasMore: session.news.producing == .more, now: .now)
+                session.run.lanes.look(with: session, hasMore: session.news.producing == .more, now: .now)
+                session.run.feed.share(session.run.lanes.sharing)
                 session.watchLine()
             }
         }
@@ -412,8 +418,10 @@ extension ClientSession: MessageSession {
             return end(.unsupported(Features.mail.absence + " Nothing was sent."))
         }
         if isFirst { run.channel.send(.connected(server: run.server.description)) }
-        if isFirst, run.lanes.begins(over: link) { watchLine() }
-        if isFirst { run.feed.shareParts(among: run.lanes.most) }
+        if isFirst {
+            if run.lanes.begins(over: link, takesPieces: welcome.features.contains(.pieces)) { watchLine() }
+            run.feed.share(run.lanes.sharing)
+        }
         tellProducer()
     }
 

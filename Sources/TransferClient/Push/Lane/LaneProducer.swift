@@ -1,3 +1,4 @@
+import Synchronization
 import TransferCodec
 import TransferModel
 import TransferProtocol
@@ -24,6 +25,8 @@ final class LaneProducer: @unchecked Sendable {
         var onlyUnderWay = false
         /// Whether this lane goes when it has ended what it has begun.
         var beginsNothing = false
+        /// Bytes of content in a chunk, but for the last file in it.
+        var mostContent = OutgoingChunk.payloadSize
     }
 
     /// What the server has said so far to the upload that was begun last.
@@ -117,9 +120,10 @@ final class LaneProducer: @unchecked Sendable {
             // The answer was to an upload of an earlier chunk, perhaps an earlier attempt at the same one.
             let answer = chunk.begun.isEmpty ? orders.answer : .none
             if let long {
-                guard let next = advance(long, chunk, answer) else { continue }
+                guard let next = advance(long, chunk, answer, orders) else { continue }
                 return next
             }
+            guard chunk.contentCount < orders.mostContent else { return .more }
             guard chunk.uploads < orders.allowance else { return .waitForAllowance }
             if let held {
                 guard start(held.pending, held.reader, chunk, orders) else {
@@ -233,7 +237,13 @@ final class LaneProducer: @unchecked Sendable {
                 guard chunk.room >= OutgoingChunk.controlRoom, chunk.asked.count < orders.questions else {
                     return false
                 }
-                if let split = try split(pending, reader) { try ask(split, reader, chunk) }
+                let isNew = isTaken && pending.asked == nil && !pending.hasToBeAskedAbout
+                guard let split = try split(pending, reader) else { return true }
+                if isNew, split.knownSize.map({ $0 < PartSharing.usualSmallestFile }) ?? false {
+                    share(split)
+                } else {
+                    try ask(split, reader, chunk)
+                }
                 return true
             }
             if case .assembly(let split) = pending.content { return try appendAssembly(split, pending, reader, chunk) }
@@ -253,9 +263,15 @@ final class LaneProducer: @unchecked Sendable {
         guard !pending.hasToBeAskedAbout else { return true }
         switch pending.content {
         case .stream: return true
-        case .file, .sealed: return reader.size.map { $0 >= SplitUpload.smallestSize } ?? false
+        case .file, .sealed: return reader.size.map(feed.splits(fileOf:)) ?? false
         case .bytes, .part, .rest, .assembly, .drop: return false
         }
+    }
+
+    /// What there may be of a short file from an earlier push is not worth a question: it is sent again.
+    private func share(_ split: any UploadInParts) {
+        split.whole.begun.add(1, ordering: .relaxed)
+        feed.add(split)
     }
 
     private func ask(
@@ -299,7 +315,7 @@ extension LaneProducer {
         if kind == .picture { pending.picture = Picture(content) }
         let digest = ContentDigester.digest(configuration.digest, content)
         pending.digest = digest
-        if case .part(let split, let range) = pending.content { split.keep(digest.bytes, from: range.lowerBound) }
+        if case .part(let split, let range) = pending.content { try split.keep(digest.bytes, of: range) }
         let declared = End(size: UInt64(size), digest: digest)
         var end: [UInt8] = []
         Message.end(declared).encode(into: &end)
@@ -406,7 +422,7 @@ extension LaneProducer {
     }
 
     /// - Returns: nothing when the upload is over and the next one may start.
-    private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ answer: Answer) -> Next? {
+    private func advance(_ long: LongUpload, _ chunk: OutgoingChunk, _ answer: Answer, _ orders: Orders) -> Next? {
         guard answer != .settled, !(long.pending.split?.isOver ?? false) else {
             abort(chunk)
             return nil
@@ -419,7 +435,7 @@ extension LaneProducer {
         // What is ready is sent before anything is waited for.
         if !chunk.isEmpty, chunk.room < OutgoingChunk.longRoom { return .more }
         do throws(LocalFailure) {
-            if try long.produce(into: chunk) { return .more }
+            if try long.produce(into: chunk, atMost: orders.mostContent) { return .more }
             self.long = nil
         } catch {
             abort(chunk)

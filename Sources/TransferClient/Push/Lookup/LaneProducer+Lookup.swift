@@ -46,7 +46,8 @@ extension LaneProducer {
     /// - Returns: bytes of its content.
     private func identify(_ pending: PendingUpload) -> UInt64? {
         guard pending.mayBeAskedAbout, case .file(let path, let followsLinks) = pending.content,
-            let file = SourceFile.identity(path: path, followsLinks: followsLinks), file.size < SplitUpload.smallestSize
+            let file = SourceFile.identity(path: path, followsLinks: followsLinks),
+            file.size < PartSharing.usualSmallestFile
         else { return nil }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
         pending.identify(ids, file)

@@ -25,9 +25,10 @@ final class LongUpload {
 
     /// Appends the next piece, and the end behind the last one. The chunk is empty or has room for it.
     ///
+    /// - Parameter most: bytes of content, up to `OutgoingChunk.payloadSize`.
     /// - Returns: false when the upload is over.
-    func produce(into chunk: OutgoingChunk) throws(LocalFailure) -> Bool {
-        let length = nextLength
+    func produce(into chunk: OutgoingChunk, atMost most: Int) throws(LocalFailure) -> Bool {
+        let length = nextLength(atMost: most)
         let header = FrameHeader.encodedSize(bodyLength: length)
         let payload = chunk.tail(from: header, count: length)
         let count = length > 0 ? try reader.read(into: payload) : 0
@@ -44,10 +45,10 @@ final class LongUpload {
         return false
     }
 
-    /// As much as fits a frame, up to the end of the block and of the content.
-    private var nextLength: Int {
+    /// As much as may be, up to the end of the block and of the content.
+    private func nextLength(atMost most: Int) -> Int {
         let blockLeft = Limits.blockSize - Int(digester.size % UInt64(Limits.blockSize))
-        let length = min(OutgoingChunk.payloadSize, blockLeft)
+        let length = min(most, blockLeft)
         return Int(min(UInt64(length), (reader.size ?? 0) - digester.size))
     }
 
@@ -62,7 +63,7 @@ final class LongUpload {
         if case .part(let split, let range) = pending.content {
             // Less than a block: its digest is the content's.
             let last = blockDigests.isEmpty ? digest.bytes : lastBlock?.digest ?? []
-            split.keep(blockDigests + last, from: range.lowerBound)
+            try split.keep(blockDigests + last, of: range)
         }
         var end: [UInt8] = []
         Message.end(End(size: digester.size, digest: digest)).encode(into: &end)

@@ -22,15 +22,18 @@ final class SplitUpload: UploadInParts {
         var digests: [UInt64: [UInt8]] = [:]
         var isOver = false
 
-        /// The next bytes that the server does not have.
+        /// The next bytes that the server does not have: whole blocks, or a piece of one.
         ///
-        /// - Parameter partSize: gives how many they are at most, of so many that may be left; a multiple of a block.
+        /// - Parameter partSize: gives how many they are at most, of so many that may be left.
         mutating func nextRange(_ size: UInt64, _ partSize: (_ left: UInt64) -> UInt64) -> Range<UInt64>? {
             let block = UInt64(Limits.blockSize)
             while next < size, found.contains(next / block) { next += min(block, size - next) }
             guard !isOver, next < size else { return nil }
             let start = next
-            let limit = start + min(partSize(size - start), size - start)
+            let length = min(partSize(size - start), size - start)
+            let blockEnd = block - start % block
+            // What does not begin with a block ends in it, and so does what is shorter than one.
+            let limit = start + (start % block == 0 && length >= block ? length : min(length, blockEnd))
             next = limit
             if !found.isEmpty {
                 let blocks = start / block..<(limit - 1) / block + 1
@@ -60,18 +63,8 @@ final class SplitUpload: UploadInParts {
 
     private static let blockSize = UInt64(Limits.blockSize)
 
-    /// Bytes of a part at most, except of a very long file: long enough that its frames cost nothing.
-    private static let usualPart = 4 * blockSize
-
-    /// A part is no more than what is left for each lane, divided by this: those who take the last ones end together, and one that is
-    /// slow keeps the others waiting for a short one only.
-    private static let partsForEach: UInt64 = 2
-
     /// Parts of one upload at most: each is a name in the server's memory.
     private static let mostParts: UInt64 = 65_536
-
-    /// From this size on a file is split. What is interrupted before this is sent again from its front.
-    static let smallestSize = 2 * blockSize
 
     /// Bytes read at once to compare.
     private static let readSize = 256 << 10
@@ -113,16 +106,10 @@ final class SplitUpload: UploadInParts {
         }
     }
 
-    func nextPart(among lanes: Int) -> PendingUpload? {
+    func nextPart(_ sharing: PartSharing) -> PendingUpload? {
         state.withLock { state in
-            state.nextRange(size) { partSize(left: $0, among: lanes) }
+            state.nextRange(size) { sharing.partSize(left: $0, least: leastPartSize) }
         }.map { PendingUpload(.part(self, $0), of: whole) }
-    }
-
-    private func partSize(left: UInt64, among lanes: Int) -> UInt64 {
-        guard lanes > 1 else { return max(leastPartSize, Self.usualPart) }
-        let blocks = left / Self.partsForEach / UInt64(lanes) / Self.blockSize
-        return max(leastPartSize, min(Self.usualPart, blocks * Self.blockSize))
     }
 
     /// What ends the upload, when the server has all of it.
@@ -147,8 +134,15 @@ final class SplitUpload: UploadInParts {
     /// The file must still be the same.
     func readerOfEnd() throws(LocalFailure) -> ContentReader { try reader(of: 0..<size) }
 
-    func keep(_ digests: [UInt8], from offset: UInt64) {
-        let first = offset / Self.blockSize
+    func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(LocalFailure) {
+        let first = range.lowerBound / Self.blockSize
+        guard isWholeBlocks(range) else {
+            // Each block has one last piece. All of it is read again for that, and the others in whatever order they are sent.
+            let block = self.range(ofBlock: first)
+            guard let block, block.upperBound == range.upperBound else { return }
+            let digest = try self.digest(of: block)
+            return state.withLock { $0.digests[first] = digest }
+        }
         state.withLock { state in
             for number in 0..<digests.count / function.size {
                 let start = number * function.size
@@ -205,6 +199,11 @@ extension SplitUpload {
     }
 
     func answered() throws(LocalFailure) -> PendingUpload? { end }
+
+    private func isWholeBlocks(_ range: Range<UInt64>) -> Bool {
+        range.lowerBound.isMultiple(of: Self.blockSize)
+            && (range.upperBound == size || range.upperBound.isMultiple(of: Self.blockSize))
+    }
 
     /// - Returns: nothing when the file has no such block.
     private func range(ofBlock index: UInt64) -> Range<UInt64>? {

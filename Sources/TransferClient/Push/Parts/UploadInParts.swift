@@ -15,9 +15,8 @@ protocol UploadInParts: AnyObject, Sendable {
     /// Whether there will be parts to hand out, now or later.
     var hasMoreParts: Bool { get }
 
-    /// - Parameter lanes: that there may come to be, which are to end together.
     /// - Returns: nothing when there is none to hand out now.
-    func nextPart(among lanes: Int) -> PendingUpload?
+    func nextPart(_ sharing: PartSharing) -> PendingUpload?
 
     /// A reader of the bytes in a range.
     ///
@@ -29,10 +28,11 @@ protocol UploadInParts: AnyObject, Sendable {
     /// - Throws: `sourceChanged`.
     func readerOfEnd() throws(LocalFailure) -> ContentReader
 
-    /// Keeps the digests of a part's blocks, in place of those of an earlier attempt at it.
+    /// Keeps the digests of the blocks of a part that was read, in place of those of an earlier attempt at it.
     ///
-    /// - Parameter offset: where the part starts.
-    func keep(_ digests: [UInt8], from offset: UInt64)
+    /// - Parameter digests: one after the other; of a piece of a block that of the piece.
+    /// - Throws: why the block of a piece can't be read.
+    func keep(_ digests: [UInt8], of range: Range<UInt64>) throws(LocalFailure)
 
     /// The digest of the whole; to be asked when all parts were read.
     var digest: Digest { get }

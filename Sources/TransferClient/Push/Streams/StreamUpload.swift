@@ -73,7 +73,7 @@ final class StreamUpload: UploadInParts {
     }
 
     /// A block, or what reads on where there is room for another one.
-    func nextPart(among lanes: Int) -> PendingUpload? {
+    func nextPart(_ sharing: PartSharing) -> PendingUpload? {
         enum Next {
             case block(Range<UInt64>)
             case rest
@@ -126,8 +126,8 @@ final class StreamUpload: UploadInParts {
 
     func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(size: knownSize) }
 
-    func keep(_ digests: [UInt8], from offset: UInt64) {
-        let start = Int(offset / UInt64(Limits.blockSize)) * function.size
+    func keep(_ digests: [UInt8], of range: Range<UInt64>) {
+        let start = Int(range.lowerBound / UInt64(Limits.blockSize)) * function.size
         state.withLock { state in
             let missing = start + digests.count - state.digests.count
             if missing > 0 { state.digests += [UInt8](repeating: 0, count: missing) }

@@ -21,13 +21,13 @@ final class RecordQuestion: UploadInParts {
 
     var hasMoreParts: Bool { false }
 
-    func nextPart(among lanes: Int) -> PendingUpload? { nil }
+    func nextPart(_ sharing: PartSharing) -> PendingUpload? { nil }
 
     func reader(of range: Range<UInt64>) throws(LocalFailure) -> ContentReader { ContentReader(size: 0) }
 
     func readerOfEnd() throws(LocalFailure) -> ContentReader { ContentReader(size: record.sealedSize) }
 
-    func keep(_ digests: [UInt8], from offset: UInt64) {}
+    func keep(_ digests: [UInt8], of range: Range<UInt64>) {}
 
     var digest: Digest { BlockTree.root([], function) }
 

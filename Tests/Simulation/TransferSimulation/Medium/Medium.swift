@@ -21,6 +21,14 @@ struct Medium {
     enum Change {
         case write(offset: Int, bytes: [UInt8])
         case truncate(Int)
+
+        /// The first byte that it changes.
+        var start: Int {
+            switch self {
+            case .write(let offset, _): offset
+            case .truncate(let size): size
+            }
+        }
     }
 
     struct File {
@@ -29,8 +37,9 @@ struct Medium {
         /// What is there for certain.
         var certain: [UInt8] = []
         var pending: [Change] = []
-        /// Whether a sync of it has failed, so that what is seen and what is there may differ for ever.
-        var isLost = false
+        /// The first byte that a sync has failed for: from there on what is seen and what is there may differ for ever.
+        var lostFrom: Int?
+        var isLost: Bool { lostFrom != nil }
         /// Whether others have made it, who need not sync it.
         var isForeign = false
         /// When its content was changed last, or what somebody has said of that; nanoseconds since 1970.
@@ -223,6 +232,8 @@ extension Medium {
         guard let object = object(of: number) else { return }
         files[object]?.seen.resize(to: Int(size))
         files[object]?.pending.append(.truncate(Int(size)))
+        // Nothing is left that is taken for written and is not.
+        if let lost = files[object]?.lostFrom, size <= lost { files[object]?.lostFrom = nil }
         touch(object, content: true)
     }
 
@@ -326,7 +337,8 @@ extension Medium {
             guard !file.pending.isEmpty else { return }
             files[object]?.certain = Self.content(of: file, &random)
             files[object]?.pending = []
-            files[object]?.isLost = true
+            let lost = file.pending.reduce(file.lostFrom ?? .max) { min($0, $1.start) }
+            files[object]?.lostFrom = lost
         } else if var directory = directories[object] {
             // What a later sync may still write (docs/design/store.md, When a sync fails).
             let kept = directory.pending.filter { _, object in

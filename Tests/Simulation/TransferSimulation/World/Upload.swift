@@ -50,6 +50,8 @@ extension World {
         var isBegun = false
         /// Whether it may have gone: it was to be published, or the disk has failed.
         var mayBeGone = false
+        /// Syncs that had failed when somebody last worked on it.
+        var failedSyncs: Int?
     }
 
     /// When something was published.

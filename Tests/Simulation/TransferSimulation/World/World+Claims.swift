@@ -30,14 +30,16 @@ extension World {
     struct Parts {
         /// Where they are collected.
         weak var assembly: Assembly?
-        /// Parts that were told to be there and that nobody has touched since, by their blocks, and who has brought each.
-        var staged: [(blocks: Range<Int>, connection: Int)] = []
+        /// Parts that were told to be there and of whose blocks nobody has touched any since, and who has brought each.
+        var staged: [(range: Range<Int>, connection: Int)] = []
         /// The newest connection that has worked on it.
         var newest = 0
     }
 
-    private func blocks(_ range: Range<Int>) -> Range<Int> {
-        range.lowerBound / Self.block..<(range.upperBound + Self.block - 1) / Self.block
+    /// The bytes of the blocks that these are in.
+    private func blocks(around range: Range<Int>) -> Range<Int> {
+        let end = (range.upperBound + Self.block - 1) / Self.block
+        return range.lowerBound / Self.block * Self.block..<end * Self.block
     }
 
     /// Forgets what is known of parts that this server has let go.
@@ -51,14 +53,15 @@ extension World {
     /// A part has begun.
     func claim(_ range: Range<Int>, of index: Int, on session: Session) -> Claim {
         refresh(index)
-        let touched = blocks(range)
         let claim = Claim(
             index, range, connection: session.number,
             isLate: uploads[index].parts.staged.contains {
-                $0.blocks.overlaps(touched) && $0.connection > session.number
+                $0.range.overlaps(range) && $0.connection > session.number
             })
         for other in claims where other.upload == index && other.range.overlaps(range) { other.mayBeLost = true }
-        if !claim.isLate { uploads[index].parts.staged.removeAll { $0.blocks.overlaps(touched) } }
+        // Of a block that was complete, no piece stays when one comes again.
+        let touched = blocks(around: range)
+        if !claim.isLate { uploads[index].parts.staged.removeAll { $0.range.overlaps(touched) } }
         uploads[index].parts.newest = max(uploads[index].parts.newest, session.number)
         claims.append(claim)
         return claim
@@ -109,7 +112,7 @@ extension World {
         }
         refresh(claim.upload)
         guard !claim.mayBeLost else { return }
-        uploads[claim.upload].parts.staged.append((blocks(claim.range), claim.connection))
+        uploads[claim.upload].parts.staged.append((claim.range, claim.connection))
     }
 
     /// No more of a part comes. What somebody else has taken over does not count then.
@@ -137,12 +140,15 @@ extension World {
         for other in claims where other.upload == index && other.isHeld { other.isLost = true }
     }
 
-    /// Whether every block was told to be there.
+    /// Whether every byte was told to be there.
     func isComplete(_ index: Int) -> Bool {
         refresh(index)
         let size = contents[uploads[index].content].count
-        return blocks(0..<size).allSatisfy { block in
-            uploads[index].parts.staged.contains { $0.blocks.contains(block) }
+        var end = 0
+        for part in uploads[index].parts.staged.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+            guard part.range.lowerBound <= end else { return false }
+            end = max(end, part.range.upperBound)
         }
+        return end >= size
     }
 }

@@ -9,9 +9,12 @@ extension World {
     func grow(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = growing(step, for: session)
-        // Only a sync that fails excuses what is lost: a full disk takes nothing back that was told.
-        let failedSyncs = disk.failedSyncs
-        defer { if disk.failedSyncs > failedSyncs || disk.isDead { uploads[index].growth?.mayBeGone = true } }
+        // Only a sync that fails excuses what is lost: a full disk takes nothing back that was told. It may have been another one's.
+        let failedSyncs = uploads[index].growth.flatMap(\.failedSyncs) ?? disk.failedSyncs
+        defer {
+            if disk.failedSyncs > failedSyncs || disk.isDead { uploads[index].growth?.mayBeGone = true }
+            uploads[index].growth?.failedSyncs = disk.failedSyncs
+        }
         guard let place = try askGrowth(index, on: session) else { return }
         if !place.isThere { uploads[index].growth = Growth() }
         if step.c >> 6 % 24 == 0 { return try takeBackGrowth(index, on: session) }

@@ -21,7 +21,7 @@ extension World {
         return made
     }
 
-    /// Some whole blocks, to their end or not.
+    /// Some whole blocks or a piece of one, to their end or not.
     func sendPart(_ step: Step) throws {
         guard let session = session(step.a), session.current == nil else { return }
         let index = inParts(step, for: session)
@@ -32,12 +32,22 @@ extension World {
         if step.c >> 24 % 16 == 0 {
             return try sendStrayPart(index, at: blocks * Self.block, number: step.a, on: session)
         }
-        let range = first * Self.block..<min(size, last * Self.block)
+        var range = first * Self.block..<min(size, last * Self.block)
+        if step.c >> 26 % 3 == 0 { range = piece(of: range, step.c >> 8) }
         // Most often within a block, sometimes at its end.
         let most = step.c >> 16 % 3 == 0 ? range.count * Int(step.c >> 20 % 8 + 1) / 8 : nil
         try sendPart(
             index, range, number: step.a, on: session, stopsAfter: most,
             isDamaged: step.c >> 18 % (busyUpload == nil ? 4 : 2) == 0)
+    }
+
+    /// Some of the first block, to its end or not.
+    private func piece(of blocks: Range<Int>, _ number: UInt32) -> Range<Int> {
+        let (start, end) = (blocks.lowerBound, min(blocks.upperBound, blocks.lowerBound + Self.block))
+        let units = (end - start + Limits.pieceSize - 1) / Limits.pieceSize
+        let first = Int(number % 4) * units / 4
+        let last = min(units, first + 1 + Int(number >> 2 % 4) * units / 4)
+        return start + first * Limits.pieceSize..<min(end, start + last * Limits.pieceSize)
     }
 
     /// What an earlier, longer attempt would have left behind the end.
@@ -88,14 +98,17 @@ extension World {
     func endPart(_ current: Current, _ claim: Claim, on session: Session) throws {
         guard current.range.isEmpty else { return end(claim) { current.open.suspend() } }
         let content = uploads[current.upload].content
-        let verified = intake?.assemblies[uploads[current.upload].id]?.verified ?? 0
+        let (verified, steps) = (intake?.assemblies[uploads[current.upload].id]?.verified ?? 0, stepsBetween)
         do throws(StoreError) {
             _ = try session.intake.seal(
                 current.open,
                 DeclaredEnd(size: UInt64(current.whole.count), digest: digest(of: content, current.whole)))
         } catch {
             _ = session.intake.refuse(current.open, error)
-            if claim.isLost, intake?.assemblies[uploads[current.upload].id]?.verified ?? 0 > verified {
+            // Others bring something of it, too.
+            if claim.isLost, steps == stepsBetween,
+                intake?.assemblies[uploads[current.upload].id]?.verified ?? 0 > verified
+            {
                 throw Promises.Broken("upload \(current.upload): a part counts that was taken over")
             }
             return try refused(claim, error.code)
@@ -179,11 +192,21 @@ extension World {
         guard let known = try survey(index, on: session) else { return }
         let size = contents[uploads[index].content].count
         for start in stride(from: 0, to: size, by: Self.block) where !known.contains(UInt64(start / Self.block)) {
-            try sendPart(
-                index, start..<min(size, start + Self.block), number: UInt32(1 << 20 + start), on: session)
+            let block = start..<min(size, start + Self.block)
+            for range in index % 2 == 0 ? [block] : pieces(of: block) {
+                try sendPart(index, range, number: UInt32(1 << 20 + range.lowerBound), on: session)
+            }
         }
         guard session.current == nil else { return }
         try finishParts(index, on: session, isCompared: true)
+    }
+
+    /// All of a block in pieces, the last one first.
+    private func pieces(of block: Range<Int>) -> [Range<Int>] {
+        let length = 20 * Limits.pieceSize
+        return stride(from: block.lowerBound, to: block.upperBound, by: length).reversed().map { start in
+            start..<min(block.upperBound, start + length)
+        }
     }
 
     private func whole(_ index: Int) -> UploadIntent {

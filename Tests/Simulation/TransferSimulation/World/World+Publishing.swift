@@ -73,6 +73,7 @@ extension World {
                 do {
                     for step in step.stepsBetween(parts: busyUpload != nil) where trouble == nil && !disk.isDead {
                         if options.tells { print("    between: \(step)") }
+                        stepsBetween += 1
                         try noteNames()
                         let isFaulty = arm(for: step)
                         try perform(step)

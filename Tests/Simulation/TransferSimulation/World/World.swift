@@ -54,6 +54,8 @@ final class World {
     var busy: Session?
     /// The upload in parts that they are about.
     var busyUpload: Int?
+    /// Steps of others that came between.
+    var stepsBetween = 0
     /// What went wrong when others came between.
     var trouble: (any Error)?
     var connections = 0

@@ -48,6 +48,9 @@ extension BinarySession {
         let formats = hello.features.compressionFormats
         if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
         let timeouts = settings.timeouts
+        var features: Features = [.files, .folders, .zstd]
+        if caller.hasMailbox(in: intake) { features.insert(.mail) }
+        if intake.takesPieces { features.insert(.pieces) }
         send(
             .welcome(
                 Welcome(
@@ -55,9 +58,7 @@ extension BinarySession {
                     heartbeat: timeouts.heartbeat.wireMilliseconds,
                     silence: timeouts.silence.wireMilliseconds, agent: transport.agent,
                     keeps: UInt32(clamping: settings.keepUnfinished.nanoseconds / 1_000_000_000),
-                    serverKey: intake.receiptKey,
-                    features: caller.hasMailbox(in: intake)
-                        ? [.files, .folders, .zstd, .mail] : [.files, .folders, .zstd])))
+                    serverKey: intake.receiptKey, features: features)))
         enterMailroom()
     }
 

@@ -1,0 +1,201 @@
+import Testing
+import TransferCodec
+import TransferModel
+import TransferStore
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferIntake
+
+/// Blocks that come in pieces, over any connections.
+@Suite struct PiecesTests {
+    private static let (block, piece) = (UInt64(Limits.blockSize), UInt64(Limits.pieceSize))
+    private static let total = 2 * block + 3 * piece + 5
+    private static let content = SplitMix64.bytes(seed: 1, Int(total))
+
+    private let directory: TemporaryDirectory
+    private let store: FileStore
+    private let assembly = Assembly(id: .random(), total: total, function: .xxh128, started: 0)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = try FileStore(path: directory.path("store"), durability: .none)
+    }
+
+    private func claim(_ range: Range<UInt64>, connection: Int) throws(StoreError) -> PartClaim {
+        try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in
+            try store.resume(id: assembly.id, size: nil)
+        }
+    }
+
+    private func bring(
+        _ range: Range<UInt64>, connection: Int = 1, of content: [UInt8] = content, digests: [UInt8] = []
+    ) throws(StoreError) {
+        let claim = try claim(range, connection: connection)
+        let bytes = Array(content[Int(range.lowerBound)..<Int(range.upperBound)])
+        try bytes.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try claim.write(bytes, at: 0) }
+        try claim.complete(digests: digests)
+    }
+
+    private static func digest(of range: Range<UInt64>) -> [UInt8] {
+        content[Int(range.lowerBound)..<Int(range.upperBound)].withUnsafeBytes { BlockHasher.digest(.xxh128, $0) }
+    }
+
+    /// All of the content in pieces of one to nine units, none of which is in two blocks.
+    private static func pieces(_ generator: inout SplitMix64) -> [Range<UInt64>] {
+        var ranges: [Range<UInt64>] = []
+        var start: UInt64 = 0
+        while start < total {
+            let end = start + piece * UInt64.random(in: 1...9, using: &generator)
+            ranges.append(start..<min(end, total, (start / block + 1) * block))
+            start = ranges[ranges.count - 1].upperBound
+        }
+        return ranges
+    }
+
+    @Test(arguments: 0..<8 as Range<UInt64>) func inAnyOrderTheyAreTheContent(_ seed: UInt64) throws {
+        var generator = SplitMix64(seed: seed)
+        for (number, range) in Self.pieces(&generator).shuffled(using: &generator).enumerated() {
+            #expect(try assembly.finish(total: Self.total) == nil)
+            // The last block is short enough to come whole.
+            try bring(range, connection: number % 3, digests: Self.digest(of: range))
+        }
+        #expect(assembly.verified == Self.total)
+        let (staged, digest) = try #require(try assembly.finish(total: Self.total))
+        #expect(digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
+        #expect(
+            staged.digest(of: 0..<Self.total, .xxh128)
+                == Self.content.withUnsafeBytes { BlockHasher.digest(.xxh128, $0) })
+    }
+
+    /// The digests that come with pieces are of the pieces.
+    @Test func besideWholeBlocks() throws {
+        let last = 2 * Self.block..<Self.total
+        try bring(last, digests: Self.digest(of: last))
+        try bring(0..<Self.block, digests: Self.digest(of: 0..<Self.block))
+        try bring(Self.block..<Self.block + Self.piece, digests: [1, 2, 3])
+        #expect(try assembly.finish(total: Self.total) == nil)
+        try bring(Self.block + Self.piece..<2 * Self.block, digests: [4])
+        let finished = try #require(try assembly.finish(total: Self.total))
+        #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
+    }
+
+    /// Who comes back over a newer connection may know nothing of what pieces there are.
+    @Test func aPieceThatComesAgain() throws {
+        let half = Self.block / 2
+        try bring(0..<half, connection: 1)
+        let wrong = [UInt8](repeating: 7, count: Self.content.count)
+        try bring(half..<Self.block, connection: 1, of: wrong)
+        #expect(assembly.verified == Self.block)
+        #expect(throws: StoreError.takenOver) { try claim(0..<half, connection: 0) }
+        try bring(0..<half, connection: 2)
+        #expect(assembly.verified == Self.block)
+        try bring(half..<Self.block, connection: 2)
+        try bring(Self.block..<2 * Self.block, connection: 2, digests: Self.digest(of: Self.block..<2 * Self.block))
+        try bring(2 * Self.block..<Self.total, connection: 2, digests: Self.digest(of: 2 * Self.block..<Self.total))
+        let finished = try #require(try assembly.finish(total: Self.total))
+        #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
+    }
+
+    /// What is cut within a piece does not count, and its neighbours still do.
+    @Test func aPieceThatIsCut() throws {
+        try bring(0..<Self.piece)
+        try claim(Self.piece..<Self.block, connection: 1).withdraw(digests: [])
+        #expect(assembly.verified == Self.piece)
+        try bring(Self.piece..<Self.block, connection: 1)
+        #expect(assembly.verified == Self.block)
+    }
+
+    /// Holes in ever more blocks cost memory.
+    @Test func tooManyPieces() throws {
+        let many = Assembly(id: .random(), total: Limits.uploadSize, function: .xxh128, started: 0)
+        func claim(_ number: UInt64) throws(StoreError) -> PartClaim {
+            let start = number * Self.block
+            return try many.claim(start..<start + Self.piece, connection: 1, run: nil) { () throws(StoreError) in
+                try store.resume(id: many.id, size: nil)
+            }
+        }
+        for number in 0..<8192 as Range<UInt64> { try claim(number).complete(digests: []) }
+        #expect { _ = try claim(8192) } throws: { ($0 as? StoreError)?.code == .busy }
+        // Whole blocks are still taken, and with one in place of a piece there is room again.
+        _ = try many.claim(0..<Self.block, connection: 1, run: nil) { () throws(StoreError) in throw .missingParts }
+        _ = try claim(8192)
+    }
+
+    /// What is left of an earlier push completes a block with the first piece of the next one. Its other pieces, over an older
+    /// connection of that push, are no less welcome, and take nothing away.
+    @Test func beginsAnewOverTheRestOfAnother() throws {
+        let (first, second) = (0..<Self.block / 2, Self.block / 2..<Self.block)
+        try bring(Self.piece..<Self.block, connection: 1)
+        try bring(first, connection: 8)
+        #expect(assembly.verified == Self.block)
+        try bring(second, connection: 7)
+        #expect(assembly.verified == Self.block)
+        try bring(Self.block..<2 * Self.block, connection: 7, digests: Self.digest(of: Self.block..<2 * Self.block))
+        try bring(2 * Self.block..<Self.total, connection: 8, digests: Self.digest(of: 2 * Self.block..<Self.total))
+        let finished = try #require(try assembly.finish(total: Self.total))
+        #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
+    }
+
+    /// While a block is being read somebody takes some of it over, and stops: the last piece counts, and the block does not.
+    @Test func takenOverWhileItIsRead() throws {
+        let half = Self.block / 2
+        let reread = RereadContent(try store.resume(id: assembly.id, size: nil))
+        @Sendable func claim(_ range: Range<UInt64>, _ connection: Int) throws(StoreError) -> PartClaim {
+            try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in reread }
+        }
+        try claim(0..<half, 1).complete(digests: [])
+        reread.whileReading.withLock { $0 = { (try? claim(0..<half, 2))?.withdraw(digests: []) } }
+        let last = try claim(half..<Self.block, 1)
+        try last.complete(digests: [])
+        #expect(assembly.verified == half)
+        reread.whileReading.withLock { $0 = { _ = try? claim(0..<Self.block, 3) } }
+        let again = try claim(0..<half, 2)
+        #expect(throws: StoreError.takenOver) { try again.complete(digests: []) }
+        #expect(assembly.verified == 0)
+        #expect(try assembly.finish(total: Self.total) == nil)
+    }
+
+    /// Nothing of a block that the disk does not give back is there, and its sender hears of it.
+    @Test func unreadable() throws {
+        let half = Self.block / 2
+        let reread = RereadContent(try store.resume(id: assembly.id, size: nil))
+        reread.isReadable.withLock { $0 = false }
+        func claim(_ range: Range<UInt64>) throws(StoreError) -> PartClaim {
+            try assembly.claim(range, connection: 1, run: nil) { () throws(StoreError) in reread }
+        }
+        try claim(0..<half).complete(digests: [])
+        let last = try claim(half..<Self.block)
+        #expect { try last.complete(digests: []) } throws: { ($0 as? StoreError)?.code == .storageFailed }
+        #expect(assembly.verified == 0)
+    }
+}
+
+/// Content in which something happens while it is read.
+private final class RereadContent: StagedContent {
+    let whileReading = Locked<(@Sendable () -> Void)?>(nil)
+    let isReadable = Locked(true)
+    private let staged: StagedFile
+
+    init(_ staged: StagedFile) { self.staged = staged }
+
+    var isNew: Bool { staged.isNew }
+    var hasReplaced: Bool { staged.hasReplaced }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+        try staged.write(bytes, at: offset)
+    }
+
+    func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
+        whileReading.withLock { $0.take() }?()
+        return isReadable.withLock { $0 } ? [UInt8](repeating: 1, count: function.size) : nil
+    }
+
+    func survey(of total: UInt64?, _ function: DigestFunction) throws(StoreError) -> BlockSurvey {
+        try staged.survey(of: total, function)
+    }
+
+    func trim(to size: UInt64) throws(StoreError) { try staged.trim(to: size) }
+    func giveBackRoom() { staged.giveBackRoom() }
+    func discard() { staged.discard() }
+}
