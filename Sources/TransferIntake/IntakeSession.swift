@@ -117,7 +117,10 @@ extension IntakeSession {
             upload.assembly = try assembly(upload.intent)
             let outcome = try upload.admit(path, mayEnd: mayEnd)
             if outcome == nil { try upload.openEnd() } else { leaveGrowing() }
-            if let outcome { removeParts(of: upload, outcome) }
+            if let outcome {
+                removeParts(of: upload, outcome)
+                leaveEmpty(upload)
+            }
             return Begun(upload: upload, outcome: outcome.map(withReceipt))
         } catch {
             return Begun(upload: upload, outcome: refuse(upload, error))
@@ -128,6 +131,7 @@ extension IntakeSession {
     package func refuse(_ upload: OpenUpload, _ error: StoreError) -> UploadOutcome {
         upload.discard()
         leaveGrowing()
+        leaveEmpty(upload)
         return .refused(error, size: upload.size)
     }
 
@@ -287,6 +291,16 @@ extension IntakeSession {
             if append.isNew { noteUnfinished(intent.id, total: append.total, intent) }
             return assembly
         }
+    }
+
+    /// What a part was refused of before anything of it came is not the connection's: those that it may have are few.
+    private func leaveEmpty(_ upload: OpenUpload) {
+        guard case .part(let part) = upload.intent.extent, let assembly = assemblies[part.upload], assembly.isEmpty
+        else {
+            return
+        }
+        assemblies[part.upload] = nil
+        intake.assemblies.leave(assembly, now: intake.clock.monotonic())
     }
 
     /// Unlike those in parts, it is the connection's no longer than a request lasts: the next one may come over another.

@@ -44,6 +44,23 @@ import TransferTestSupport
         #expect(fixture.store.version(at: other) == nil)
     }
 
+    /// A connection may have 64 uploads in parts, and what is refused is none of them.
+    @Test func refusedPartsAreNoUploads() throws {
+        let fixture = try PromisingIntake()
+        let session = fixture.session()
+        #expect(session.send(UploadIntent(id: .random(), path: "a", size: 1), [1]).code == .committed)
+        for _ in 0..<100 {
+            var part = UploadIntent.part(of: .random(), "a", offset: 0, size: 3, total: 3)
+            part.conflict = .skip
+            #expect(session.send(part, [1, 2, 3]).code == .skipped)
+            var wrong = UploadIntent.part(of: .random(), "b", offset: 0, size: 3, total: 3)
+            wrong.conflict = .keepBoth
+            let end = DeclaredEnd(size: 3, digest: [4].digest)
+            #expect(session.send(wrong, [1, 2, 3], end: end).code == .digestMismatch)
+        }
+        #expect(fixture.intake.assemblies.isEmpty)
+    }
+
     /// The operator may have given the client another folder since.
     @Test func whatIsOutsideAClientsFolderIsNotTold() throws {
         let fixture = try PromisingIntake()

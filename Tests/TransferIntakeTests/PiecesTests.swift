@@ -115,11 +115,11 @@ import TransferTestSupport
                 try store.resume(id: many.id, size: nil)
             }
         }
-        for number in 0..<8192 as Range<UInt64> { try claim(number).complete(digests: []) }
-        #expect { _ = try claim(8192) } throws: { ($0 as? StoreError)?.code == .busy }
+        for number in 0..<32_768 as Range<UInt64> { try claim(number).complete(digests: []) }
+        #expect { _ = try claim(32_768) } throws: { ($0 as? StoreError)?.code == .busy }
         // Whole blocks are still taken, and with one in place of a piece there is room again.
         _ = try many.claim(0..<Self.block, connection: 1, run: nil) { () throws(StoreError) in throw .missingParts }
-        _ = try claim(8192)
+        _ = try claim(32_768)
     }
 
     /// What is left of an earlier push completes a block with the first piece of the next one. Its other pieces, over an older
@@ -137,37 +137,73 @@ import TransferTestSupport
         #expect(finished.digest == Self.content.withUnsafeBytes { ContentDigester.digest(.xxh128, $0) })
     }
 
-    /// While a block is being read somebody takes some of it over, and stops: the last piece counts, and the block does not.
+    /// While a block is being read somebody takes some of it over: the pieces that nobody has taken count, and the block does not.
     @Test func takenOverWhileItIsRead() throws {
         let half = Self.block / 2
-        let reread = RereadContent(try store.resume(id: assembly.id, size: nil))
+        let short = Assembly(id: .random(), total: Self.block, function: .xxh128, started: 0)
+        let reread = RereadContent(try store.resume(id: short.id, size: nil))
         @Sendable func claim(_ range: Range<UInt64>, _ connection: Int) throws(StoreError) -> PartClaim {
-            try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in reread }
+            try short.claim(range, connection: connection, run: nil) { () throws(StoreError) in reread }
         }
         try claim(0..<half, 1).complete(digests: [])
         reread.whileReading.withLock { $0 = { (try? claim(0..<half, 2))?.withdraw(digests: []) } }
-        let last = try claim(half..<Self.block, 1)
-        try last.complete(digests: [])
-        #expect(assembly.verified == half)
-        reread.whileReading.withLock { $0 = { _ = try? claim(0..<Self.block, 3) } }
-        let again = try claim(0..<half, 2)
-        #expect(throws: StoreError.takenOver) { try again.complete(digests: []) }
-        #expect(assembly.verified == 0)
-        #expect(try assembly.finish(total: Self.total) == nil)
+        try claim(half..<Self.block, 1).complete(digests: [])
+        #expect(short.verified == half && reread.reads.withLock { $0 } == 1)
+        #expect(try short.finish(total: Self.block) == nil)
+        // At the end it is read again, and again somebody comes.
+        try claim(0..<half, 2).complete(digests: [])
+        #expect(short.verified == Self.block && reread.reads.withLock { $0 } == 1)
+        reread.whileReading.withLock { $0 = { try? claim(0..<half, 3).complete(digests: []) } }
+        #expect(try short.finish(total: Self.block) == nil)
+        #expect(try short.finish(total: Self.block) != nil)
+        #expect(reread.reads.withLock { $0 } == 3)
     }
 
-    /// Nothing of a block that the disk does not give back is there, and its sender hears of it.
+    /// A byte that comes again and again has its block read once more, at the end.
+    @Test func aBlockIsReadOnceBeforeTheEnd() throws {
+        let odd = Assembly(id: .random(), total: Self.block - Self.piece + 1, function: .xxh128, started: 0)
+        let reread = RereadContent(try store.resume(id: odd.id, size: nil))
+        func claim(_ range: Range<UInt64>) throws(StoreError) -> PartClaim {
+            try odd.claim(range, connection: 1, run: nil) { () throws(StoreError) in reread }
+        }
+        let last = Self.block - Self.piece
+        try claim(0..<last).complete(digests: [])
+        for _ in 0..<100 { try claim(last..<last + 1).complete(digests: []) }
+        #expect(reread.reads.withLock { $0 } == 1)
+        #expect(try odd.finish(total: last + 1) != nil)
+        #expect(reread.reads.withLock { $0 } == 2)
+    }
+
+    /// What the disk does not give back ends no upload: its sender hears of it, and may try again.
     @Test func unreadable() throws {
         let half = Self.block / 2
-        let reread = RereadContent(try store.resume(id: assembly.id, size: nil))
+        let short = Assembly(id: .random(), total: Self.block, function: .xxh128, started: 0)
+        let reread = RereadContent(try store.resume(id: short.id, size: nil))
         reread.isReadable.withLock { $0 = false }
-        func claim(_ range: Range<UInt64>) throws(StoreError) -> PartClaim {
-            try assembly.claim(range, connection: 1, run: nil) { () throws(StoreError) in reread }
+        for range in [0..<half, half..<Self.block] {
+            try short.claim(range, connection: 1, run: nil) { () throws(StoreError) in reread }.complete(digests: [])
         }
-        try claim(0..<half).complete(digests: [])
-        let last = try claim(half..<Self.block)
-        #expect { try last.complete(digests: []) } throws: { ($0 as? StoreError)?.code == .storageFailed }
-        #expect(assembly.verified == 0)
+        #expect { _ = try short.finish(total: Self.block) } throws: { ($0 as? StoreError)?.code == .storageFailed }
+        #expect(!short.isFinished)
+        reread.isReadable.withLock { $0 = true }
+        #expect(try short.finish(total: Self.block) != nil)
+    }
+
+    /// The last two pieces of a block may come at the same moment.
+    @Test func manyAtOnce() throws {
+        for _ in 0..<200 {
+            let short = Assembly(id: .random(), total: Self.block, function: .xxh128, started: 0)
+            let reread = RereadContent(try store.resume(id: short.id, size: nil))
+            let claims = try (0..<8 as Range<UInt64>).map { number throws(StoreError) in
+                try short.claim(
+                    number * Self.block / 8..<(number + 1) * Self.block / 8, connection: Int(number), run: nil
+                ) { () throws(StoreError) in reread }
+            }
+            let threads = claims.map { claim in TestThread { try? claim.complete(digests: []) } }
+            for thread in threads { thread.join() }
+            #expect(reread.reads.withLock { $0 } == 1)
+            #expect(try short.finish(total: Self.block) != nil)
+        }
     }
 }
 
@@ -175,6 +211,7 @@ import TransferTestSupport
 private final class RereadContent: StagedContent {
     let whileReading = Locked<(@Sendable () -> Void)?>(nil)
     let isReadable = Locked(true)
+    let reads = Locked(0)
     private let staged: StagedFile
 
     init(_ staged: StagedFile) { self.staged = staged }
@@ -187,6 +224,7 @@ private final class RereadContent: StagedContent {
     }
 
     func digest(of range: Range<UInt64>, _ function: DigestFunction) -> [UInt8]? {
+        reads.withLock { $0 += 1 }
         whileReading.withLock { $0.take() }?()
         return isReadable.withLock { $0 } ? [UInt8](repeating: 1, count: function.size) : nil
     }

@@ -85,6 +85,8 @@ final class Lanes: @unchecked Sendable {
         begun = begun ?? .now
         isClosed = false
         acceptance = .everything
+        // It may be another server, which has not said yet what it takes.
+        takesPieces = false
     }
 
     /// Chunks that may wait on each, where losses say how many lanes there are: what one has taken no other can send, and the more they

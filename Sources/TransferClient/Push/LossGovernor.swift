@@ -8,7 +8,7 @@ import TransferModel
 /// seen the line is full, and more lanes would only take from others.
 struct LossGovernor {
     /// Between two looks at the lanes.
-    static let interval = Interval.milliseconds(250)
+    static let interval = Interval.milliseconds(100)
 
     /// Lanes before anything is known. Of a full line two leave a third to one connection of somebody else.
     static let fewest = 2

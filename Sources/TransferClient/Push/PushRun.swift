@@ -63,6 +63,7 @@ extension PushRun: ReconnectingRun {
         let session = ClientSession(context)
         (self.session, self.address) = (session, address)
         context.lanes.open()
+        context.feed.share(context.lanes.sharing)
         let ending = await session.converse(with: address)
         await endLanes()
         context.feed.askAgain()

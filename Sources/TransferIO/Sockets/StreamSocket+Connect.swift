@@ -75,6 +75,7 @@ extension StreamSocket {
 
     /// How much may wait in the kernel that it has not sent.
     package func bound(_ unsent: Unsent) {
+        guard !isClosed else { return }
         var bytes = unsent.rawValue
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }

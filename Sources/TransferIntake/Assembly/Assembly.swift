@@ -40,6 +40,8 @@ package final class Assembly: Sendable {
         var leaving: [PartClaim] = []
         /// Blocks that came in pieces and are being digested.
         var readings: [BlockReading] = []
+        /// Blocks that were digested, or were to be, when they were complete for the first time, by where they begin.
+        var readBlocks: Set<UInt64> = []
         var isFinished = false
         /// What somebody has begun to write since the file was handed out to be read; merged when there is much of it.
         var overwritten: [Range<UInt64>] = []
@@ -305,73 +307,42 @@ package final class Assembly: Sendable {
     /// All bytes of the claim are written and verified. Whoever brings the last piece of a block has it digested.
     ///
     /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.
-    /// - Throws: `incomplete` when another has taken it over, `storageFailed` when the block cannot be read.
+    /// - Throws: `incomplete` when another has taken it over.
     func complete(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
-        guard claim.isPiece else { return try count(claim, digests: digests) }
-        var isCounted = false
-        while !isCounted {
-            guard let reading = beginReading(around: claim) else { return try count(claim, digests: []) }
-            isCounted = try count(claim, reading, digest: claim.staged.digest(of: reading.block, function))
-        }
+        monitor.lock()
+        defer { monitor.unlock() }
+        guard monitor.state.release(claim) else { throw .takenOver }
+        let digests = claim.isPiece ? [] : digests
+        monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
+        guard claim.isPiece, let block = monitor.state.total.flatMap({ claim.range.block(of: $0) }),
+            monitor.state.parts.cover(block), monitor.state.readBlocks.insert(block.lowerBound).inserted
+        else { return }
+        // One that cannot be read now, or that somebody begins to write to, is read when the upload ends.
+        _ = digest(block, in: claim.staged)
     }
 
-    private func count(_ claim: PartClaim, digests: [UInt8]) throws(StoreError) {
-        let wasHeld = monitor.withLock {
-            let wasHeld = monitor.state.release(claim)
-            if wasHeld {
-                monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: digests))
-            }
-            return wasHeld
-        }
-        guard wasHeld else { throw .takenOver }
-    }
-
-    /// - Returns: the block around a piece; nothing as long as more of it is missing than this.
-    private func beginReading(around piece: PartClaim) -> BlockReading? {
-        monitor.withLock {
-            let parts = monitor.state.parts
-            guard let block = monitor.state.total.flatMap({ piece.range.block(of: $0) }),
-                parts.cover(block.lowerBound..<piece.range.lowerBound),
-                parts.cover(min(piece.range.upperBound, block.upperBound)..<block.upperBound)
-            else { return nil }
-            let reading = BlockReading(block)
-            monitor.state.readings.append(reading)
-            return reading
-        }
-    }
-
-    /// The last piece of a block is there with the others. They are verified each by itself, and as a block they are read again: that
-    /// costs whoever sends pieces as much as to send them, and none has to wait for another.
+    /// With the lock held, which it gives up while it reads: digests a block of which every piece is verified by itself. So none has to
+    /// wait for another, and each block is read once when it is complete, and once more at the end if some of it has come again: that
+    /// costs no more than the content had cost its sender.
     ///
-    /// - Returns: whether the piece counts now. Somebody may have begun to write other bytes of the block while it was read.
-    private func count(
-        _ claim: PartClaim, _ reading: BlockReading, digest: [UInt8]?
-    ) throws(StoreError) -> Bool {
-        enum Outcome { case counted, disturbed, unreadable, takenOver }
-        let outcome = monitor.withLock { () -> Outcome in
-            let index = monitor.state.readings.firstIndex { $0 === reading }
-            if let index { monitor.state.readings.remove(at: index) }
-            guard monitor.state.claims.contains(where: { $0.claim === claim }) else { return .takenOver }
-            guard index != nil else { return .disturbed }
-            _ = monitor.state.release(claim)
-            guard let digest else {
-                monitor.state.parts.remove(in: reading.block)
-                return .unreadable
-            }
-            monitor.state.parts.insert(.init(range: claim.range, connection: claim.connection, digests: []))
-            monitor.state.parts.complete(reading.block, digest: digest)
-            return .counted
+    /// - Returns: nothing when the block cannot be read.
+    private func digest(_ block: Range<UInt64>, in staged: any StagedContent) -> [UInt8]? {
+        let reading = BlockReading(block)
+        monitor.state.readings.append(reading)
+        monitor.unlock()
+        let digest = staged.digest(of: block, function)
+        monitor.lock()
+        // Without it somebody has taken some of the block over meanwhile.
+        if let index = monitor.state.readings.firstIndex(where: { $0 === reading }) {
+            monitor.state.readings.remove(at: index)
+            if let digest { monitor.state.parts.complete(block, digest: digest) }
         }
-        switch outcome {
-        case .counted: return true
-        case .disturbed: return false
-        case .unreadable: throw .unreadableBlock
-        case .takenOver: throw .takenOver
-        }
+        return digest
     }
 
-    /// Pieces of blocks, each of which is remembered with who has brought it. A push has some hundreds of them, at the end of a file.
-    private static let mostPieces = 8192
+    /// Pieces of blocks, each of which is remembered with who has brought it, but for those of one connection in a block that is
+    /// complete. A push has some hundreds of them, at the end of a file.
+    private static let mostPieces = 32_768
 
     /// No more of the claim will be written.
     ///
@@ -391,16 +362,29 @@ package final class Assembly: Sendable {
     /// - Parameter total: bytes of the upload.
     /// - Returns: the file, which may have more bytes, and the digest of those; nothing when bytes are missing, and then it
     ///   goes on.
-    /// - Throws: `busy` when it is being completed.
+    /// - Throws: `busy` when it is being completed, `storageFailed` when a block that came in pieces cannot be read.
     func finish(total: UInt64) throws(StoreError) -> (staged: any StagedContent, digest: Digest)? {
         monitor.lock()
         defer { monitor.unlock() }
-        guard !monitor.state.isFinished else { throw .beingCompleted }
-        guard let digests = monitor.state.parts.digests(total: total), let staged = monitor.state.place.content else {
+        guard let staged = try complete(total: total) else { return nil }
+        for block in monitor.state.parts.undigestedBlocks(of: total) {
+            guard digest(block, in: staged) != nil else { throw .unreadableBlock }
+        }
+        // Others may have come meanwhile.
+        guard try complete(total: total) != nil, let digests = monitor.state.parts.digests(total: total) else {
             return nil
         }
         _ = close()
         return (staged, BlockTree.root(digests, function))
+    }
+
+    /// With the lock held.
+    ///
+    /// - Returns: the content, when every byte of it is there.
+    private func complete(total: UInt64) throws(StoreError) -> (any StagedContent)? {
+        guard !monitor.state.isFinished else { throw .beingCompleted }
+        guard monitor.state.parts.end == total, monitor.state.parts.contiguousEnd == total else { return nil }
+        return monitor.state.place.content
     }
 
     /// Ends the assembly and throws away what there is of the upload, at the wish of its client.
@@ -482,9 +466,7 @@ extension StoreError {
         StoreError(.incomplete, "The parts of an upload are taken in order here; the next one begins at byte \(next).")
     }
 
-    /// To whoever leaves holes in ever more blocks.
-    static let tooManyPieces = StoreError(
-        .busy, "The upload has too many pieces of blocks that are not complete; complete some of them first.")
+    static let tooManyPieces = StoreError(.busy, "The upload has too many pieces of blocks; send whole blocks.")
 
     static let unreadableBlock = StoreError(
         .storageFailed, "What has arrived of the upload cannot be read again; it may be sent again.")

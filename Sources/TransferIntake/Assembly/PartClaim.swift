@@ -34,7 +34,7 @@ final class PartClaim: Sendable {
     /// All of it is written and verified.
     ///
     /// - Parameter digests: of its blocks, one after the other; of no account where it is a piece of one.
-    /// - Throws: `incomplete` when another has taken it over, `storageFailed` when a block that it completes cannot be read.
+    /// - Throws: `incomplete` when another has taken it over.
     func complete(digests: [UInt8]) throws(StoreError) {
         try assembly.complete(self, digests: digests)
     }

@@ -25,7 +25,7 @@ struct VerifiedParts {
     /// Bytes of all of them.
     private(set) var size: UInt64 = 0
 
-    /// How many of them are pieces of blocks that are not all there.
+    /// How many of them are pieces of blocks.
     private(set) var pieces = 0
 
     /// Where the last of them ends.
@@ -126,6 +126,16 @@ struct VerifiedParts {
                 let start = number * digestSize
                 body(part.block + UInt64(number), part.digests[start..<start + digestSize])
             }
+        }
+    }
+
+    /// The blocks that are there in pieces, and that nobody has digested together since the last of these came.
+    ///
+    /// - Parameter total: bytes of the upload, all of which are there.
+    func undigestedBlocks(of total: UInt64) -> [Range<UInt64>] {
+        let size = UInt64(Limits.blockSize)
+        return parts.filter { $0.isPiece && $0.beginsBlock && blockDigests[$0.block] == nil }.map { part in
+            part.range.lowerBound..<part.range.lowerBound + min(size, total - part.range.lowerBound)
         }
     }
 

@@ -171,7 +171,7 @@ extension OpenUpload {
 
     /// Whether another connection has brought all of the upload, and has no acknowledgement yet.
     private var isBeingCompleted: Bool {
-        intake.known.recent.isClaimed(intent.id) || intake.assemblies[intent.wholeID]?.isFinished ?? false
+        intake.known.recent.isClaimed(intent.wholeID) || intake.assemblies[intent.wholeID]?.isFinished ?? false
     }
 
     /// The acknowledgement that the id already has, as long as the stored file is surely what was acknowledged.

@@ -3,7 +3,7 @@ package import TransferModel
 /// A place for the bytes of one upload, which nobody sees until they are published.
 ///
 /// Several threads may write at once, each its own bytes. One thread publishes, discards or gives back, after all of them have
-/// ended.
+/// ended; one that digests may still read then.
 package protocol StagedContent: AnyObject, Sendable {
     associatedtype Survey: ContentSurvey
 

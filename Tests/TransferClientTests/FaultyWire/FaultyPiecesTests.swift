@@ -20,7 +20,7 @@ import TransferTestSupport
         let sources = try TemporaryDirectory()
         let server = try await RunningServer(in: TemporaryDirectory())
         let tally = FaultTally()
-        for seed in 0..<24 as Range<UInt64> {
+        for seed in 0..<12 as Range<UInt64> {
             let contents = Self.contents(seed)
             for (name, content) in contents { try Files.write(sources.path(name), content) }
             let proxy = FaultyProxy(to: server.port, tally: tally) { number in
@@ -73,6 +73,18 @@ import TransferTestSupport
         }
         #expect(again.codes == contents.map { _ in ResultCode.alreadyStored })
         #expect(server.tree == contents.keys.sorted())
+        // Others that have these names are not replaced, and what was sent for nothing is not kept.
+        for (name, content) in contents { try Files.write(sources.path(name), content.reversed()) }
+        for (conflict, code) in [(ConflictPolicy.skip, ResultCode.skipped), (.fail, .pathConflict)] {
+            let kept = try await server.address.outcome(uploads) { configuration in
+                configuration.sharing = PartSharing(lanes: 8, inPieces: true, sharesShorter: true)
+                configuration.conflict = conflict
+            }
+            #expect(kept.codes == contents.map { _ in code })
+        }
+        for (path, content) in contents { #expect(server.stored(path) == content, "\(path)") }
+        let parts = Files.tree(server.directory.path("store/.transfer/incoming"))
+        #expect(parts == [])
         await server.stop()
     }
 }

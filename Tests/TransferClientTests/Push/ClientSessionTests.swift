@@ -71,6 +71,37 @@ import TransferTestSupport
         #expect(fake.begun.count == 3)
     }
 
+    /// Another machine may look the same as this one: what all parts of a file are answered with is no end of it.
+    @Test func aFileInPartsThatMeetsOtherContentTakesAnotherID() async throws {
+        let sources = try TemporaryDirectory()
+        try Files.write(sources.path("f"), SplitMix64.bytes(seed: 1, 700_000))
+        let fake = FakeServer { peer in
+            peer.welcome(Welcome(features: .pieces))
+            var taken: UploadID?
+            while let begin = peer.nextBegin() {
+                switch begin.scope {
+                case .part(let part):
+                    taken = taken ?? part.upload
+                    guard part.upload != taken else {
+                        peer.send(.result(UploadResult(id: begin.id, code: .contentMismatch)))
+                        continue
+                    }
+                    guard let end = peer.nextEnd() else { return }
+                    peer.send(
+                        .result(UploadResult(id: begin.id, code: .staged, size: end.size, digest: end.digest)))
+                case .assembly: peer.commit(begin)
+                case .whole: return
+                }
+            }
+        }
+        let outcome = try await fake.address.outcome([.path(sources.path("f"))]) { configuration in
+            configuration.sharing = PartSharing(lanes: 8, inPieces: true, sharesShorter: true)
+            configuration.lanes = .fixed(1)
+        }
+        #expect(outcome.codes == [.committed] && outcome.failure == nil)
+        #expect(outcome.reports.first?.size == 700_000)
+    }
+
     /// The result of the long one comes first, then those of others: its wait for the server's consent is over.
     @Test func aRefusalIsNotForgottenForLaterResults() async throws {
         let fake = FakeServer { peer in

@@ -137,6 +137,20 @@ import TransferModel
         #expect(simulation.lastWasCompressed)
     }
 
+    /// What is shorter and waits for the link would only wait longer as it was. Where the processor is the limit, that may be otherwise.
+    @Test func aLookAtPlainChunksCanWaitWhereTheLinkIsTheLimit() {
+        for (link, codec, mayWait) in [(12.5e6, 300e6, true), (50e6, 60e6, false)] {
+            var simulation = Simulation(.auto, Path(link: link, codec: codec, ratio: 0.4))
+            simulation.run(seconds: 2)
+            #expect(simulation.lastWasCompressed)
+            let before = simulation.plainChunks
+            simulation.run(seconds: 15)
+            #expect((simulation.plainChunks == before) == mayWait, "\(link)")
+            simulation.run(seconds: 30)
+            #expect(simulation.plainChunks > before)
+        }
+    }
+
     /// A source that is slower than the link gains nothing, and costs no codec.
     @Test func aSlowSourceIsLeftAlone() {
         var governor = CompressionGovernor(.auto)
@@ -188,6 +202,7 @@ private struct Simulation {
     private(set) var content = 0.0
     private(set) var last = CompressionGovernor.Choice.plain
     private(set) var used: Set<CompressionMethod> = []
+    private(set) var plainChunks = 0
 
     var lastWasCompressed: Bool { if case .compress = last { true } else { false } }
 
@@ -226,8 +241,10 @@ private struct Simulation {
         // The server takes in no more than it inflates.
         var rate = path.link
         switch last {
-        case .plain: break
-        case .plainMeasuring(let methods, _): governor.measured(methods.map(path.figures))
+        case .plain: plainChunks += 1
+        case .plainMeasuring(let methods, _):
+            plainChunks += 1
+            governor.measured(methods.map(path.figures))
         case .compress(let method):
             used.insert(method)
             let figures = path.figures(method)

@@ -239,7 +239,7 @@ final class LaneProducer: @unchecked Sendable {
                 }
                 let isNew = isTaken && pending.asked == nil && !pending.hasToBeAskedAbout
                 guard let split = try split(pending, reader) else { return true }
-                if isNew, split.knownSize.map({ $0 < PartSharing.usualSmallestFile }) ?? false {
+                if isNew, mayShareUnasked, split.knownSize.map({ $0 < PartSharing.usualSmallestFile }) ?? false {
                     share(split)
                 } else {
                     try ask(split, reader, chunk)
@@ -260,13 +260,16 @@ final class LaneProducer: @unchecked Sendable {
 
     /// Whether the server is asked what it has of it before anything is sent.
     private func isLong(_ pending: PendingUpload, _ reader: ContentReader) -> Bool {
-        guard !pending.hasToBeAskedAbout else { return true }
+        guard pending.asked == nil, !pending.hasToBeAskedAbout else { return true }
         switch pending.content {
         case .stream: return true
         case .file, .sealed: return reader.size.map(feed.splits(fileOf:)) ?? false
         case .bytes, .part, .rest, .assembly, .drop: return false
         }
     }
+
+    /// Whether what has the name already could not keep a file out.
+    private var mayShareUnasked: Bool { [.keepBoth, .overwrite].contains(configuration.conflict) }
 
     /// What there may be of a short file from an earlier push is not worth a question: it is sent again.
     private func share(_ split: any UploadInParts) {

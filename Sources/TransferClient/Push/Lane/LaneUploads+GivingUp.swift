@@ -13,10 +13,11 @@ extension LaneUploads {
     }
 
     /// Takes back what the server has of an upload that ended so, unless the same command could go on with it: one whose
-    /// source has changed begins another upload, and so does a stream.
+    /// source has changed begins another upload, and so does a stream; and what is shorter is sent again without a question.
     func giveUp(_ parts: any UploadInParts, _ code: ResultCode) {
         let isStored = [.committed, .alreadyStored, .badReceipt].contains(code)
-        guard !isStored, code == .sourceChanged || !parts.whole.isIdentified else { return }
+        let isShort = parts.knownSize.map { $0 < PartSharing.usualSmallestFile } ?? false
+        guard !isStored, code == .sourceChanged || !parts.whole.isIdentified || isShort else { return }
         send(run.abandoned.giveUp(parts))
     }
 

@@ -66,6 +66,13 @@ extension LaneUploads {
 
     /// A file whose parts the server doesn't have any more starts anew, with the same id.
     func putBack(_ upload: PendingUpload, _ result: UploadResult) {
+        if result.code == .contentMismatch, let split = upload.split {
+            // It may be the answer to several parts.
+            guard split.finish() else { return }
+            split.whole.attempts = upload.attempts
+            split.whole.takeOwnID()
+            return run.feed.putBack([split.whole])
+        }
         if result.code == .contentMismatch { upload.takeOwnID() }
         guard result.code == .incomplete, case .assembly(let split) = upload.content else {
             return run.feed.putBack([upload])
@@ -80,7 +87,9 @@ extension LaneUploads {
         // The id stands for other content there: a file that was changed so that nobody could see it, or one of another
         // machine that looks the same.
         guard
-            result.code.isRetryable || result.code == .contentMismatch && upload.isIdentified && upload.sealed == nil
+            result.code.isRetryable
+                || result.code == .contentMismatch && (upload.split?.whole ?? upload).isIdentified
+                    && upload.sealed == nil
         else { return false }
         // A server that goes is no fault of the upload, and would only say the same again.
         guard result.code != .shuttingDown else {

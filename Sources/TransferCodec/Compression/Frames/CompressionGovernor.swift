@@ -7,7 +7,8 @@ package import TransferModel
 /// than the link, all methods are measured with some of the content. The one that would have it leave fastest over that link is
 /// tried: the quickest where the processor would be the limit, the one that makes the content smallest where the link is. If content
 /// really leaves faster, it stays with that; if not it goes back, and waits longer before each further trial. Once compressing
-/// has won, it looks from time to time whether plain chunks would leave faster by now, and measures the methods again.
+/// has won, it looks from time to time whether plain chunks would leave faster by now, and measures the methods again: later where
+/// the link held up what was compressed, because what is longer cannot leave faster there.
 ///
 /// ```
 ///     ┌───────────────────no better──────────────┐
@@ -58,6 +59,10 @@ package struct CompressionGovernor: Sendable {
     /// Waits before the next trial, and before the next look; doubled each time.
     private static let waits = (first: Interval.seconds(5), longest: Interval.seconds(240))
 
+    /// How many times as long it takes to the next look where the link held up compressed chunks. A look at plain chunks costs a
+    /// quarter of a second of what compressing gains.
+    private static let patience: Int64 = 4
+
     /// By how much compressing has to win.
     private static let advantage = 1.03
 
@@ -106,6 +111,8 @@ package struct CompressionGovernor: Sendable {
     private var rateToBeat: Double?
     /// Since when bytes have been leaving without a pause.
     private var measured: Measurement?
+    /// Whether the link has held up a chunk that was compressed, since compressing is tried.
+    private var isHeldUp = false
     private var skipped = 0
     private var toSkip = 0
 
@@ -200,7 +207,11 @@ package struct CompressionGovernor: Sendable {
 
     /// Something waits to be sent, and the kernel takes nothing now.
     package mutating func blocked(now: MonotonicTime) {
-        guard isAuto, isPlain else { return }
+        guard isAuto else { return }
+        guard isPlain else {
+            isHeldUp = true
+            return
+        }
         guard let measured else {
             self.measured = Measurement(since: now)
             if figures.isEmpty { wanted = isProbing ? methods.count : min(1, methods.count) }
@@ -240,7 +251,7 @@ package struct CompressionGovernor: Sendable {
     }
 
     private mutating func tryBest(against rate: Double) {
-        (rateToBeat, measured) = (nil, nil)
+        (rateToBeat, measured, isHeldUp) = (nil, nil, false)
         guard let best = figures.best(over: rate) else { return }
         state = .trying(best.method, against: rate)
     }
@@ -249,7 +260,8 @@ package struct CompressionGovernor: Sendable {
         _ method: CompressionMethod, _ seen: Double, against rate: Double, _ now: MonotonicTime
     ) {
         if seen > rate * Self.advantage {
-            state = .compressing(method, until: now + wait)
+            let patience = isHeldUp ? Self.patience : 1
+            state = .compressing(method, until: now + Interval(nanoseconds: patience * wait.nanoseconds))
         } else {
             (state, figures) = (.plain, [])
             nextTrial = now + wait

@@ -104,14 +104,16 @@ extension World {
     }
 
     /// All of a part is there, as its sender was told.
-    func staged(_ claim: Claim) throws(Promises.Broken) {
+    ///
+    /// - Parameter isUndisturbed: whether nobody came between: who takes an upload over leaves what is complete.
+    func staged(_ claim: Claim, isUndisturbed: Bool) throws(Promises.Broken) {
         forget(claim)
         guard !disk.isDead else { return }
-        guard !claim.isLost else {
+        guard !claim.isLost || !isUndisturbed else {
             throw Promises.Broken("upload \(claim.upload): a part that was taken over is told as staged")
         }
         refresh(claim.upload)
-        guard !claim.mayBeLost else { return }
+        guard !claim.mayBeLost, !claim.isLost else { return }
         uploads[claim.upload].parts.staged.append((claim.range, claim.connection))
     }
 

@@ -113,7 +113,7 @@ extension World {
             }
             return try refused(claim, error.code)
         }
-        try staged(claim)
+        try staged(claim, isUndisturbed: steps == stepsBetween)
     }
 
     /// A part is cut off on its way, and its sender thinks that all is there.
