@@ -123,6 +123,7 @@ extension IntakeSession {
             }
             return Begun(upload: upload, outcome: outcome.map(withReceipt))
         } catch {
+            defer { leaveEmpty(upload) }
             return Begun(upload: upload, outcome: refuse(upload, error))
         }
     }
@@ -131,7 +132,6 @@ extension IntakeSession {
     package func refuse(_ upload: OpenUpload, _ error: StoreError) -> UploadOutcome {
         upload.discard()
         leaveGrowing()
-        leaveEmpty(upload)
         return .refused(error, size: upload.size)
     }
 

@@ -53,10 +53,8 @@ import TransferTestSupport
             var part = UploadIntent.part(of: .random(), "a", offset: 0, size: 3, total: 3)
             part.conflict = .skip
             #expect(session.send(part, [1, 2, 3]).code == .skipped)
-            var wrong = UploadIntent.part(of: .random(), "b", offset: 0, size: 3, total: 3)
-            wrong.conflict = .keepBoth
-            let end = DeclaredEnd(size: 3, digest: [4].digest)
-            #expect(session.send(wrong, [1, 2, 3], end: end).code == .digestMismatch)
+            part.conflict = .fail
+            #expect(session.send(part, [1, 2, 3]).code == .pathConflict)
         }
         #expect(fixture.intake.assemblies.isEmpty)
     }

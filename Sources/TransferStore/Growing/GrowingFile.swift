@@ -109,12 +109,14 @@ extension GrowingFile {
         return (slot.sequence, place)
     }
 
-    /// A write that fails leaves what was kept before, and its slot. A sync that fails leaves nothing that anybody knows.
+    /// A write that fails leaves what was kept before, and its slot. A sync that fails leaves nothing that anybody knows; one that
+    /// could not even begin, because nobody could write down that it does, leaves everything.
     private func sync(_ request: SharedSync.Request) throws(SystemError) {
+        let begun = incoming.committer.syncsBegun
         do throws(SystemError) {
             try incoming.growth.run(request)
         } catch {
-            isLost = true
+            isLost = isLost || incoming.committer.syncsBegun != begun
             throw error
         }
     }

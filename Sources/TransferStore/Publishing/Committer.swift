@@ -1,5 +1,6 @@
 internal import CLinux
 import Glibc
+import Synchronization
 import TransferSystem
 
 /// Makes files and directories durable, many of them together where that is cheaper.
@@ -20,6 +21,7 @@ final class Committer: Sendable {
     let durations = DurationHistogram()
     /// Nothing where nothing is synced.
     private let mark: SyncMark?
+    private let begun = Atomic(0)
     /// Bytes of others that a group may wait for, because it has saved as much.
     private let allowance = Locked<UInt64>(0)
 
@@ -70,6 +72,9 @@ final class Committer: Sendable {
     /// Syncs of everything that failed so far. What is staged keeps the number of its time.
     var failures: Int { group.failures }
 
+    /// Calls for which anything was asked of the disk. One that fails before has lost nothing.
+    var syncsBegun: Int { begun.load(ordering: .sequentiallyConsistent) }
+
     /// Whether any sync has failed, or may have before the server was started again. From then on what was there before
     /// may be in memory only, and a sync of it would succeed all the same: the kernel gives lost bytes up after it has
     /// told of them once (fsync(2), Notes).
@@ -101,6 +106,7 @@ final class Committer: Sendable {
         guard let mark, !descriptors.isEmpty else { return descriptors.map { _ in nil } }
         do throws(SystemError) {
             let number = try mark.begin()
+            begun.add(1, ordering: .sequentiallyConsistent)
             let began = monotonicNanoseconds()
             let errors = sync(descriptors, bytes, since: failures)
             durations.add(monotonicNanoseconds() - began)

@@ -26,7 +26,7 @@ import TransferTestSupport
         func store(_ failure: FailingSync = FailingSync()) throws -> FileStore {
             let disk = Disk(
                 interception: { call, body in
-                    if case .write = call, failure.isFull { return -Int(ENOSPC) }
+                    if failure.refuses(call) { return -Int(ENOSPC) }
                     guard call.isSync else { return body() }
                     return failure.isNow() ? -Int(EIO) : 0
                 }, dirtyBytes: { 0 }, boot: "boot \(boots)", isSerial: true)
@@ -44,12 +44,18 @@ import TransferTestSupport
     /// One sync that fails.
     private final class FailingSync: Sendable {
         private let wait = Locked(Int.max)
-        private let full = Locked(false)
+        private let refused = Locked(Refused.nothing)
 
-        /// Whether nothing can be written, because there is no room.
-        var isFull: Bool {
-            get { full.withLock { $0 } }
-            set { full.withLock { $0 = newValue } }
+        /// What cannot be done, because there is no room.
+        enum Refused { case nothing, writing, renaming }
+
+        func refuse(_ refused: Refused) { self.refused.withLock { $0 = refused } }
+
+        func refuses(_ call: DiskCall) -> Bool {
+            switch (call, refused.withLock { $0 }) {
+            case (.write, .writing), (.rename, .renaming): true
+            default: false
+            }
         }
 
         /// - Parameter count: syncs that succeed before.
@@ -200,8 +206,10 @@ import TransferTestSupport
         }
     }
 
-    /// What could not be written takes nothing back that was, and can be written later.
-    @Test func aFullDiskTakesNothingBack() throws {
+    /// What could not be written takes nothing back that was, and can be written later. Nor does a sync that could not begin, because
+    /// nothing could say that it does.
+    @Test(arguments: [FailingSync.Refused.writing, .renaming])
+    private func aFullDiskTakesNothingBack(_ refused: FailingSync.Refused) throws {
         let machine = try Machine()
         let failure = FailingSync()
         let store = try machine.store(failure)
@@ -209,10 +217,10 @@ import TransferTestSupport
         let first = try Self.write(file, to: 100)
         try file.keep(first)
         let second = try Self.write(file, to: Limits.blockSize + 5, from: 100)
-        failure.isFull = true
+        failure.refuse(refused)
         #expect(throws: StoreError.self) { try file.keep(second) }
         #expect(!file.isLost && file.kept == first)
-        failure.isFull = false
+        failure.refuse(.nothing)
         store.unlock()
         let later = try machine.store()
         let found = try #require(try later.growing(id: Self.id))
