@@ -14,6 +14,7 @@ struct AccessListCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
+            try folder.requireUsed()
             let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)
             let sessions = try folder.list(AccessFolder.tokensName, of: AccessToken.self).entries.filter {
                 $0.kind == .session

@@ -15,6 +15,7 @@ struct AccessRemoveCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
+            try folder.requireUsed()
             let pattern = KeyPattern(wanted)
             let matches = { (key: AuthorizedKey) in pattern?.matches(key.key) ?? (key.name == wanted) }
             let list = try folder.list(AccessFolder.keysName, of: AuthorizedKey.self)

@@ -13,6 +13,7 @@ struct TokenListCommand {
 
     func run() -> ExitCode {
         AccessOutput.run { () throws(AccessFault) in
+            try folder.requireUsed()
             let list = try folder.list(AccessFolder.tokensName, of: AccessToken.self)
             let now = UTCTime.now
             // Sessions are with those who may come in.

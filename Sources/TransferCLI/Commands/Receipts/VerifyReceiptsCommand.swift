@@ -28,8 +28,11 @@ struct VerifyReceiptsCommand {
 
     func run() -> ExitCode {
         var tally = ReceiptTally()
+        var subject = operand
         do throws(SystemError) {
+            subject = against ?? operand
             let content = try against.map { (path) throws(SystemError) in try ReceiptedContent(path) }
+            subject = operand
             let verifier = ReceiptVerifier()
             var lines = try ReceiptLines(operand)
             while let line = try lines.next() {
@@ -48,7 +51,7 @@ struct VerifyReceiptsCommand {
                 }
             }
         } catch {
-            StandardStream.error.write("transfer: \(error)\n")
+            StandardStream.error.write("transfer: \(subject.escapedForDisplay): \(error.reason)\n")
             return .uploadsFailed
         }
         if isJSON {

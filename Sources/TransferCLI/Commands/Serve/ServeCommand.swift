@@ -26,6 +26,11 @@ struct ServeCommand {
     init(_ arguments: ParsedArguments) throws(UsageError) {
         var endpoints: [Endpoint] = []
         for text in arguments[ServeFlags.listen] {
+            guard !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                throw arguments.error(
+                    "'\(text.escapedForDisplay)' is a port without a host: --listen 127.0.0.1:\(text) is for this machine alone, "
+                        + "--listen 0.0.0.0:\(text) for all networks")
+            }
             guard let endpoint = Endpoint(text, defaultPort: TransferLink.defaultPort) else {
                 throw arguments.error("'\(text.escapedForDisplay)' is not an address to listen on")
             }

@@ -34,7 +34,7 @@ enum HelpText {
     static func brief(for command: Command) -> String {
         page([
             wrap(command.summary, indent: 0), [usage(of: command)],
-            ["Flags:"] + list(command.flags.map { ($0.synopsis, $0.help) }),
+            ["Flags:"] + list(command.flags.map { ($0.synopsis, [$0.help, $0.values].joined(separator: " ")) }),
             ["'\(command.helpInvocation)' tells more."],
         ])
     }

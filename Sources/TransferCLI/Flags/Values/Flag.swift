@@ -69,10 +69,15 @@ extension Flag {
     /// What there is to know beside sentences: choices, default, variables.
     func facts(in command: Command) -> String {
         let variables = command.variables(of: self)
+        let environment = variables.isEmpty ? "" : "Environment: \(variables.joined(separator: ", "))."
+        return [values, environment].filter { !$0.isEmpty }.joined(separator: " ")
+    }
+
+    /// What the value may be, and what it is without; empty where there is nothing to say of that.
+    var values: String {
         let facts = [
             choices.map { "One of: \($0.joined(separator: ", "))." },
             defaultValue.map { "Default: \($0)." }, bareValue.map { "Without a value: \($0)." },
-            variables.isEmpty ? nil : "Environment: \(variables.joined(separator: ", ")).",
         ]
         return facts.compactMap(\.self).joined(separator: " ")
     }

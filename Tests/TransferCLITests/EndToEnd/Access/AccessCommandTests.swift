@@ -44,7 +44,8 @@ import TransferTestSupport
         #expect(names(in: folder.path("in")).isEmpty)
         try writeFile(folder.path("in/letter"), [1])
         let key = String(try run(["key"]).output.dropLast())
-        for arguments in [["pair"], ["token", "create", "--name", "a"], ["add", key]] {
+        let lists = [["list"], ["token", "list"], ["remove", "a"], ["token", "revoke", "a"]]
+        for arguments in [["pair"], ["token", "create", "--name", "a"], ["add", key]] + lists {
             let refused = try run(["access"] + arguments)
             #expect(refused.end == .exited(1) && refused.errors.contains("No server has used "), "\(refused.errors)")
         }

@@ -70,7 +70,10 @@ import TransferTestSupport
         #expect(try Finished(["receipt", "verify", "-"], surroundings).end == .exited(0))
         let nothing = try Finished(["receipt", "verify", "-"])
         #expect(nothing.end == .exited(1) && nothing.output == "there is no receipt\n")
-        #expect(try Finished(["receipt", "verify", "/nowhere"]).end == .exited(1))
+        let missing = try Finished(["receipt", "verify", "/nowhere"])
+        #expect(missing.end == .exited(1) && missing.errors == "transfer: /nowhere: No such file or directory\n")
+        let content = try Finished(["receipt", "verify", pushed.receipts, "--against", "/nowhere"])
+        #expect(content.end == .exited(1) && content.errors == "transfer: /nowhere: No such file or directory\n")
     }
 
     @Test func showsWhatTheySay() throws {

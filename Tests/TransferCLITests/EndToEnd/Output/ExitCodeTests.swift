@@ -29,6 +29,7 @@ import TransferTestSupport
         ([], "no command given"),
         (["serve", "extra"], "unexpected operand 'extra'"),
         (["serve", "--listen", "host:70000"], "'host:70000' is not an address to listen on"),
+        (["serve", "--listen", "5305"], "'5305' is a port without a host: --listen 127.0.0.1:5305 "),
         (["serve", "--silence-timeout", "0"], "--silence-timeout must be more than zero"),
         (["serve", "--max-upload", "much"], "'much' is not a size"),
         (["serve", "--log-level", "loud"], "unknown value 'loud'"),
