@@ -58,9 +58,14 @@ final class RunContext: Sendable {
 }
 
 extension ClientConfiguration {
+    /// Seconds that even an impatient client waits for an answer: three round trips over a satellite.
+    private static let leastHandshake = 3.0
+
     var timeouts: Liveness.Timeouts {
         var timeouts = Liveness.Timeouts()
-        timeouts.handshake = .seconds(handshakeTimeout)
+        // Who wants to try for some seconds only does not want to wait for longer at the first try.
+        let patience = retryFor > 0 ? max(retryFor, Self.leastHandshake) : handshakeTimeout
+        timeouts.handshake = .seconds(min(handshakeTimeout, patience))
         timeouts.silence = .seconds(silenceTimeout)
         // A client closes the connection when it is done, and waits for its sources as long as they take.
         timeouts.idle = Interval(nanoseconds: .max)

@@ -10,6 +10,9 @@ package enum DurationFormat {
         return (hours > 0 ? "\(hours):\(twoDigits(minutes))" : "\(minutes)") + ":\(twoDigits(total % 60))"
     }
 
+    /// When something comes that is so far away, such as `in 0:07`; `at once` for less than a second.
+    package static func after(_ seconds: Double) -> String { seconds >= 1 ? "in \(clock(seconds))" : "at once" }
+
     /// In the largest unit of which there are two, such as `7 days`; not more than it is.
     package static func words(_ seconds: UInt32) -> String {
         let units: [(seconds: UInt32, name: String)] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")]

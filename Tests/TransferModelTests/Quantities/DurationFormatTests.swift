@@ -21,4 +21,9 @@ import Testing
     {
         #expect(DurationFormat.words(seconds) == text)
     }
+
+    @Test func after() {
+        #expect(DurationFormat.after(0.4) == "at once" && DurationFormat.after(-1) == "at once")
+        #expect(DurationFormat.after(1) == "in 0:01" && DurationFormat.after(.nan) == "at once")
+    }
 }

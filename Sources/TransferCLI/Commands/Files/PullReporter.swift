@@ -27,7 +27,7 @@ actor PullReporter: Asker {
         case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
-            talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
+            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
         case .progress: break
         }

@@ -31,7 +31,7 @@ actor ReceiveReporter: Asker {
         case .finished(let report): show(report)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
-            talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
+            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
         case .met(let name, let key):
             let name = name.escapedForDisplay

@@ -42,7 +42,7 @@ actor PushReporter {
         case .known(let folder): show(folder)
         case .reconnecting(let reason, let seconds):
             let what = isConnected ? "connection lost" : "not let in"
-            talk("\(what): \(reason.escapedForDisplay); trying again in \(DurationFormat.clock(seconds))")
+            talk("\(what): \(reason.escapedForDisplay); trying again \(DurationFormat.after(seconds))")
         case .connected: isConnected = true
         // Also where little is said: whoever never sees it trusts anybody.
         case .notice(let sentence): print("\(sentence)\n", to: .error)
