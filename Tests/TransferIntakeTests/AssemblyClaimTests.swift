@@ -9,19 +9,14 @@ import TransferTestSupport
 @Suite struct AssemblyClaimTests {
     private static let block = UInt64(Limits.blockSize)
 
-    private let directory: TemporaryDirectory
-    private let store: FileStore
-    private let assembly = Assembly(id: .random(), total: 2 * block, function: .xxh128, started: 0)
+    private let claimed: ClaimedAssembly
+    private var store: FileStore { claimed.store }
+    private var assembly: Assembly { claimed.assembly }
 
-    init() throws {
-        directory = try TemporaryDirectory()
-        store = try FileStore(path: directory.path("store"), durability: .none)
-    }
+    init() throws { claimed = try ClaimedAssembly(total: 2 * Self.block) }
 
     private func claim(_ range: Range<UInt64>, connection: Int) throws(StoreError) -> PartClaim {
-        try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in
-            try store.resume(id: assembly.id, size: nil)
-        }
+        try claimed.claim(range, connection: connection)
     }
 
     private static func digests(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: 16 * count) }

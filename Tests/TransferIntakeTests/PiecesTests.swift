@@ -13,19 +13,14 @@ import TransferTestSupport
     private static let total = 2 * block + 3 * piece + 5
     private static let content = SplitMix64.bytes(seed: 1, Int(total))
 
-    private let directory: TemporaryDirectory
-    private let store: FileStore
-    private let assembly = Assembly(id: .random(), total: total, function: .xxh128, started: 0)
+    private let claimed: ClaimedAssembly
+    private var store: FileStore { claimed.store }
+    private var assembly: Assembly { claimed.assembly }
 
-    init() throws {
-        directory = try TemporaryDirectory()
-        store = try FileStore(path: directory.path("store"), durability: .none)
-    }
+    init() throws { claimed = try ClaimedAssembly(total: Self.total) }
 
     private func claim(_ range: Range<UInt64>, connection: Int) throws(StoreError) -> PartClaim {
-        try assembly.claim(range, connection: connection, run: nil) { () throws(StoreError) in
-            try store.resume(id: assembly.id, size: nil)
-        }
+        try claimed.claim(range, connection: connection)
     }
 
     private func bring(

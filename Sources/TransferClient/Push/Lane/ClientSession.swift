@@ -77,6 +77,9 @@ actor ClientSession {
     private var news: ProducerNews { uploads.news }
     var mayProduce: Signal { news.mayProduce }
 
+    /// What may wait in the kernel; as far connections begin.
+    private var unsent = StreamSocket.Unsent.far
+
     /// Whether the server has answered.
     var hasConnected = false
 
@@ -144,9 +147,11 @@ actor ClientSession {
         tellProducer()
     }
 
-    /// Bounds what waits in the kernel.
+    /// Bounds what waits in the kernel; asked for again and again, and mostly as before.
     func bound(_ unsent: StreamSocket.Unsent) {
-        driver.socket?.bound(unsent)
+        guard unsent != self.unsent, let socket = driver.socket else { return }
+        socket.bound(unsent)
+        self.unsent = unsent
     }
 
     /// What TCP knows of the way to the server.
