@@ -60,6 +60,8 @@ enum FrameSource {
             let subject: CompareRequest.Subject = argument & 16 == 0 ? .entries : .uploads(.xxh128)
             return .message(
                 .compare(CompareRequest(id: request(argument), subject, in: path(argument), folder)))
+        case .make: return .message(.make(MakeRequest(id: request(argument), .directory, path: path(argument))))
+        case .move: return .message(.move(MoveRequest(id: request(argument), path: path(argument), to: "q")))
         case .people: return .message(.people(PeopleRequest(id: request(argument), isAboutItself: argument & 8 != 0)))
         case .persons: return .message(.persons(Persons(id: request(argument), [])))
         case .mail:

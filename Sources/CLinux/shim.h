@@ -71,6 +71,21 @@ static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length)
     return (int)syscall(SYS_fallocate, fd, mode, offset, length);
 }
 
+// xattr(7); the Glibc module leaves sys/xattr.h out.
+static inline ssize_t clinux_flistxattr(int fd, char *names, size_t size) {
+    return (ssize_t)syscall(SYS_flistxattr, fd, names, size);
+}
+
+static inline ssize_t clinux_fgetxattr(int fd, const char *name, void *value, size_t size) {
+    return (ssize_t)syscall(SYS_fgetxattr, fd, name, value, size);
+}
+
+static inline int clinux_fsetxattr(int fd, const char *name, const void *value, size_t size) {
+    return (int)syscall(SYS_fsetxattr, fd, name, value, size, 0);
+}
+
+static inline int clinux_fremovexattr(int fd, const char *name) { return (int)syscall(SYS_fremovexattr, fd, name); }
+
 static inline int clinux_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags) {
     return (int)syscall(SYS_accept4, fd, address, length, flags);
 }

@@ -27,6 +27,17 @@ enum Sample {
             .directory, name: "写真 \n😀", size: 0, modified: .init(seconds: -1, nanoseconds: 0), permissions: 0o755),
     ]
 
+    static let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 0xABC)
+
+    static let moment = Timestamp(seconds: 1_767_225_600, nanoseconds: 5)
+
+    static let attributes = ExtraAttributes(
+        owner: ExtraAttributes.Owner(user: 1000, group: .max),
+        extended: [
+            ExtraAttributes.Extended(name: Array("user.b".utf8), value: [0, 255]),
+            ExtraAttributes.Extended(name: Array("user.a".utf8), value: []),
+        ])
+
     static let file = FetchedFile(
         id: 7, permissions: 0o600, size: 8 << 20, modified: .init(seconds: 0, nanoseconds: 1), version: version,
         offset: 4 << 20)
@@ -112,6 +123,19 @@ enum Sample {
         .outcome(Outcome(id: 7, code: .completed)),
         .outcome(
             Outcome(id: 8, code: .busy, isDurable: true, count: .max, message: "Come back.", retryAfter: 1_500)),
+        .remove(RemoveRequest(id: 7, path: "a", keepsInTrash: true)),
+        .remove(RemoveRequest(id: 8, path: "", isRecursive: true, trash: .batch(batch))),
+        .list(ListRequest(id: 9, path: "", wantsAll: true, trash: .top)),
+        .make(MakeRequest(id: 1, .directory, path: "d", permissions: 0o755, attributes: attributes)),
+        .make(MakeRequest(id: 2, .symbolicLink, path: "l", target: [0x2F, 0xFF], replaces: true, modified: moment)),
+        .make(MakeRequest(id: 3, .hardLink, path: "h", target: Array("d/a".utf8))),
+        .make(MakeRequest(id: 4, .nothing, path: "a", attributes: ExtraAttributes(extended: []))),
+        .move(MoveRequest(id: 5, path: "a", to: "b")),
+        .move(MoveRequest(id: 6, path: "a", to: "b/c", replaces: true, trash: .batch(batch))),
+        .begin(
+            Begin(
+                id: UploadID(high: 1, low: 9), path: "k", size: 1, permissions: 0o666, keepsPermissions: true,
+                attributes: attributes)),
         .cancel(9), .compare(CompareRequest(id: 10, .entries, in: "", folder)),
         .compare(CompareRequest(id: .max, .uploads(.sha256), in: "a/b", folder)),
         .begin(Begin(id: id, path: "a", size: 3, recipients: Recipients(["bob", "写真"]))),

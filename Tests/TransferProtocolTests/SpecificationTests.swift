@@ -51,7 +51,7 @@ import TransferTestSupport
             (.signature, "signature"),
             (.check, "check"),
             (.part, "part"), (.assembly, "assembly"), (.recipients, "recipients"), (.delivery, "delivery"),
-            (.note, "note"),
+            (.note, "note"), (.target, "target"), (.attributes, "attributes"), (.trash, "trash"),
         ]
         #expect(rows == tags.map { ["\($0.rawValue)", $1] })
     }
@@ -63,7 +63,7 @@ import TransferTestSupport
                 ["\(Features.receipts.rawValue)", "receipts"], ["\(Features.files.rawValue)", "files"],
                 ["\(Features.mail.rawValue)", "mail"], ["\(Features.zstd.rawValue)", "zstd"],
                 ["\(Features.zlib.rawValue)", "zlib"], ["\(Features.folders.rawValue)", "folders"],
-                ["\(Features.pieces.rawValue)", "pieces"],
+                ["\(Features.pieces.rawValue)", "pieces"], ["\(Features.trees.rawValue)", "trees"],
             ])
     }
 
@@ -104,7 +104,7 @@ import TransferTestSupport
     /// Every field of a byte table begins where the one before it ends.
     @Test func byteTablesHaveNoGaps() {
         let tables = document.tables.filter { $0.first?.prefix(2) == ["offset", "size"] }
-        #expect(tables.count == 35)
+        #expect(tables.count == 38)
         for table in tables {
             var end: Int? = 0
             for row in table.dropFirst() {

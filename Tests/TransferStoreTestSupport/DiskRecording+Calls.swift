@@ -42,8 +42,11 @@ extension DiskRecording {
         case .unlink(let directory, let name), .removeDirectory(let directory, let name): remove(directory, name)
         case .sync(let number): if let object = Self.object(number) { effects.append(.sync(object)) }
         case .syncAll: effects.append(.syncAll)
+        case .makeLink(let directory, let name):
+            guard let made = Self.object(directory, name) else { return }
+            add(made, directory, name)
         case .status, .examine, .read, .seek, .reserve, .release, .setTimes, .setPermissions, .startWriting,
-            .checkWritten:
+            .checkWritten, .setOwner, .setExtended, .setLink, .readLink:
             break
         }
     }

@@ -55,6 +55,13 @@ package protocol UploadRecords: AnyObject, Sendable {
     /// Forgets what was acknowledged under paths whose files were removed, all of it or nothing.
     func remove(paths: [String]) throws(DatabaseError)
 
+    /// Lets what is known of files, or of all in folders, be known of other paths, under ids that no client has. What was known
+    /// of these paths goes.
+    func move(_ moves: [PathMove]) throws(DatabaseError)
+
+    /// Lets files that were given other attributes be the ones that were acknowledged.
+    func restamp(_ changes: [VersionChange]) throws(DatabaseError)
+
     /// What was acknowledged, in each state.
     func totals() throws(DatabaseError) -> [CatalogEntry.State: CatalogTotals]
 

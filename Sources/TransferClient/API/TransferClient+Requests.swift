@@ -93,7 +93,7 @@ extension TransferClient {
     static let blocksAhead = 4
 
     /// A path without what means nothing in it.
-    private static func clean(_ path: String) -> String {
+    static func clean(_ path: String) -> String {
         let components = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         return components.filter { $0 != "." }.joined(separator: "/")
     }

@@ -3,6 +3,9 @@ import TransferProtocol
 extension Features {
     /// What to say of a server that cannot do all of this; a few sentences.
     var absence: String {
+        if contains(.trees) {
+            return "The server is of an older version, which can neither make folders nor move what it has."
+        }
         guard contains(.mail) else {
             return
                 "The server only takes uploads: it is of an older version, which can neither list nor send nor remove what "

@@ -16,6 +16,12 @@ extension Request {
         case .compare(var compare):
             compare.id = id
             return .compare(compare)
+        case .make(var make):
+            make.id = id
+            return .make(make)
+        case .move(var move):
+            move.id = id
+            return .move(move)
         case .people(var people):
             people.id = id
             return .people(people)

@@ -116,6 +116,33 @@ extension Caller {
     /// Whether it may replace whatever is stored, and not only what it has sent itself.
     package var mayReplaceAll: Bool { grant.options.rights.mayRemove }
 
+    /// What it may say of a file or folder beside its content. Who may not remove what others have sent may not say whose it is.
+    package func allowed(_ attributes: ExtraAttributes?) -> ExtraAttributes? {
+        guard var attributes, !mayReplaceAll else { return attributes }
+        attributes.owner = nil
+        return attributes.isEmpty ? nil : attributes
+    }
+
+    /// Where a link, or something that is there already and is to be changed, is in the server's directory.
+    ///
+    /// - Throws: `forbidden` for a client that may not both send and remove; `invalidPath`, also for the client's own top.
+    package func changeable(_ path: String) throws(StoreError) -> RelativePath {
+        try checkSending()
+        return try removable(path)
+    }
+
+    /// Where something in the trash was before, in the server's directory; nothing for all of it.
+    ///
+    /// - Parameter path: as the client knows it; empty for all that is from its own folder.
+    /// - Throws: `forbidden` for a client that may not remove; `invalidPath`.
+    package func trashed(_ path: String) throws(StoreError) -> RelativePath? {
+        guard grant.options.rights.mayRemove else {
+            throw StoreError(
+                .forbidden, "This client may not see or empty the trash: that is for clients that may remove.")
+        }
+        return path.isEmpty ? grant.options.folder : try inner(path)
+    }
+
     private func inner(_ path: String) throws(StoreError) -> RelativePath {
         do throws(RelativePath.Fault) {
             return try grant.stored(try RelativePath(path))

@@ -23,6 +23,12 @@ package struct UploadIntent: Equatable, Sendable {
     /// Permission bits, 0 to 0o777; others are dropped.
     package var permissions: UInt16?
 
+    /// Whether the permissions are taken as they are, whatever the server's umask says.
+    package var keepsPermissions = false
+
+    /// Owner and extended attributes, of an upload that is sent whole or ended; nothing where they are not kept.
+    package var attributes: ExtraAttributes?
+
     package var extent: Extent
 
     /// The people that it is for, each once; nobody for one that is stored under its path.

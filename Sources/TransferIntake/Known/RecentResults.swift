@@ -80,6 +80,18 @@ final class RecentResults: Sendable {
         }
     }
 
+    /// Forgets what was acknowledged under these paths: the catalog knows better by now.
+    func forget(_ paths: Set<PathKey>) {
+        state.withLock { state in
+            for (id, place) in state.places {
+                guard let entry = state.batches[place.batch]?[place.index], paths.contains(PathKey(entry.path)) else {
+                    continue
+                }
+                state.places[id] = nil
+            }
+        }
+    }
+
     private static func forgetOldest(_ state: inout State) {
         let entries = state.batches.removeValue(forKey: state.oldest) ?? []
         for (index, entry) in entries.enumerated() {

@@ -412,9 +412,12 @@ extension OpenUpload {
     /// - Returns: nothing for an upload that was not admitted.
     func publication(_ staged: any StagedContent, _ size: UInt64, _ digest: Digest) -> Publication? {
         path.map {
-            Publication(
+            var publication = Publication(
                 staged: staged, id: intent.id, path: $0, size: size, digest: digest, conflict: intent.conflict,
                 modified: intent.modified, permissions: intent.permissions)
+            publication.keepsPermissions = intent.keepsPermissions
+            publication.attributes = intent.attributes
+            return publication
         }
     }
 }

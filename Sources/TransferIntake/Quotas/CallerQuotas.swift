@@ -72,7 +72,7 @@ package final class CallerQuotas: Sendable {
         var paths: Set<RelativePath> = []
         for id in parts + known.unfinished(of: client).map(\.id) { count.parts?[id] = store.part(id)?.size }
         let isComplete = known.forEachEntry(from: client) { entry in
-            guard let path = try? RelativePath(entry.path), let version = store.version(at: path),
+            guard let path = RelativePath(stored: entry.path), let version = store.version(at: path),
                 entry.version?.hasSameContent(as: version) ?? false, paths.insert(path).inserted
             else { return }
             count.stored = count.stored.addingClamped(entry.size)

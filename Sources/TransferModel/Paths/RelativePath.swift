@@ -16,6 +16,9 @@ public struct RelativePath: Hashable, Sendable {
     /// The folder in the server's own with content that is for somebody.
     package static let mailName = "mail"
 
+    /// The folder in the server's own, or in a directory that is pulled to, with what was removed.
+    package static let trashName = "trash"
+
     /// Why a text is not a path; a sentence.
     public struct Fault: Error, Equatable, Sendable {
         /// A sentence for people.
@@ -197,6 +200,58 @@ extension RelativePath {
     package var leadsToMail: Bool {
         string.utf8.starts(with: Self.mailPrefix.utf8) || string.hasSameBytes(as: Self.reservedName)
             || string.hasSameBytes(as: Self.mailFolder.string)
+    }
+}
+
+// MARK: Trash
+
+extension RelativePath {
+    /// The folder of all that was removed and is kept, in a server's directory.
+    package static var trashFolder: RelativePath { RelativePath(unchecked: "\(reservedName)/\(trashName)") }
+
+    /// Where something is in the trash; the batch itself for nothing.
+    package static func trash(_ batch: TrashBatch, _ path: RelativePath?) -> RelativePath {
+        let folder = "\(trashFolder.string)/\(batch.name)"
+        return RelativePath(unchecked: path.map { "\(folder)/\($0.string)" } ?? folder)
+    }
+
+    /// Whether it is a place in the trash, or leads to one.
+    package var leadsToTrash: Bool {
+        let folder = Self.trashFolder.string
+        return string.utf8.starts(with: "\(folder)/".utf8) || string.hasSameBytes(as: folder)
+    }
+
+    /// What has a name in a folder.
+    ///
+    /// - Parameter folder: nothing for the top.
+    /// - Returns: nothing where that is no path.
+    package static func child(_ name: String, of folder: RelativePath?) -> RelativePath? {
+        guard let folder else { return try? RelativePath(name) }
+        guard folder.leadsToTrash else { return try? RelativePath("\(folder.string)/\(name)") }
+        return (try? RelativePath(name)).flatMap { name in
+            name.parent == nil ? RelativePath(unchecked: "\(folder.string)/\(name.string)") : nil
+        }
+    }
+
+    /// A path as it was written down: any, or a place in the trash.
+    package init?(stored text: String) {
+        if let path = try? RelativePath(text) {
+            self = path
+            return
+        }
+        let folder = "\(Self.trashFolder.string)/"
+        guard text.utf8.starts(with: folder.utf8),
+            let rest = try? RelativePath(utf8: text.utf8.dropFirst(folder.utf8.count)),
+            let first = rest.components.first, TrashBatch(String(first)) != nil
+        else { return nil }
+        self.init(unchecked: text)
+    }
+
+    /// The path below another one; nothing where it is not below it.
+    package func below(_ folder: RelativePath) -> RelativePath? {
+        let above = folder.string.utf8.count
+        guard string.utf8.starts(with: "\(folder.string)/".utf8) else { return nil }
+        return RelativePath(unchecked: String(decoding: string.utf8.dropFirst(above + 1), as: UTF8.self))
     }
 }
 

@@ -111,6 +111,8 @@ package struct ServerConnection: Sendable {
         case (.fetch(let fetch), .idle): return try admit(.fetch(fetch))
         case (.remove(let remove), .idle): return try admit(.remove(remove))
         case (.compare(let compare), .idle): return try admit(.compare(compare))
+        case (.make(let make), .idle): return try admit(.make(make))
+        case (.move(let move), .idle): return try admit(.move(move))
         case (.people(let people), .idle): return try admit(.people(people))
         case (.mail(let mail), .idle): return try admit(.mail(mail))
         case (.settle(let settle), .idle): return try admit(.settle(settle))
@@ -131,7 +133,8 @@ package struct ServerConnection: Sendable {
         case (.begin, .receiving), (.begin, .skipping), (.resume, .receiving), (.resume, .skipping),
             (.lookup, .receiving), (.lookup, .skipping), (.list, .receiving), (.list, .skipping), (.fetch, .receiving),
             (.fetch, .skipping), (.remove, .receiving), (.remove, .skipping), (.cancel, .receiving),
-            (.cancel, .skipping), (.compare, .receiving), (.compare, .skipping), (.people, .receiving),
+            (.cancel, .skipping), (.compare, .receiving), (.compare, .skipping), (.make, .receiving),
+            (.make, .skipping), (.move, .receiving), (.move, .skipping), (.people, .receiving),
             (.people, .skipping), (.mail, .receiving), (.mail, .skipping),
             (.settle, .receiving), (.settle, .skipping), (.introduce, .receiving), (.introduce, .skipping):
             throw unexpected(message.function, "inside an upload")

@@ -46,6 +46,13 @@ struct FieldTag: RawRepresentable, Hashable {
     /// In `settle`: the recipient's signature, 64 bytes.
     static let signature = FieldTag(rawValue: 15)
 
+    /// In `make`: what a link leads to.
+    static let target = FieldTag(rawValue: 0x85)
+    /// In `make` and `begin`: owner and extended attributes.
+    static let attributes = FieldTag(rawValue: 0x86)
+    /// In `list`, `fetch`, `remove` and `move`: the path is in this part of the trash; empty for the trash itself.
+    static let trash = FieldTag(rawValue: 0x87)
+
     /// Whether a receiver that doesn't know the tag must refuse the message.
     var isCritical: Bool { rawValue >= 0x80 }
 }

@@ -49,7 +49,7 @@ extension FunctionCode {
     package var isChecked: Bool {
         switch self {
         case .begin, .resume, .result, .lookup, .unknown, .receipts, .list, .entries, .fetch, .file, .remove, .outcome,
-            .cancel, .compare, .people, .persons, .mail, .deliveries, .settle, .arrived, .introduce:
+            .cancel, .compare, .make, .move, .people, .persons, .mail, .deliveries, .settle, .arrived, .introduce:
             true
         case .hello, .welcome, .ping, .pong, .goodbye, .accept, .data, .block, .end, .abort, .received, .have: false
         }

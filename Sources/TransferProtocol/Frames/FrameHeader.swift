@@ -28,6 +28,8 @@ package enum FunctionCode: UInt16, CaseIterable, Sendable {
     case outcome = 37
     case cancel = 38
     case compare = 39
+    case make = 40
+    case move = 41
     case people = 48
     case persons = 49
     case mail = 50

@@ -31,6 +31,12 @@ package struct Begin: Equatable, Sendable {
     /// `Recipients.mostBytes` at most.
     package var note: [UInt8]?
 
+    /// Whether the permissions are taken as they are, whatever the server's umask says.
+    package var keepsPermissions: Bool
+
+    /// Owner and extended attributes of the file; nothing where they are not kept.
+    package var attributes: ExtraAttributes?
+
     /// What of an upload a `begin` opens.
     package enum Scope: Equatable, Sendable {
         /// All of it.
@@ -45,8 +51,10 @@ package struct Begin: Equatable, Sendable {
         id: UploadID, path: String, size: UInt64?, kind: ContentKind = .file, digest: DigestFunction = .xxh128,
         conflict: ConflictPolicy = .keepBoth, expectsAccept: Bool = false, modified: Timestamp? = nil,
         permissions: UInt16? = nil, scope: Scope = .whole,
-        recipients: Recipients? = nil, note: [UInt8]? = nil
+        recipients: Recipients? = nil, note: [UInt8]? = nil, keepsPermissions: Bool = false,
+        attributes: ExtraAttributes? = nil
     ) {
+        (self.keepsPermissions, self.attributes) = (keepsPermissions, attributes)
         self.id = id
         self.path = path
         self.size = size
@@ -70,7 +78,8 @@ extension Begin {
         static let modified = Presence(rawValue: 2)
         static let permissions = Presence(rawValue: 4)
         static let expectsAccept = Presence(rawValue: 8)
-        static let all: Presence = [.size, .modified, .permissions, .expectsAccept]
+        static let keepsPermissions = Presence(rawValue: 16)
+        static let all: Presence = [.size, .modified, .permissions, .expectsAccept, .keepsPermissions]
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -89,6 +98,7 @@ extension Begin {
         }
         self.conflict = conflict
         expectsAccept = presence.contains(.expectsAccept)
+        keepsPermissions = presence.contains(.keepsPermissions)
         size = presence.contains(.size) ? try reader.integer(UInt64.self) : nil
         modified = presence.contains(.modified) ? try Timestamp(&reader) : nil
         permissions = presence.contains(.permissions) ? try reader.integer(UInt16.self) : nil
@@ -98,13 +108,14 @@ extension Begin {
         scope = try Scope(fields, size: size)
         recipients = try fields[.recipients].map { (value) throws(ProtocolFault) in try Recipients(value) }
         note = fields[.note]
+        attributes = try ExtraAttributes(fields)
         guard (note?.count ?? 0) + (recipients?.encoded.count ?? 0) <= Recipients.mostBytes else {
             throw .malformed("The recipients and their note are too long.")
         }
     }
 
     /// Made once: it would be an allocation for every small file.
-    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note]
+    private static let tags: [FieldTag] = [.part, .assembly, .recipients, .note, .attributes]
 
     /// Stands for a path that was not UTF-8. It contains NUL, so that `RelativePath` refuses it.
     package static let undecodablePath = "\u{FFFD}\0"
@@ -115,6 +126,7 @@ extension Begin {
         if modified != nil { presence.insert(.modified) }
         if permissions != nil { presence.insert(.permissions) }
         if expectsAccept { presence.insert(.expectsAccept) }
+        if keepsPermissions { presence.insert(.keepsPermissions) }
         id.encode(into: &bytes)
         bytes.append(presence.rawValue)
         bytes.append(kind.rawValue)
@@ -126,6 +138,9 @@ extension Begin {
         bytes.append(path: path)
         scope.encode(into: &bytes)
         if let recipients { bytes.append(field: .recipients, recipients.encoded) }
+        if let attributes, !attributes.isEmpty, recipients == nil, note == nil {
+            bytes.append(field: .attributes, attributes.encoded)
+        }
         if let note { bytes.append(field: .note, note.prefix(Recipients.mostBytes - (recipients?.encoded.count ?? 0))) }
     }
 }

@@ -182,6 +182,10 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// In `welcome`: the server takes parts that are a piece of a block.
     package static let pieces = Features(rawValue: 64)
 
+    /// In `welcome`: the server answers `make` and `move`, keeps a trash, and takes and tells what files and folders have
+    /// beside their content.
+    package static let trees = Features(rawValue: 128)
+
     /// In `welcome` and `hello`: the sender takes `data` that is compressed with zstd.
     package static let zstd = Features(rawValue: 8)
 

@@ -31,6 +31,8 @@ package enum Message: Equatable, Sendable {
     /// Ends a request that is not answered yet, as soon as the server can.
     case cancel(UInt32)
     case compare(CompareRequest)
+    case make(MakeRequest)
+    case move(MoveRequest)
     case people(PeopleRequest)
     case persons(Persons)
     case mail(MailRequest)
@@ -67,6 +69,8 @@ package enum Message: Equatable, Sendable {
         case .outcome: .outcome
         case .cancel: .cancel
         case .compare: .compare
+        case .make: .make
+        case .move: .move
         case .people: .people
         case .persons: .persons
         case .mail: .mail
@@ -115,6 +119,8 @@ package enum Message: Equatable, Sendable {
         case .outcome(let outcome): outcome.encode(into: &bytes)
         case .cancel(let id): bytes.append(bigEndian: id)
         case .compare(let compare): compare.encode(into: &bytes)
+        case .make(let make): make.encode(into: &bytes)
+        case .move(let move): move.encode(into: &bytes)
         case .people(let people): people.encode(into: &bytes)
         case .persons(let persons): persons.encode(into: &bytes)
         case .mail(let mail): mail.encode(into: &bytes)
@@ -162,7 +168,7 @@ package enum Message: Equatable, Sendable {
             let ids = try reader.uploadIDs()
             _ = try reader.fields(known: [])
             return .unknown(ids)
-        case .list, .entries, .fetch, .file, .remove, .outcome, .cancel, .compare:
+        case .list, .entries, .fetch, .file, .remove, .outcome, .cancel, .compare, .make, .move:
             return try decodeRequest(function, &reader)
         case .people, .persons, .mail, .deliveries, .settle, .arrived, .introduce:
             return try decodeMail(function, &reader)
@@ -184,6 +190,8 @@ package enum Message: Equatable, Sendable {
         case .file: return .file(try FetchedFile(&reader))
         case .remove: return .remove(try RemoveRequest(&reader))
         case .compare: return .compare(try CompareRequest(&reader))
+        case .make: return .make(try MakeRequest(&reader))
+        case .move: return .move(try MoveRequest(&reader))
         case .outcome: return .outcome(try Outcome(&reader))
         case .cancel:
             let id = try reader.integer(UInt32.self)

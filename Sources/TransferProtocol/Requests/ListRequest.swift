@@ -13,7 +13,17 @@ package struct ListRequest: Equatable, Sendable {
     /// Whether kind, digest and time of storing are wanted, which cost a look into the catalog.
     package var wantsDetails: Bool
 
-    package init(id: UInt32, path: String, isAboutItself: Bool = false, wantsDetails: Bool = false) {
+    /// Whether all that is kept of each is wanted, and symbolic links as well, which costs some looks at each of them.
+    package var wantsAll: Bool
+
+    /// The part of the trash that the path is in; nothing for what is not in the trash.
+    package var trash: TrashPlace?
+
+    package init(
+        id: UInt32 = 0, path: String, isAboutItself: Bool = false, wantsDetails: Bool = false, wantsAll: Bool = false,
+        trash: TrashPlace? = nil
+    ) {
+        (self.wantsAll, self.trash) = (wantsAll, trash)
         self.id = id
         self.path = path
         self.isAboutItself = isAboutItself
@@ -24,7 +34,8 @@ package struct ListRequest: Equatable, Sendable {
         let rawValue: UInt8
         static let itself = Flags(rawValue: 1)
         static let details = Flags(rawValue: 2)
-        static let all: Flags = [.itself, .details]
+        static let everything = Flags(rawValue: 4)
+        static let all: Flags = [.itself, .details, .everything]
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -33,17 +44,20 @@ package struct ListRequest: Equatable, Sendable {
         guard Flags.all.isSuperset(of: flags) else { throw .malformed("The list frame has unknown flags.") }
         isAboutItself = flags.contains(.itself)
         wantsDetails = flags.contains(.details)
+        wantsAll = flags.contains(.everything)
         path = try reader.path()
-        _ = try reader.fields(known: [])
+        trash = try TrashPlace(try reader.fields(known: [.trash]))
     }
 
     func encode(into bytes: inout [UInt8]) {
         var flags: Flags = []
         if isAboutItself { flags.insert(.itself) }
         if wantsDetails { flags.insert(.details) }
+        if wantsAll { flags.insert(.everything) }
         bytes.append(bigEndian: id)
         bytes.append(flags.rawValue)
         bytes.append(path: path)
+        trash?.encode(into: &bytes)
     }
 }
 

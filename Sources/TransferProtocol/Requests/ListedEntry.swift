@@ -6,6 +6,8 @@ package struct ListedEntry: Equatable, Sendable {
     package enum Form: UInt8, Sendable {
         case file = 0
         case directory = 1
+        /// Only where all is wanted.
+        case symbolicLink = 2
         /// Something that this side doesn't know.
         case other = 255
     }
@@ -35,10 +37,30 @@ package struct ListedEntry: Equatable, Sendable {
     /// Milliseconds since 1970 when it was acknowledged, where that is known.
     package var stored: Int64?
 
+    /// What is kept of it beside that, where it was asked for.
+    package var extras: Extras?
+
+    /// What a list says only where all is wanted.
+    package struct Extras: Equatable, Sendable {
+        /// Names of a file; the others may be anywhere.
+        package var names: UInt32
+
+        package var attributes: ExtraAttributes
+
+        /// What a symbolic link says; empty for anything else.
+        package var target: [UInt8]
+
+        package init(names: UInt32 = 1, attributes: ExtraAttributes = ExtraAttributes(), target: [UInt8] = []) {
+            (self.names, self.attributes, self.target) = (names, attributes, target)
+        }
+    }
+
     package init(
         _ form: Form, name: String, size: UInt64, modified: Timestamp, permissions: UInt16,
-        version: FileVersion = .none, kind: ContentKind = .file, digest: Digest? = nil, stored: Int64? = nil
+        version: FileVersion = .none, kind: ContentKind = .file, digest: Digest? = nil, stored: Int64? = nil,
+        extras: Extras? = nil
     ) {
+        self.extras = extras
         self.form = form
         self.name = name
         self.size = size
@@ -57,7 +79,8 @@ extension ListedEntry {
         let rawValue: UInt8
         static let digest = Presence(rawValue: 1)
         static let stored = Presence(rawValue: 2)
-        static let all: Presence = [.digest, .stored]
+        static let extras = Presence(rawValue: 4)
+        static let all: Presence = [.digest, .stored, .extras]
     }
 
     /// Bytes of what is always there: form, flags, kind, permissions, size, time, version, length of the name.
@@ -66,6 +89,7 @@ extension ListedEntry {
     /// Bytes that it takes in a frame.
     package var encodedSize: Int {
         Self.fixedSize + name.utf8.count + (digest.map { 1 + $0.bytes.count } ?? 0) + (stored == nil ? 0 : 8)
+            + (extras?.encodedSize ?? 0)
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
@@ -80,6 +104,7 @@ extension ListedEntry {
         version = try FileVersion(&reader)
         digest = presence.contains(.digest) ? try reader.digest() : nil
         stored = presence.contains(.stored) ? try reader.integer(Int64.self) : nil
+        extras = presence.contains(.extras) ? try Extras(&reader) : nil
         guard let name = String(validating: try reader.sizedArray(), as: UTF8.self) else {
             throw .malformed("The name of an entry is not UTF-8.")
         }
@@ -90,6 +115,7 @@ extension ListedEntry {
         var presence: Presence = []
         if digest != nil { presence.insert(.digest) }
         if stored != nil { presence.insert(.stored) }
+        if extras != nil { presence.insert(.extras) }
         bytes.append(form.rawValue)
         bytes.append(presence.rawValue)
         bytes.append(kind.rawValue)
@@ -99,8 +125,29 @@ extension ListedEntry {
         version.encode(into: &bytes)
         if let digest { bytes.append(digest: digest) }
         if let stored { bytes.append(bigEndian: stored) }
+        extras?.encode(into: &bytes)
         bytes.append(bigEndian: UInt16(name.utf8.count))
         bytes.append(contentsOf: name.utf8)
+    }
+}
+
+extension ListedEntry.Extras {
+    var encodedSize: Int { 4 + 2 + attributes.encodedSize + 2 + target.count }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        names = try reader.integer(UInt32.self)
+        guard let attributes = ExtraAttributes(encoded: try reader.sizedArray()) else {
+            throw .malformed("An entry has attributes that are none.")
+        }
+        self.attributes = attributes
+        target = try reader.sizedArray()
+        guard target.count <= Limits.path else { throw .malformed("An entry is a link to more than a path.") }
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: names)
+        bytes.append(sized: attributes.encoded)
+        bytes.append(sized: target.prefix(Limits.path))
     }
 }
 

@@ -10,24 +10,42 @@ package struct RemoveRequest: Equatable, Sendable {
     /// Whether it may be a directory.
     package var isRecursive: Bool
 
-    package init(id: UInt32, path: String, isRecursive: Bool = false) {
-        self.id = id
-        self.path = path
-        self.isRecursive = isRecursive
+    /// Whether it goes to the trash.
+    package var keepsInTrash: Bool
+
+    /// The part of the trash that the path is in; nothing for what is not in the trash.
+    package var trash: TrashPlace?
+
+    package init(
+        id: UInt32 = 0, path: String, isRecursive: Bool = false, keepsInTrash: Bool = false, trash: TrashPlace? = nil
+    ) {
+        (self.id, self.path, self.trash) = (id, path, trash)
+        (self.isRecursive, self.keepsInTrash) = (isRecursive, keepsInTrash)
+    }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let recursive = Flags(rawValue: 1)
+        static let trash = Flags(rawValue: 2)
+        static let all: Flags = [.recursive, .trash]
     }
 
     init(_ reader: inout BodyReader) throws(ProtocolFault) {
         id = try reader.integer(UInt32.self)
-        let flags = try reader.integer(UInt8.self)
-        guard flags <= 1 else { throw .malformed("The remove frame has unknown flags.") }
-        isRecursive = flags == 1
+        let flags = Flags(rawValue: try reader.integer(UInt8.self))
+        guard Flags.all.isSuperset(of: flags) else { throw .malformed("The remove frame has unknown flags.") }
+        (isRecursive, keepsInTrash) = (flags.contains(.recursive), flags.contains(.trash))
         path = try reader.path()
-        _ = try reader.fields(known: [])
+        trash = try TrashPlace(try reader.fields(known: [.trash]))
     }
 
     func encode(into bytes: inout [UInt8]) {
+        var flags: Flags = []
+        if isRecursive { flags.insert(.recursive) }
+        if keepsInTrash { flags.insert(.trash) }
         bytes.append(bigEndian: id)
-        bytes.append(isRecursive ? 1 : 0)
+        bytes.append(flags.rawValue)
         bytes.append(path: path)
+        trash?.encode(into: &bytes)
     }
 }

@@ -6,6 +6,8 @@ package enum Request: Equatable, Sendable {
     case fetch(FetchRequest)
     case remove(RemoveRequest)
     case compare(CompareRequest)
+    case make(MakeRequest)
+    case move(MoveRequest)
     case people(PeopleRequest)
     case mail(MailRequest)
     case settle(SettleRequest)
@@ -18,6 +20,8 @@ package enum Request: Equatable, Sendable {
         case .fetch(let fetch): fetch.id
         case .remove(let remove): remove.id
         case .compare(let compare): compare.id
+        case .make(let make): make.id
+        case .move(let move): move.id
         case .people(let people): people.id
         case .mail(let mail): mail.id
         case .settle(let settle): settle.id
@@ -32,6 +36,8 @@ package enum Request: Equatable, Sendable {
         case .fetch(let fetch): fetch.path
         case .remove(let remove): remove.path
         case .compare(let compare): compare.path
+        case .make(let make): make.path
+        case .move(let move): move.path
         case .people, .mail, .settle, .introduce: ""
         }
     }
@@ -42,6 +48,8 @@ package enum Request: Equatable, Sendable {
         case .fetch(let fetch): .fetch(fetch)
         case .remove(let remove): .remove(remove)
         case .compare(let compare): .compare(compare)
+        case .make(let make): .make(make)
+        case .move(let move): .move(move)
         case .people(let people): .people(people)
         case .mail(let mail): .mail(mail)
         case .settle(let settle): .settle(settle)
@@ -54,9 +62,13 @@ package enum Request: Equatable, Sendable {
         switch self {
         case .settle(let settle): Self.fixedCost + 16 * settle.deliveries.count
         case .introduce(let introduce): Self.fixedCost + introduce.sealingKey.count
-        case .list, .fetch, .remove, .compare, .people, .mail: Self.fixedCost + min(path.utf8.count, Limits.path + 1)
+        case .make(let make): Self.cost(of: path) + make.target.count + (make.attributes?.encodedSize ?? 0)
+        case .move(let move): Self.cost(of: path) + Self.cost(of: move.target)
+        case .list, .fetch, .remove, .compare, .people, .mail: Self.cost(of: path)
         }
     }
+
+    private static func cost(of path: String) -> Int { fixedCost + Swift.min(path.utf8.count, Limits.path + 1) }
 
     /// What a request without its path takes, on the wire and while it waits.
     package static let fixedCost = 32

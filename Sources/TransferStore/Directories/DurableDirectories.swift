@@ -68,6 +68,15 @@ final class DurableDirectories: Sendable {
         }
     }
 
+    /// To be called before a directory gets another name, by which the doubt about it would not be known.
+    ///
+    /// - Throws: `storageFailed` where it, or one below it, is doubted.
+    func checkTrust(below path: RelativePath) throws(StoreError) {
+        try checkTrust(in: path)
+        let doubted = state.withLock { $0.doubtful.first { $0.below(path) != nil } }
+        if let doubted { try checkTrust(in: doubted) }
+    }
+
     /// - Throws: `storageFailed` for a directory that is there and is doubted.
     func checkTrust(in path: RelativePath) throws(StoreError) {
         guard state.withLock({ $0.doubtsAll || $0.doubtful.contains(path) }) else { return }

@@ -26,7 +26,7 @@ final class OwnFolder: Sendable {
     /// - Throws: ELOOP where it is the folder.
     func check(_ path: RelativePath, in root: DirectoryHandle) throws(SystemError) {
         // No client can name such a path.
-        if path.leadsToMail { return }
+        if path.leadsToMail || path.leadsToTrash { return }
         let slash = path.string.utf8.firstIndex(of: UInt8(ascii: "/"))
         let key = PathKey(slash.map { String(path.string[..<$0]) } ?? path.string)
         if others.withLock({ $0.contains(key) }) { return }

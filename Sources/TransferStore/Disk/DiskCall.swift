@@ -22,6 +22,16 @@ package enum DiskCall {
     case truncate(Int32, size: UInt64)
     case setTimes(Int32)
     case setPermissions(Int32)
+    /// fchown(2).
+    case setOwner(Int32)
+    /// fsetxattr(2) or fremovexattr(2).
+    case setExtended(Int32, name: [UInt8])
+    /// symlinkat(2).
+    case makeLink(directory: Int32, name: String)
+    /// readlinkat(2).
+    case readLink(directory: Int32, name: String)
+    /// utimensat(2) or fchownat(2), of a symbolic link itself.
+    case setLink(directory: Int32, name: String)
     /// sync_file_range(2), without waiting.
     case startWriting(Int32)
     /// sync_file_range(2), only waiting: takes the error away, as fsync does.

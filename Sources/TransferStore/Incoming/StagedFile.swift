@@ -196,14 +196,13 @@ package final class StagedFile: StagedContent, @unchecked Sendable {
     }
 
     /// Sets what the client told of its file.
-    func setAttributes(modified: Timestamp?, permissions: mode_t) throws(SystemError) {
-        if let modified {
-            let access = timespec(tv_sec: 0, tv_nsec: clinux_utime_omit)
-            let change = timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds))
-            try disk.setTimes(number, (access, change))
-        }
-        if case .anonymous = place { return }
-        try disk.setPermissions(number, permissions)
+    ///
+    /// - Parameter isExact: whether it has the permissions only as the umask has left them so far.
+    func setAttributes(
+        modified: Timestamp?, permissions: mode_t, isExact: Bool = false, _ extra: ExtraAttributes? = nil
+    ) throws(SystemError) {
+        let hasPermissions = if case .anonymous = place { !isExact } else { false }
+        try disk.set(number, permissions: hasPermissions ? nil : permissions, modified: modified, extra)
     }
 
     /// Gives the file its final name; fails with EEXIST when that is taken.
@@ -312,6 +311,9 @@ extension StagedFile {
         }
         return UploadID(hexadecimal: name[..<dash])
     }
+
+    /// For what is about to take the place of something. The next server removes what is left behind of these.
+    static func scratchName() -> String { partName(.random(), 0) }
 
     private static func partName(_ id: UploadID, _ number: Int) -> String { "\(id)-\(number)\(partSuffix)" }
 

@@ -29,6 +29,12 @@ package struct Publication {
     package var modified: Timestamp?
     package var permissions: UInt16?
 
+    /// Whether the permissions are taken as they are, whatever the umask says.
+    package var keepsPermissions = false
+
+    /// Owner and extended attributes that it is to have; nothing for those of any new file.
+    package var attributes: ExtraAttributes?
+
     /// Where that is known.
     package var sender: Sender?
 

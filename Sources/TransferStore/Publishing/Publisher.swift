@@ -85,8 +85,11 @@ final class Publisher {
 
     private func setAttributes(_ publication: Publication) throws(StoreError) {
         try attempt("set the file's attributes") { () throws(SystemError) in
-            let permissions = FileStore.mode(publication.permissions) & permissionMask
-            try publication.staged.setAttributes(modified: publication.modified, permissions: permissions)
+            let mode = FileStore.mode(publication.permissions)
+            try publication.staged.setAttributes(
+                modified: publication.modified,
+                permissions: publication.keepsPermissions ? mode : mode & permissionMask,
+                isExact: publication.keepsPermissions, publication.attributes)
         }
     }
 

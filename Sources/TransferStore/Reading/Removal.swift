@@ -76,7 +76,7 @@ package final class Removal {
     private func remove(_ bytes: [UInt8], in level: Level) throws(StoreError) {
         // What nobody can name stays, and the directory with it.
         guard let name = String(validating: bytes, as: UTF8.self),
-            let path = try? RelativePath("\(level.path.string)/\(name)"),
+            let path = RelativePath.child(name, of: level.path),
             let status = try Self.attempt(path, { () throws(SystemError) in try level.directory.status(name) })
         else { return }
         if status.isDirectory { try enter(path, in: level.directory) } else { try unlink(path, in: level.directory) }

@@ -24,9 +24,16 @@ package struct StoredAttributes: Equatable, Sendable {
     /// - Returns: nothing for what is neither a file nor a directory.
     init?(_ status: stat) {
         guard status.isFile || status.isDirectory else { return nil }
+        self.init(of: status)
+    }
+
+    /// Of a symbolic link, which has no content of its own.
+    init(link status: stat) { self.init(of: status) }
+
+    private init(of status: stat) {
         isDirectory = status.isDirectory
         version = ContentVersion(status)
-        size = isDirectory ? 0 : version.size
+        size = status.isFile ? version.size : 0
         modified = Timestamp(
             seconds: Int64(status.st_mtim.tv_sec),
             nanoseconds: UInt32(clamping: min(max(0, status.st_mtim.tv_nsec), 999_999_999)))

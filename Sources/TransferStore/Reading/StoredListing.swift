@@ -28,8 +28,23 @@ package final class StoredListing {
     package func next(_ count: Int) throws(StoreError) -> [Entry] {
         var entries: [Entry] = []
         try forEach(count) { name, attributes in
-            let path = try? RelativePath((path.map { $0.string + "/" } ?? "") + name)
+            let path = RelativePath.child(name, of: path)
             if let path { entries.append(Entry(path: path, attributes: attributes)) }
+        }
+        return entries
+    }
+
+    /// The next ones with all that is kept of them, symbolic links among them.
+    ///
+    /// - Parameter count: how many at most.
+    package func nextWhole(_ count: Int) throws(StoreError) -> [WholeEntry] {
+        var entries: [WholeEntry] = []
+        try attempt("list the folder") { () throws(SystemError) in
+            while entries.count < count, let bytes = try stream.next() {
+                guard let name = String(validating: bytes, as: UTF8.self), let path = RelativePath.child(name, of: path)
+                else { continue }
+                if let entry = try WholeEntry(path, in: directory) { entries.append(entry) }
+            }
         }
         return entries
     }

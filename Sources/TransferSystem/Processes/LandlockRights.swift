@@ -16,6 +16,7 @@ struct LandlockRights {
     static let removing: UInt64 = 1 << 5
     private static let makeDirectory: UInt64 = 1 << 7
     private static let makeFile: UInt64 = 1 << 8
+    private static let makeLink: UInt64 = 1 << 12
     private static let refer: UInt64 = 1 << 13
     private static let truncate: UInt64 = 1 << 14
 
@@ -36,6 +37,6 @@ struct LandlockRights {
     var storing: UInt64 {
         files
             & (Self.writeFile | Self.readFile | Self.readDirectory | Self.removing | Self.removingDirectories
-                | Self.makeDirectory | Self.makeFile | Self.refer | Self.truncate)
+                | Self.makeDirectory | Self.makeFile | Self.makeLink | Self.refer | Self.truncate)
     }
 }

@@ -68,6 +68,7 @@ import TransferModel
         .arrived(1),
         .introduce(IntroduceRequest(id: 1, sealingKey: [1])),
         .compare(CompareRequest(id: 1, .entries, in: "a", Sample.folder)),
+        .make(MakeRequest(id: 11, .directory, path: "a")), .move(MoveRequest(id: 21, path: "a", to: "b")),
     ]
 
     /// What is legal; everything else must be refused.

@@ -62,6 +62,7 @@ import TransferModel
         .settle(SettleRequest(id: 6, .declined, time: 1, [Sample.id])),
         .introduce(IntroduceRequest(id: 7, sealingKey: [1])),
         .compare(CompareRequest(id: 8, .entries, in: "a", Sample.folder)),
+        .make(MakeRequest(id: 18, .directory, path: "a")), .move(MoveRequest(id: 28, path: "a", to: "b")),
     ]
 
     private static let messages: [Message] =
@@ -89,7 +90,7 @@ import TransferModel
         case (.resume(let begin), .idle): Outcome(.resume(begin), .idle)
         case (.lookup(let lookup), .idle): Outcome(.lookup(lookup), .idle)
         case (.list, .idle), (.fetch, .idle), (.remove, .idle), (.people, .idle), (.mail, .idle), (.settle, .idle),
-            (.introduce, .idle), (.compare, .idle):
+            (.introduce, .idle), (.compare, .idle), (.make, .idle), (.move, .idle):
             requests.first { $0.message == message }.map { Outcome(.request($0), .idle) }
         case (.cancel, .idle): Outcome(.nothing, .idle)
         case (.block(let block), .receiving): Outcome(.block(block), .receiving)

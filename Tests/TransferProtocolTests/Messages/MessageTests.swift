@@ -97,8 +97,8 @@ import TransferTestSupport
     private static func endsInFields(_ message: Message) -> Bool {
         switch message {
         case .hello, .welcome, .goodbye, .begin, .resume, .accept, .result, .lookup, .unknown, .receipts, .list,
-            .entries, .fetch, .file, .remove, .outcome, .cancel, .compare, .people, .persons, .mail, .deliveries,
-            .settle, .arrived, .introduce:
+            .entries, .fetch, .file, .remove, .outcome, .cancel, .compare, .make, .move, .people, .persons, .mail,
+            .deliveries, .settle, .arrived, .introduce:
             true
         case .ping, .pong, .block, .end, .abort, .received, .have: false
         }
@@ -110,16 +110,32 @@ import TransferTestSupport
         case .hello: 4
         case .welcome: 28
         case .goodbye: 2
-        case .begin(let begin): message.body.count - (begin.recipients.map { 3 + $0.encoded.count } ?? 0)
+        case .begin(let begin):
+            message.body.count - (begin.recipients.map { 3 + $0.encoded.count } ?? 0)
+                - (begin.attributes.map { 3 + $0.encoded.count } ?? 0)
         case .fetch(let fetch): message.body.count - (fetch.delivery == nil ? 0 : 3 + 16)
         case .settle(let settle): 15 + 16 * settle.deliveries.count
+        case .make(let make):
+            message.body.count - (make.attributes.map { 3 + $0.encoded.count } ?? 0)
+                - (make.target.isEmpty ? 0 : 3 + make.target.count)
+        case .remove(let remove): message.body.count - Self.size(remove.trash)
+        case .list(let list): message.body.count - Self.size(list.trash)
+        case .move(let move): message.body.count - Self.size(move.trash)
         // The last field says what is meant.
-        case .resume, .accept, .lookup, .unknown, .receipts, .list, .entries, .file, .remove, .cancel, .compare,
+        case .resume, .accept, .lookup, .unknown, .receipts, .entries, .file, .cancel, .compare,
             .people, .persons, .mail, .deliveries, .arrived, .introduce:
             message.body.count
         case .outcome: 15
         case .result(let result): 27 + (result.digest.map { 1 + $0.bytes.count } ?? 0)
         case .ping, .pong, .block, .end, .abort, .received, .have: message.body.count
+        }
+    }
+
+    private static func size(_ trash: TrashPlace?) -> Int {
+        switch trash {
+        case nil: 0
+        case .top: 3
+        case .batch(let batch): 3 + batch.name.utf8.count
         }
     }
 

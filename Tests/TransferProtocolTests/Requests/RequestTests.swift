@@ -241,7 +241,14 @@ import TransferModel
                 .fetch,
                 [0, 0, 0, 1, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 16) + [0, 1, 0x61]
             ),
-            (.list, [0, 0, 0, 1, 4, 0, 0]), (.remove, [0, 0, 0, 1, 2, 0, 1, 0x61]),
+            (.list, [0, 0, 0, 1, 8, 0, 0]), (.remove, [0, 0, 0, 1, 4, 0, 1, 0x61]),
+            (.make, [0, 0, 0, 1, 4, 0, 0, 1, 0x61]), (.make, [0, 0, 0, 1, 1, 8, 0, 1, 0x61]),
+            // A link without a target, and a folder with one.
+            (.make, [0, 0, 0, 1, 2, 0, 0, 1, 0x61]), (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x85, 0, 1, 0x62]),
+            (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 1, 4]),
+            (.make, [0, 0, 0, 1, 1, 0, 0, 1, 0x61, 0x86, 0, 0]),
+            (.move, [0, 0, 0, 1, 2, 0, 1, 0x61, 0, 1, 0x62]),
+            (.move, [0, 0, 0, 1, 0, 0, 1, 0x61, 0, 1, 0x62, 0x87, 0, 1, 0x62]),
             (.outcome, [0, 0, 0, 1, 0, 5, 2] + [UInt8](repeating: 0, count: 8)),
             (.entries, [0, 0, 0, 1, 0xFF, 0xFF]),
         ] as [(FunctionCode, [UInt8])]) func whatMakesNoSenseIsMalformed(_ function: FunctionCode, body: [UInt8])

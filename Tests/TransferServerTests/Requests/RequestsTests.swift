@@ -40,7 +40,7 @@ extension ServerTests {
                 guard case .welcome(let welcome) = try client.nextMessage() else {
                     throw RawClient.Failure(description: "no welcome")
                 }
-                #expect(welcome.features == [.files, .folders, .zstd, .pieces])
+                #expect(welcome.features == [.files, .folders, .trees, .zstd, .pieces])
             }
         }
 

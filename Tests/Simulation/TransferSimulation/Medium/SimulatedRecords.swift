@@ -87,6 +87,39 @@ final class SimulatedRecords: UploadRecords, @unchecked Sendable {
         certain = seen
     }
 
+    func move(_ moves: [PathMove]) throws(DatabaseError) {
+        try mayFail()
+        for move in moves {
+            for (id, entry) in seen.entries where entry.path == move.target { forget(id) }
+            for (id, entry) in seen.entries where entry.committed <= move.moment {
+                let isMoved = move.isFolder ? entry.path.hasPrefix("\(move.path)/") : entry.path == move.path
+                guard isMoved else { continue }
+                forget(id)
+                var moved = entry
+                moved.id = .random()
+                moved.receipt = nil
+                moved.path = move.target + entry.path.dropFirst(move.path.count)
+                put(moved)
+            }
+        }
+        certain = seen
+    }
+
+    private func forget(_ id: UploadID) {
+        seen.entries[id] = nil
+        seen.order.removeAll { $0 == id }
+    }
+
+    func restamp(_ changes: [VersionChange]) throws(DatabaseError) {
+        try mayFail()
+        for change in changes {
+            for (id, entry) in seen.entries where entry.path == change.path && entry.version == change.before {
+                seen.entries[id]?.version = change.after
+            }
+        }
+        certain = seen
+    }
+
     func keep(receiptNumber: UInt64) throws(DatabaseError) {
         try mayFail()
         seen.receiptNumber = max(seen.receiptNumber, receiptNumber)

@@ -17,6 +17,7 @@ extension UploadIntent {
             id: caller.inner(begin.id), path: begin.path, size: begin.size, kind: begin.kind, function: begin.digest,
             conflict: begin.conflict, modified: begin.modified, permissions: begin.permissions, extent: extent,
             recipients: begin.recipients?.names ?? [], note: begin.note)
+        (keepsPermissions, attributes) = (begin.keepsPermissions, caller.allowed(begin.attributes))
     }
 }
 

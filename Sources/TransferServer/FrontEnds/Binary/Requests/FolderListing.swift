@@ -9,6 +9,8 @@ final class FolderListing {
     let request: ListRequest
     private let listing: StoredListing?
     private let known: KnownUploads
+    /// Parts of the trash that are still to be looked at.
+    private var batches: ArraySlice<TrashBatch> = []
     private var waiting: ArraySlice<ListedEntry> = []
 
     /// Entries that were sent.
@@ -26,6 +28,12 @@ final class FolderListing {
     init(_ request: ListRequest, about entry: ListedEntry, _ known: KnownUploads) {
         (self.request, listing, self.known) = (request, nil, known)
         waiting = [entry]
+    }
+
+    /// The answer to a question about the trash itself.
+    init(_ request: ListRequest, _ batches: [TrashBatch], _ known: KnownUploads) {
+        (self.request, listing, self.known) = (request, nil, known)
+        self.batches = batches[...]
     }
 
     /// Fills the chunk as far as it can.
@@ -52,6 +60,11 @@ final class FolderListing {
     }
 
     private func nextPage() throws(StoreError) -> [ListedEntry] {
+        if !batches.isEmpty {
+            defer { batches = batches.dropFirst(Self.pageSize) }
+            return batches.prefix(Self.pageSize).map { ListedEntry($0) }
+        }
+        guard !request.wantsAll else { return try nextWholePage() }
         guard let page = try listing?.next(Self.pageSize), !page.isEmpty else { return [] }
         let details = request.wantsDetails ? known.details(of: page.map { ($0.path, $0.attributes) }) : []
         return page.enumerated().map { index, entry in
@@ -61,7 +74,30 @@ final class FolderListing {
     }
 }
 
+extension FolderListing {
+    private func nextWholePage() throws(StoreError) -> [ListedEntry] {
+        guard let page = try listing?.nextWhole(Self.pageSize), !page.isEmpty else { return [] }
+        let details = request.wantsDetails ? known.details(of: page.map { ($0.path, $0.attributes) }) : []
+        return page.enumerated().map { index, entry in
+            ListedEntry(entry, details.indices.contains(index) ? details[index] : nil)
+        }
+    }
+}
+
 extension ListedEntry {
+    /// A part of the trash, as a folder. Its time is in its name.
+    init(_ batch: TrashBatch) {
+        self.init(
+            .directory, name: batch.name, size: 0, modified: Timestamp(seconds: 0, nanoseconds: 0), permissions: 0o700)
+    }
+
+    /// - Parameter known: its entry in the catalog.
+    init(_ entry: WholeEntry, _ known: CatalogEntry?) {
+        self.init(String(entry.path.name), entry.attributes, known)
+        if entry.target != nil { (form, version) = (.symbolicLink, .none) }
+        extras = Extras(names: entry.names, attributes: entry.extra, target: entry.target ?? [])
+    }
+
     /// - Parameter known: its entry in the catalog.
     init(_ name: String, _ attributes: StoredAttributes, _ known: CatalogEntry?) {
         self.init(

@@ -34,6 +34,18 @@ extension LogEvent {
             [("path", .string(path)), ("count", .unsigned(files)), ("peer", .string(peer))])
     }
 
+    /// What was made, moved or put into the trash.
+    static func changed(_ request: Request, peer: String) -> LogEvent {
+        let path = request.path.escapedForDisplay
+        let (name, message) =
+            switch request {
+            case .move(let move): ("moved", "moved \(path) to \(move.target.escapedForDisplay)")
+            case .remove: ("discarded", "put \(path) into the trash")
+            default: ("made", "made \(path), or changed its attributes")
+            }
+        return LogEvent(.info, name, message, [("path", .string(request.path)), ("peer", .string(peer))])
+    }
+
     /// - Parameter isRepeated: whether the client had the same failure logged before.
     static func requestFailed(_ path: String, _ error: StoreError, peer: String, isRepeated: Bool) -> LogEvent {
         let event = LogEvent(

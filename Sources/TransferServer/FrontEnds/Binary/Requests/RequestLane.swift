@@ -59,6 +59,9 @@ package final class RequestLane: @unchecked Sendable {
     /// Deliveries that were sent to the client in this step.
     var fetched: [Delivery] = []
     private var removed: [Removed] = []
+    private let changes: ConnectionChanges
+    /// Changes that are answered when they are durable.
+    private var changed: [Request] = []
     var events: [LogEvent] = []
     private var failures = FailureTally()
     private var accessAsked: Int64 = 0
@@ -77,6 +80,7 @@ package final class RequestLane: @unchecked Sendable {
         self.resources = resources
         self.peer = peer
         files = ConnectionFiles(resources)
+        changes = ConnectionChanges(resources)
         client = Caller(peer: peer)
     }
 
@@ -107,6 +111,7 @@ package final class RequestLane: @unchecked Sendable {
         let turn = Turn(on: resources.pool)
         while outcome.chunk.room >= Self.leastRoom, !turn.isOver, goOn() {}
         endRemovals()
+        endChanges()
         noteFetched()
         lookedUp.removeAll(keepingCapacity: true)
         files.endTurn()
@@ -135,8 +140,12 @@ package final class RequestLane: @unchecked Sendable {
     private func goOn() -> Bool {
         guard let work else {
             guard let request = takeNext() else { return false }
+            // Answers come in the order of the requests.
+            if request.isChange { endRemovals() } else { endChanges() }
             if case .remove = request {} else { endRemovals() }
-            attempt(request) { () throws(StoreError) in self.work = try begin(request) }
+            attempt(request) { () throws(StoreError) in
+                if request.isChange { try change(request) } else { self.work = try begin(request) }
+            }
             return true
         }
         var mayGoOn = true
@@ -168,10 +177,11 @@ package final class RequestLane: @unchecked Sendable {
         case .list(let list): return .listing(try begin(list))
         case .fetch(let fetch): return .sending(try begin(fetch))
         case .remove(let remove):
-            let path = try client.removable(remove.path)
+            let path = try place(of: remove)
             let removal = try files.beginRemoval(of: path, isRecursive: remove.isRecursive)
             return .removing(remove, path, removal, files: 0)
         case .compare(let compare): return .answering(try begin(compare))
+        case .make, .move: throw .cancelled
         case .people(let people): return .answering(try begin(people))
         case .mail(let mail): return .answering(try begin(mail))
         case .settle(let settle): return .answering(try begin(settle))
@@ -219,7 +229,11 @@ package final class RequestLane: @unchecked Sendable {
 
 extension RequestLane {
     private func begin(_ list: ListRequest) throws(StoreError) -> FolderListing {
-        let path = try client.seen(list.path)
+        if list.trash == .top {
+            let folder = try client.trashed(list.path)
+            return FolderListing(list, try resources.store.trash(below: folder), resources.intake.known)
+        }
+        let path = try place(of: list)
         if list.wantsDetails { resources.intake.known.settleIfNeeded() }
         guard list.isAboutItself else {
             do throws(StoreError) {
@@ -231,10 +245,16 @@ extension RequestLane {
             }
         }
         let attributes = try resources.store.attributes(at: path)
-        let name = list.path.isEmpty ? "" : path.map { String($0.name) } ?? ""
+        let name = list.path.isEmpty && list.trash == nil ? "" : path.map { String($0.name) } ?? ""
         let isKnown = list.wantsDetails && !attributes.isDirectory
         let details = isKnown ? path.flatMap { resources.intake.known.details(of: [($0, attributes)])[0] } : nil
         return FolderListing(list, about: ListedEntry(name, attributes, details), resources.intake.known)
+    }
+
+    /// Where what is to be listed is in the server's directory; nothing for the directory itself.
+    private func place(of list: ListRequest) throws(StoreError) -> RelativePath? {
+        guard case .batch(let batch) = list.trash else { return try client.seen(list.path) }
+        return .trash(batch, try client.trashed(list.path))
     }
 
     private func begin(_ compare: CompareRequest) throws(StoreError) -> FolderAnswer {
@@ -315,6 +335,65 @@ extension RequestLane {
     }
 }
 
+// MARK: Changing
+
+extension Request {
+    /// Whether it changes names or attributes in one step, and is answered together with others.
+    fileprivate var isChange: Bool {
+        switch self {
+        case .make, .move: true
+        case .remove(let remove): remove.keepsInTrash
+        default: false
+        }
+    }
+}
+
+extension RequestLane {
+    /// Where what is to be removed is in the server's directory.
+    private func place(of remove: RemoveRequest) throws(StoreError) -> RelativePath {
+        switch remove.trash {
+        case nil: return try client.removable(remove.path)
+        case .top: throw StoreError(.wrongForm, "The trash is emptied part by part; list it for their names.")
+        case .batch(let batch): return .trash(batch, try client.trashed(remove.path))
+        }
+    }
+
+    private func change(_ request: Request) throws(StoreError) {
+        if let refusal { throw refusal }
+        guard !cancelled.contains(request.id) else { throw .cancelled }
+        switch request {
+        case .make(let make): try changes.make(make, client)
+        case .move(let move): try changes.move(move, client)
+        case .remove(let remove):
+            guard remove.trash == nil else { throw StoreError(.invalidPath, "It is in the trash already.") }
+            try changes.discard(try client.removable(remove.path), isRecursive: remove.isRecursive)
+        default: throw .cancelled
+        }
+        changed.append(request)
+        if changes.mustCommit || changed.count >= Self.removalsAtOnce { endChanges() }
+    }
+
+    /// Answers changes, when they are durable.
+    private func endChanges() {
+        guard !changed.isEmpty else { return }
+        let ended = changed
+        changed.removeAll(keepingCapacity: true)
+        do throws(StoreError) {
+            try changes.commit()
+        } catch {
+            for request in ended { fail(request.id, request.path, error) }
+            return
+        }
+        let isDurable = resources.store.durability == .commit
+        for request in ended {
+            outcome.chunk.append(
+                .outcome(Outcome(id: request.id, code: .completed, isDurable: isDurable, count: 1)))
+            events.append(.changed(request, peer: peer))
+            noteAnswer(request.id)
+        }
+    }
+}
+
 // MARK: What is not answered well
 
 extension RequestLane {
@@ -343,9 +422,10 @@ extension RequestLane {
         if let delivery = sending.delivery { noteRotten(delivery.mail.id) }
     }
 
-    /// Removals before this one are answered first.
+    /// Removals and changes before this one are answered first.
     private func failed(_ id: UInt32, _ path: String, _ error: StoreError) {
         endRemovals()
+        endChanges()
         fail(id, path, error)
     }
 

@@ -48,7 +48,7 @@ extension BinarySession {
         let formats = hello.features.compressionFormats
         if !formats.isEmpty { governor = CompressionGovernor(.auto, formats: formats) }
         let timeouts = settings.timeouts
-        var features: Features = [.files, .folders, .zstd]
+        var features: Features = [.files, .folders, .trees, .zstd]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
         send(

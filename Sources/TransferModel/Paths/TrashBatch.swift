@@ -1,0 +1,47 @@
+/// One folder of a trash, with what was removed together: when that was, and a number that tells it from others of the same
+/// second. Its text is the folder's name, such as `2026-01-31T12-30-05Z-0a1b2c3d`.
+package struct TrashBatch: Hashable, Sendable {
+    package let name: String
+
+    /// - Parameters:
+    ///   - moment: UTC, in nanoseconds since 1970.
+    ///   - number: at random.
+    package init(at moment: Int64, number: UInt32) {
+        let second = UTCTime(clamping: moment / 1_000_000_000).seconds
+        let digits = String(number, radix: 16)
+        name =
+            Timestamp(seconds: second, nanoseconds: 0).text(.seconds, .name) + "-"
+            + String(repeating: "0", count: 8 - digits.utf8.count) + digits
+    }
+
+    /// Bytes of a name.
+    private static let length = 20 + 1 + 8
+
+    /// Where the digits of the time are not: `2026-01-31T12-30-05Z-`.
+    private static let pattern = Array("0000-00-00T00-00-00Z-".utf8)
+
+    /// Takes a name as it was written down or found.
+    ///
+    /// - Returns: nothing for any other text.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == Self.length else { return nil }
+        for (byte, wanted) in zip(bytes, Self.pattern) {
+            let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
+        }
+        let isNumber = bytes[Self.pattern.count...].allSatisfy { byte in
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        guard isNumber else { return nil }
+        name = text
+    }
+
+    /// The time that is in the name, as everywhere else: `2026-01-31T12:30:05Z`.
+    package var time: String {
+        var bytes = Array(name.utf8.prefix(20))
+        for index in [13, 16] where bytes.indices.contains(index) { bytes[index] = UInt8(ascii: ":") }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

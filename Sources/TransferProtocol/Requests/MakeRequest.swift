@@ -1,0 +1,99 @@
+package import TransferModel
+
+/// Asks for a folder or a link to be made, or for what is there to be what is said of it.
+package struct MakeRequest: Equatable, Sendable {
+    /// What is made.
+    package enum Form: UInt8, Sendable, CaseIterable {
+        /// Nothing: a file or folder is there.
+        case nothing = 0
+        case directory = 1
+        /// A symbolic link, which the server never follows.
+        case symbolicLink = 2
+        /// Another name of a file.
+        case hardLink = 3
+    }
+
+    package var id: UInt32
+    package var form: Form
+
+    /// Checked by the server.
+    package var path: String
+
+    /// Bytes of what a symbolic link says, which is not looked at; the path of the file that a hard link is another name of.
+    package var target: [UInt8]
+
+    /// Whether a file or link that is there is replaced.
+    package var replaces: Bool
+
+    /// Permission bits, 0 to 0o777, which it gets as they are; nothing to leave them.
+    package var permissions: UInt16?
+
+    /// Of a link its own; nothing to leave it.
+    package var modified: Timestamp?
+
+    /// Nothing to leave them.
+    package var attributes: ExtraAttributes?
+
+    package init(
+        id: UInt32 = 0, _ form: Form, path: String, target: [UInt8] = [], replaces: Bool = false,
+        permissions: UInt16? = nil, modified: Timestamp? = nil, attributes: ExtraAttributes? = nil
+    ) {
+        (self.id, self.form, self.path, self.target, self.replaces) = (id, form, path, target, replaces)
+        (self.permissions, self.modified, self.attributes) = (permissions, modified, attributes)
+    }
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let permissions = Flags(rawValue: 1)
+        static let modified = Flags(rawValue: 2)
+        static let replaces = Flags(rawValue: 4)
+        static let all: Flags = [.permissions, .modified, .replaces]
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.integer(UInt32.self)
+        guard let form = Form(rawValue: try reader.integer(UInt8.self)) else {
+            throw .malformed("The make frame is about something unknown.")
+        }
+        self.form = form
+        let flags = Flags(rawValue: try reader.integer(UInt8.self))
+        guard Flags.all.isSuperset(of: flags) else { throw .malformed("The make frame has unknown flags.") }
+        replaces = flags.contains(.replaces)
+        permissions = flags.contains(.permissions) ? try reader.integer(UInt16.self) & 0o777 : nil
+        modified = flags.contains(.modified) ? try Timestamp(&reader) : nil
+        path = try reader.path()
+        let fields = try reader.fields(known: [.target, .attributes])
+        target = fields[.target] ?? []
+        guard target.count <= Limits.path, target.isEmpty != (form == .symbolicLink || form == .hardLink) else {
+            throw .malformed("The make frame has no target that a link could have.")
+        }
+        attributes = try ExtraAttributes(fields)
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        var flags: Flags = []
+        if permissions != nil { flags.insert(.permissions) }
+        if modified != nil { flags.insert(.modified) }
+        if replaces { flags.insert(.replaces) }
+        bytes.append(bigEndian: id)
+        bytes.append(form.rawValue)
+        bytes.append(flags.rawValue)
+        if let permissions { bytes.append(bigEndian: permissions) }
+        if let modified { modified.encode(into: &bytes) }
+        bytes.append(path: path)
+        if !target.isEmpty { bytes.append(field: .target, target.prefix(Limits.path)) }
+        if let attributes, !attributes.isEmpty { bytes.append(field: .attributes, attributes.encoded) }
+    }
+}
+
+extension ExtraAttributes {
+    /// - Returns: nothing where the field is missing.
+    /// - Throws: `malformedFrame`.
+    init?(_ fields: MessageFields) throws(ProtocolFault) {
+        guard let value = fields[.attributes] else { return nil }
+        guard let attributes = ExtraAttributes(encoded: value) else {
+            throw .malformed("The field attributes is none of owner and extended attributes.")
+        }
+        self = attributes
+    }
+}

@@ -1,0 +1,41 @@
+import TransferModel
+
+/// Asks for a file, folder or link to get another path.
+package struct MoveRequest: Equatable, Sendable {
+    package var id: UInt32
+
+    /// Where it is; checked by the server.
+    package var path: String
+
+    /// Where it is to be; checked by the server.
+    package var target: String
+
+    /// Whether a file that is there may be replaced, by a file.
+    package var replaces: Bool
+
+    /// The part of the trash that the path is in; nothing for what is not in the trash.
+    package var trash: TrashPlace?
+
+    package init(id: UInt32 = 0, path: String, to target: String, replaces: Bool = false, trash: TrashPlace? = nil) {
+        (self.id, self.path, self.target) = (id, path, target)
+        (self.replaces, self.trash) = (replaces, trash)
+    }
+
+    init(_ reader: inout BodyReader) throws(ProtocolFault) {
+        id = try reader.integer(UInt32.self)
+        let flags = try reader.integer(UInt8.self)
+        guard flags <= 1 else { throw .malformed("The move frame has unknown flags.") }
+        replaces = flags == 1
+        path = try reader.path()
+        target = try reader.path()
+        trash = try TrashPlace(try reader.fields(known: [.trash]))
+    }
+
+    func encode(into bytes: inout [UInt8]) {
+        bytes.append(bigEndian: id)
+        bytes.append(replaces ? 1 : 0)
+        bytes.append(path: path)
+        bytes.append(path: target)
+        trash?.encode(into: &bytes)
+    }
+}

@@ -1,0 +1,329 @@
+internal import CLinux
+import Glibc
+package import TransferModel
+import TransferSystem
+
+/// Makes folders and links, gives what is there other names and attributes. Nothing is durable before `commit`. Belongs to one
+/// task at a time.
+///
+/// Every change of a name is one call that the file system makes as a whole: whoever looks sees what was before, or what is
+/// after. Replacing is rename(2) of what was made under another name first.
+package final class TreeEditor {
+    /// A file or folder that has another path now.
+    package struct Moved: Sendable {
+        /// Of a file, as it was and as it is; nothing for a folder.
+        package let version: (before: ContentVersion, after: ContentVersion)?
+    }
+
+    private let tree: DirectoryTree
+    private let incoming: Incoming
+    private let umask: mode_t
+    private let directories: BatchDirectories
+    /// Where what replaces something is made first.
+    private let scratch: () throws(StoreError) -> DirectoryHandle
+    /// Files and folders whose attributes were changed.
+    private var changed: [OpenFile] = []
+    private let failures: Int
+    /// Folders of the trash that something was taken out of, and that may be empty now.
+    private var emptied: Set<RelativePath> = []
+    /// Whether folders that are open may have other paths by now.
+    private var hasMovedFolder = false
+
+    /// A descriptor in an array.
+    private final class OpenFile {
+        let descriptor: Descriptor
+        init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+    }
+
+    /// Descriptors that may be open at once: a batch may name thousands of folders.
+    private static let mostOpened = 64
+
+    init(
+        _ tree: DirectoryTree, _ incoming: Incoming, umask: mode_t,
+        scratch: @escaping () throws(StoreError) -> DirectoryHandle
+    ) {
+        (self.tree, self.incoming, self.umask, self.scratch) = (tree, incoming, umask, scratch)
+        directories = BatchDirectories(tree, incoming.committer)
+        failures = incoming.committer.failures
+    }
+
+    private var disk: Disk { tree.root.disk }
+
+    /// Whether `commit` has to be called before anything else is changed.
+    package var isFull: Bool { hasMovedFolder || directories.count + changed.count >= Self.mostOpened }
+
+    /// Makes all of it durable. What comes next is another editor's.
+    package func commit() throws(StoreError) {
+        defer {
+            directories.close()
+            changed = []
+        }
+        let numbers = changed.map { $0.descriptor.number }
+        let failing = { [directories] in directories.doubt() }
+        for case let error? in incoming.committer.commit(numbers, bytes: 1, since: failures, failing: failing) {
+            throw StoreError(error, doing: "make the change durable")
+        }
+        try directories.commit(since: failures)
+        for folder in emptied { removeEmpty(folder) }
+        emptied = []
+    }
+
+    /// What is left of a part of the trash when all is back: nobody needs to know whether these are gone for good.
+    private func removeEmpty(_ folder: RelativePath) {
+        var folder: RelativePath? = folder
+        while let path = folder, path.leadsToTrash, path != .trashFolder, let parent = try? tree.open(path.parent) {
+            do throws(SystemError) { try disk.removeDirectory(parent.number, String(path.name)) } catch { return }
+            incoming.committer.directories.forget(path)
+            folder = path.parent
+        }
+    }
+}
+
+// MARK: Making
+
+extension TreeEditor {
+    /// Makes a folder, with those above it, unless it is there.
+    ///
+    /// - Parameter replaces: whether a file or link gives way to it.
+    /// - Throws: `pathConflict` where something else has the name.
+    package func makeDirectory(_ path: RelativePath, replaces: Bool = false) throws(StoreError) {
+        let parent = try directories.open(path.parent)
+        let name = String(path.name)
+        if let status = try status(of: path, in: parent), !status.isDirectory {
+            guard replaces else { throw .taken(path) }
+            try incoming.replacing.withLock { _ throws(StoreError) in
+                try attempt("make the folder \(path)") { () throws(SystemError) in try parent.unlink(name) }
+            }
+            directories.change(parent)
+        }
+        _ = try directories.open(path)
+    }
+
+    /// Makes a symbolic link that says that, and is never followed here.
+    package func makeLink(_ path: RelativePath, to target: [UInt8], replaces: Bool) throws(StoreError) {
+        let parent = try directories.open(path.parent)
+        let name = String(path.name)
+        if let status = try status(of: path, in: parent) {
+            let isSame = try attempt("look at \(path)") { () throws(SystemError) in
+                status.isLink ? try disk.readLink(parent.number, name) == target : false
+            }
+            if isSame { return directories.change(parent) }
+            try checkReplaceable(path, status, replaces)
+        }
+        try put(path, in: parent, replaces: replaces) { (directory, name) throws(SystemError) in
+            try directory.disk.makeLink(directory.number, name, to: target)
+        }
+    }
+
+    /// Gives a file another name.
+    ///
+    /// - Throws: `notFound`; `wrongForm` for what is no file.
+    package func makeHardLink(
+        _ path: RelativePath, to source: RelativePath, replaces: Bool
+    ) throws(StoreError) -> Moved {
+        let file = try open(source)
+        let before = try examine(file, source)
+        guard before.isFile else { throw StoreError(.wrongForm, "\(source) is no file, and cannot have two names.") }
+        let parent = try directories.open(path.parent)
+        if let status = try status(of: path, in: parent) {
+            if status.st_dev == before.st_dev, status.st_ino == before.st_ino {
+                directories.change(parent)
+                return Moved(version: (ContentVersion(before), ContentVersion(before)))
+            }
+            try checkReplaceable(path, status, replaces)
+        }
+        try put(path, in: parent, replaces: replaces) { (directory, name) throws(SystemError) in
+            let flags = AT_SYMLINK_FOLLOW
+            try directory.disk.link(
+                file.number, "/proc/self/fd/\(file.number)", flags: flags, to: (directory.number, name))
+        }
+        return Moved(version: (ContentVersion(before), ContentVersion(try examine(file, source))))
+    }
+
+    /// Gives what is made its name, at once or in place of what has it.
+    private func put(
+        _ path: RelativePath, in parent: DirectoryHandle, replaces: Bool,
+        _ make: (DirectoryHandle, String) throws(SystemError) -> Void
+    ) throws(StoreError) {
+        let name = String(path.name)
+        let isTaken = try attempt("make \(path)") { () throws(SystemError) in
+            do throws(SystemError) {
+                try make(parent, name)
+                return false
+            } catch {
+                guard error.isExisting else { throw error }
+                return true
+            }
+        }
+        directories.change(parent)
+        guard isTaken else { return }
+        guard replaces else { throw .taken(path) }
+        let scratch = try scratch()
+        // No upload has such an id by chance.
+        let other = StagedFile.scratchName()
+        try attempt("replace \(path)") { () throws(SystemError) in
+            try make(scratch, other)
+            do throws(SystemError) {
+                try disk.rename(scratch.number, other, to: (parent.number, name))
+            } catch {
+                try? scratch.unlink(other)
+                throw error
+            }
+            // Of two names of one file rename(2) leaves both.
+            if try scratch.status(other) != nil { try? scratch.unlink(other) }
+        }
+    }
+
+    private func checkReplaceable(_ path: RelativePath, _ status: stat, _ replaces: Bool) throws(StoreError) {
+        guard replaces, !status.isDirectory else { throw .taken(path) }
+    }
+}
+
+// MARK: Attributes
+
+extension TreeEditor {
+    /// Makes a file, folder or link what is said of it.
+    ///
+    /// - Returns: of a file, its version before and after.
+    package func set(
+        _ path: RelativePath, permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
+    ) throws(StoreError) -> Moved {
+        let parent = try existing(path.parent, path)
+        guard let status = try status(of: path, in: parent), status.isFile || status.isDirectory || status.isLink else {
+            throw .notFound(path)
+        }
+        if status.isLink {
+            try setLink(path, in: parent, modified, extra)
+            return Moved(version: nil)
+        }
+        let file = try open(path)
+        try attempt("set the attributes of \(path)") { () throws(SystemError) in
+            try disk.set(file.number, permissions: permissions.map { mode_t($0 & 0o777) }, modified: modified, extra)
+        }
+        let after = try examine(file, path)
+        changed.append(OpenFile(file))
+        return Moved(version: status.isFile ? (ContentVersion(status), ContentVersion(after)) : nil)
+    }
+
+    private func setLink(
+        _ path: RelativePath, in parent: DirectoryHandle, _ modified: Timestamp?, _ extra: ExtraAttributes?
+    ) throws(StoreError) {
+        let name = String(path.name)
+        try attempt("set the attributes of \(path)") { () throws(SystemError) in
+            if let owner = extra?.owner, geteuid() == 0 { try disk.setLinkOwner(parent.number, name, owner) }
+            if let modified { try disk.setLinkTime(parent.number, name, modified) }
+        }
+        directories.change(parent)
+    }
+}
+
+// MARK: Moving
+
+extension TreeEditor {
+    /// Gives a file, folder or link another path.
+    ///
+    /// - Parameter replaces: whether a file or link that is there gives way to another one.
+    /// - Throws: `notFound`; `pathConflict` where the path is taken; `invalidPath` for a folder into itself.
+    package func move(
+        _ path: RelativePath, to target: RelativePath, replaces: Bool = false
+    ) throws(StoreError) -> Moved {
+        guard target.below(path) == nil else {
+            throw StoreError(.invalidPath, "\(path) cannot be moved into itself.")
+        }
+        try incoming.committer.directories.checkTrust(below: path)
+        let parent = try existing(path.parent, path)
+        guard let found = try status(of: path, in: parent), found.isFile || found.isDirectory || found.isLink else {
+            throw .notFound(path)
+        }
+        let directory = try directories.open(target.parent)
+        if let status = try status(of: target, in: directory) {
+            if status.st_dev == found.st_dev, status.st_ino == found.st_ino, target == path {
+                return Moved(version: found.isFile ? (ContentVersion(found), ContentVersion(found)) : nil)
+            }
+            guard !found.isDirectory else { throw .taken(target) }
+            try checkReplaceable(target, status, replaces)
+        }
+        try rename(path, in: parent, target, in: directory, replaces: replaces)
+        directories.change(parent)
+        directories.change(directory)
+        if path.leadsToTrash, let folder = path.parent { emptied.insert(folder) }
+        if found.isDirectory {
+            incoming.committer.directories.forget(path)
+            hasMovedFolder = true
+        }
+        guard found.isFile, let now = try status(of: target, in: directory) else { return Moved(version: nil) }
+        return Moved(version: (ContentVersion(found), ContentVersion(now)))
+    }
+
+    /// With the lock that keeps away whoever replaces a file, so that what was looked at is what is moved.
+    private func rename(
+        _ path: RelativePath, in parent: DirectoryHandle, _ target: RelativePath, in directory: DirectoryHandle,
+        replaces: Bool
+    ) throws(StoreError) {
+        let (name, newName) = (String(path.name), String(target.name))
+        let outcome = try incoming.replacing.withLock { _ throws(StoreError) -> Bool in
+            try attempt("move \(path)") { () throws(SystemError) in
+                if replaces {
+                    try disk.rename(parent.number, name, to: (directory.number, newName))
+                    return true
+                }
+                do throws(SystemError) {
+                    try disk.renameToFreeName(parent.number, name, to: (directory.number, newName))
+                    return true
+                } catch {
+                    if error.isExisting { return false }
+                    // Some file systems lack the flag (rename(2)). Others who make a name meanwhile do that in one call, too.
+                    guard error.errno == EINVAL, try directory.status(newName) == nil else { throw error }
+                    try disk.rename(parent.number, name, to: (directory.number, newName))
+                    return true
+                }
+            }
+        }
+        guard outcome else { throw .taken(target) }
+    }
+}
+
+// MARK: Looking
+
+extension TreeEditor {
+    private func existing(_ folder: RelativePath?, _ path: RelativePath) throws(StoreError) -> DirectoryHandle {
+        do throws(SystemError) {
+            return folder == nil ? try tree.root.openDirectory(".") : try tree.open(folder)
+        } catch {
+            throw StoreError(error, reading: path)
+        }
+    }
+
+    private func status(of path: RelativePath, in parent: DirectoryHandle) throws(StoreError) -> stat? {
+        do throws(SystemError) {
+            if path.parent == nil { try tree.check(path) }
+            return try parent.status(String(path.name))
+        } catch {
+            throw StoreError(error, reading: path)
+        }
+    }
+
+    private func open(_ path: RelativePath) throws(StoreError) -> Descriptor {
+        let parent = try existing(path.parent, path)
+        do throws(SystemError) {
+            return try parent.openFile(String(path.name), flags: O_RDONLY | O_NONBLOCK)
+        } catch {
+            throw StoreError(error, reading: path)
+        }
+    }
+
+    private func examine(_ file: borrowing Descriptor, _ path: RelativePath) throws(StoreError) -> stat {
+        let number = file.number
+        return try attempt("look at \(path)") { () throws(SystemError) in try disk.status(number) }
+    }
+}
+
+extension stat {
+    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}
+
+extension StoreError {
+    static func taken(_ path: RelativePath) -> StoreError {
+        StoreError(.pathConflict, "\(path) is taken by something that is not replaced.")
+    }
+}

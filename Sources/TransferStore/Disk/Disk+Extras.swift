@@ -1,0 +1,147 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferSystem
+
+/// The calls for what a file or folder has beside content, times and permissions.
+extension Disk {
+    /// Makes an open file or folder what is said of it. The owner comes first, because the kernel takes bits of the permissions
+    /// away with it, and the time last.
+    ///
+    /// An owner that this process may not give is left out: only root gives files away.
+    func set(
+        _ file: Int32, permissions: mode_t?, modified: Timestamp?, _ extra: ExtraAttributes?
+    ) throws(SystemError) {
+        if let owner = extra?.owner, geteuid() == 0 { try setOwner(file, owner) }
+        if let permissions { try setPermissions(file, permissions) }
+        if let extended = extra?.extended { try setExtended(file, extended) }
+        guard let modified else { return }
+        let access = timespec(tv_sec: 0, tv_nsec: clinux_utime_omit)
+        let change = timespec(tv_sec: Int(clamping: modified.seconds), tv_nsec: Int(modified.nanoseconds))
+        try setTimes(file, (access, change))
+    }
+
+    func setOwner(_ file: Int32, _ owner: ExtraAttributes.Owner) throws(SystemError) {
+        try run("fchown", .setOwner(file)) { fchown(file, owner.user, owner.group) }
+    }
+
+    /// The extended attributes that are kept, in the order of their names; nothing where the file system has none.
+    ///
+    /// - Throws: E2BIG where they are more than `ExtraAttributes.mostBytes`.
+    func extended(_ file: Int32) throws(SystemError) -> [ExtraAttributes.Extended]? {
+        do throws(SystemError) {
+            var found: [ExtraAttributes.Extended] = []
+            for name in try extendedNames(file) {
+                guard let value = try extendedValue(file, name) else { continue }
+                found.append(ExtraAttributes.Extended(name: name, value: value))
+            }
+            let kept = ExtraAttributes(extended: found)
+            guard kept.encodedSize + 8 <= ExtraAttributes.mostBytes else {
+                throw SystemError(errno: E2BIG, call: "flistxattr")
+            }
+            return kept.extended
+        } catch {
+            if [ENOTSUP, EOPNOTSUPP, ENOSYS].contains(error.errno) { return nil }
+            throw error
+        }
+    }
+
+    private func extendedNames(_ file: Int32) throws(SystemError) -> [[UInt8]] {
+        // XATTR_LIST_MAX (linux/limits.h): all names of a file together have no more.
+        let names = try fill(64 << 10, "flistxattr", file) { clinux_flistxattr(file, $0, $1) }
+        return names.split(separator: 0).map(Array.init).filter { name in
+            ExtraAttributes.Extended(name: name, value: []).isKept
+        }
+    }
+
+    /// - Returns: nothing for one that is gone by now.
+    private func extendedValue(_ file: Int32, _ name: [UInt8]) throws(SystemError) -> [UInt8]? {
+        do throws(SystemError) {
+            // XATTR_SIZE_MAX (linux/limits.h).
+            return try fill(64 << 10, "fgetxattr", file) { buffer, count in
+                Self.withName(name) { clinux_fgetxattr(file, $0, buffer, count) }
+            }
+        } catch {
+            if error.errno == ENODATA { return nil }
+            throw error
+        }
+    }
+
+    /// Asks how much there is first: most files have nothing.
+    private func fill(
+        _ most: Int, _ call: String, _ file: Int32, _ body: (UnsafeMutablePointer<CChar>?, Int) -> Int
+    ) throws(SystemError) -> [UInt8] {
+        let count = try run(call, .examine(file)) { body(nil, 0) }
+        guard count > 0 else { return [] }
+        var bytes = [CChar](repeating: 0, count: most)
+        let read = try bytes.withUnsafeMutableBufferPointer { (bytes) throws(SystemError) in
+            try run(call, .examine(file)) { body(bytes.baseAddress, bytes.count) }
+        }
+        return bytes.prefix(max(0, read)).map { UInt8(bitPattern: $0) }
+    }
+
+    /// Makes the kept attributes of a file these: sets those that differ, and takes the others away.
+    func setExtended(_ file: Int32, _ wanted: [ExtraAttributes.Extended]) throws(SystemError) {
+        let present = try extended(file) ?? []
+        for attribute in present where !wanted.contains(where: { $0.name == attribute.name }) {
+            try run("fremovexattr", .setExtended(file, name: attribute.name)) {
+                Self.withName(attribute.name) { clinux_fremovexattr(file, $0) }
+            }
+        }
+        for attribute in wanted where !present.contains(attribute) {
+            try run("fsetxattr", .setExtended(file, name: attribute.name)) {
+                Self.withName(attribute.name) { clinux_fsetxattr(file, $0, attribute.value, attribute.value.count) }
+            }
+        }
+    }
+
+    private static func withName<T>(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> T) -> T {
+        let text = (name + [0]).map { CChar(bitPattern: $0) }
+        return text.withUnsafeBufferPointer { buffer in
+            // Trap: an array of one element at least has a place.
+            guard let start = buffer.baseAddress else { preconditionFailure("a name without its end") }
+            return body(start)
+        }
+    }
+}
+
+/// Symbolic links themselves, which no call here follows.
+extension Disk {
+    func makeLink(_ directory: Int32, _ name: String, to target: [UInt8]) throws(SystemError) {
+        try run("symlinkat", .makeLink(directory: directory, name: name)) {
+            Self.withName(target) { symlinkat($0, directory, name) }
+        }
+    }
+
+    /// What a link says.
+    func readLink(_ directory: Int32, _ name: String) throws(SystemError) -> [UInt8] {
+        var bytes = [CChar](repeating: 0, count: Limits.path + 1)
+        let count = try run("readlinkat", .readLink(directory: directory, name: name)) {
+            bytes.withUnsafeMutableBufferPointer { buffer in
+                buffer.baseAddress.map { readlinkat(directory, name, $0, buffer.count) } ?? 0
+            }
+        }
+        return bytes.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
+    }
+
+    func setLinkTime(_ directory: Int32, _ name: String, _ modified: Timestamp) throws(SystemError) {
+        let times = (
+            timespec(tv_sec: 0, tv_nsec: clinux_utime_omit),
+            timespec(tv_sec: Int(clamping: modified.seconds), tv_nsec: Int(modified.nanoseconds))
+        )
+        _ = try withUnsafeBytes(of: times) { (times) throws(SystemError) in
+            try run("utimensat", .setLink(directory: directory, name: name)) {
+                utimensat(
+                    directory, name, times.assumingMemoryBound(to: timespec.self).baseAddress, AT_SYMLINK_NOFOLLOW)
+            }
+        }
+    }
+
+    func setLinkOwner(
+        _ directory: Int32, _ name: String, _ owner: ExtraAttributes.Owner
+    ) throws(SystemError) {
+        try run("fchownat", .setLink(directory: directory, name: name)) {
+            fchownat(directory, name, owner.user, owner.group, AT_SYMLINK_NOFOLLOW)
+        }
+    }
+}

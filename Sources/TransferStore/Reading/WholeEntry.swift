@@ -1,0 +1,67 @@
+internal import CLinux
+import Glibc
+package import TransferModel
+import TransferSystem
+
+/// A file, folder or symbolic link with all that is kept of it.
+package struct WholeEntry: Sendable {
+    package let path: RelativePath
+    package let attributes: StoredAttributes
+
+    /// What a symbolic link says; nothing for a file or folder.
+    package let target: [UInt8]?
+
+    /// Names of a file; 1 for anything else.
+    package let names: UInt32
+
+    package let extra: ExtraAttributes
+
+    /// - Returns: nothing for what is gone, or is none of these.
+    init?(_ path: RelativePath, in directory: DirectoryHandle) throws(SystemError) {
+        let name = String(path.name)
+        guard let status = try directory.status(name) else { return nil }
+        self.path = path
+        if status.isLink {
+            attributes = StoredAttributes(link: status)
+            target = try Self.unlessGone { () throws(SystemError) in try directory.disk.readLink(directory.number, name)
+            }
+            guard target != nil else { return nil }
+            (names, extra) = (1, ExtraAttributes(owner: status.owner))
+            return
+        }
+        guard let attributes = StoredAttributes(status) else { return nil }
+        (self.attributes, target) = (attributes, nil)
+        names = attributes.isDirectory ? 1 : UInt32(clamping: status.st_nlink)
+        let extended = try Self.extended(name, in: directory)
+        extra = ExtraAttributes(owner: status.owner, extended: extended)
+    }
+
+    /// - Returns: nothing where they cannot be read: whoever wants them must not take them for none.
+    private static func extended(
+        _ name: String, in directory: DirectoryHandle
+    ) throws(SystemError) -> [ExtraAttributes.Extended]? {
+        try unlessGone { () throws(SystemError) in
+            do throws(SystemError) {
+                let file = try directory.openFile(name, flags: O_RDONLY | O_NONBLOCK)
+                return try directory.disk.extended(file.number)
+            } catch {
+                guard [EACCES, EPERM, E2BIG].contains(error.errno) else { throw error }
+                return nil
+            }
+        } ?? nil
+    }
+
+    private static func unlessGone<T>(_ body: () throws(SystemError) -> T) throws(SystemError) -> T? {
+        do throws(SystemError) {
+            return try body()
+        } catch {
+            // Between two looks it was removed, or became something else.
+            guard [ENOENT, ELOOP, EINVAL, ENXIO, ENOTDIR].contains(error.errno) else { throw error }
+            return nil
+        }
+    }
+}
+
+extension stat {
+    var owner: ExtraAttributes.Owner { ExtraAttributes.Owner(user: st_uid, group: st_gid) }
+}

@@ -1,0 +1,71 @@
+import Testing
+import TransferModel
+
+@testable import TransferCatalog
+
+/// What is known of files goes with them to other paths, and no id stands for it there.
+@Suite struct MovedTests {
+    private func entry(_ number: UInt64, _ path: String, committed: Int64 = 5) -> CatalogEntry {
+        CatalogEntry(
+            id: UploadID(high: 1, low: number), state: .committed, path: path, size: number, begun: 1,
+            committed: committed,
+            version: ContentVersion(object: number, revision: 2, touch: 3, size: number), receipt: nil)
+    }
+
+    private func paths(_ catalog: Catalog) throws -> Set<String> {
+        var paths: Set<String> = []
+        try catalog.forEachEntry { paths.insert($0.path) }
+        return paths
+    }
+
+    @Test func aFileTakesTheNameAndLosesItsID() throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        try catalog.record([entry(1, "a"), entry(2, "b"), entry(3, "ab")])
+        try catalog.move([PathMove("a", to: "b", isFolder: false, at: 9)])
+        #expect(try paths(catalog) == ["b", "ab"])
+        #expect(try catalog.entries(for: [entry(1, "").id, entry(2, "").id]) == [nil, nil])
+        #expect(try catalog.entries(at: ["b"])[0].map(\.size) == [1])
+    }
+
+    @Test(arguments: [3, 1_300]) func allInAFolderGoesWithIt(count: Int) throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        try catalog.record(
+            (1...count).map { entry(UInt64($0), "d/é\($0)/x") } + [entry(9_999, "d0"), entry(9_998, "d.x")])
+        try catalog.move([PathMove("d", to: "n/eé", isFolder: true, at: 9)])
+        #expect(try paths(catalog) == Set((1...count).map { "n/eé/é\($0)/x" } + ["d0", "d.x"]))
+    }
+
+    @Test func whatWasAcknowledgedLaterIsAboutAnotherFile() throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        try catalog.record([entry(1, "a"), entry(2, "a", committed: 10)])
+        try catalog.move([PathMove("a", to: "b", isFolder: false, at: 9)])
+        #expect(try catalog.entries(at: ["a", "b"]).map { $0.map(\.size) } == [[2], [1]])
+    }
+
+    @Test func otherAttributesMakeNoOtherFile() throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        let before = entry(1, "a")
+        try catalog.record([before, entry(2, "a")])
+        let after = ContentVersion(object: 1, revision: 20, touch: 30, size: 1)
+        try catalog.restamp([VersionChange(path: "a", before: try #require(before.version), after: after)])
+        let found = try catalog.entries(for: [before.id, entry(2, "").id])
+        #expect(found.map { $0?.version?.revision } == [20, 2])
+    }
+
+    @Test func whatIsRottenIsSoUnderItsNewPath() throws {
+        let fixture = try CatalogFixture()
+        let catalog = fixture.open()
+        let version = ContentVersion(object: 1, revision: 2, touch: 3, size: 4)
+        let digest = Digest(.xxh128, [UInt8](repeating: 0, count: 16))
+        for path in ["a", "d/x"] { try catalog.add(rotten: [RottenFile(path: path, version: version, digest: digest)]) }
+        try catalog.move([
+            PathMove("a", to: "b", isFolder: false, at: 9), PathMove("d", to: "e", isFolder: true, at: 9),
+        ])
+        #expect(try catalog.rotten(at: "b") != nil && catalog.rotten(at: "e/x") != nil)
+        #expect(try catalog.rotten(at: "a") == nil && catalog.rotten(at: "d/x") == nil)
+    }
+}

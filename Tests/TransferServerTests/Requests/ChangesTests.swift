@@ -1,0 +1,134 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferProtocol
+import TransferTestSupport
+
+@testable import TransferServer
+
+extension ServerTests {
+    /// Folders, links, moves and the trash, as a client orders them.
+    @Suite struct ChangesTests {
+        private func store(_ path: String, _ content: [UInt8], _ client: RawClient) throws {
+            let frames = Frames.begin(path, size: UInt64(content.count)) + Frames.stored(content) + Frames.end(content)
+            guard try client.codes(to: frames) == [.committed] else {
+                throw RawClient.Failure(description: "\(path) was not stored")
+            }
+        }
+
+        private func names(_ client: RawClient, _ path: String = "") throws -> Set<String> {
+            Set(try client.list(path).entries.map(\.name))
+        }
+
+        private func code(_ request: Request, _ client: RawClient) throws -> ResultCode {
+            client.ask(request)
+            return try client.outcome().code
+        }
+
+        @Test func changesAreAnsweredInTheirOrder() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                try store("a", [1], client)
+                client.ask(.make(MakeRequest(id: 1, .directory, path: "d", permissions: 0o700)))
+                client.ask(.move(MoveRequest(id: 2, path: "a", to: "d/b")))
+                client.ask(.move(MoveRequest(id: 3, path: "nothing", to: "x")))
+                client.ask(.make(MakeRequest(id: 4, .symbolicLink, path: "d/l", target: Array("/etc".utf8))))
+                client.ask(.remove(RemoveRequest(id: 5, path: "d/b")))
+                client.ask(.make(MakeRequest(id: 6, .nothing, path: "d", permissions: 0o755)))
+                var outcomes: [Outcome] = []
+                for _ in 1...6 { outcomes.append(try client.outcome()) }
+                #expect(outcomes.map(\.id) == [1, 2, 3, 4, 5, 6])
+                #expect(
+                    outcomes.map(\.code) == [.completed, .completed, .notFound, .completed, .completed, .completed])
+                #expect(outcomes[0].isDurable)
+                #expect(try names(client) == ["d"] && names(client, "d").isEmpty)
+                client.ask(.list(ListRequest(id: 7, path: "d", wantsAll: true)))
+                let all = try client.listed().entries
+                #expect(all.map(\.form) == [.symbolicLink] && all.first?.extras?.target == Array("/etc".utf8))
+                // Nothing follows it.
+                #expect(try client.list("d/l").outcome.code != .completed)
+                #expect(try client.fetch(FetchRequest(id: 8, path: "d/l/passwd")).outcome?.code != .completed)
+                #expect(
+                    try client.codes(to: Frames.begin("d/l/x", size: 1) + Frames.stored([1]) + Frames.end([1]))
+                        == [.invalidPath])
+            }
+        }
+
+        /// What was moved is where it is, with what is known of it; the upload comes again as a new one.
+        @Test func aMovedFileKeepsItsDigestAndNoID() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                let upload = Frames.begin("a", size: 1) + Frames.stored([1]) + Frames.end([1])
+                #expect(try client.codes(to: upload) == [.committed])
+                #expect(try code(.move(MoveRequest(path: "a", to: "b")), client) == .completed)
+                let moved = try client.list("b", itself: true, details: true).entries
+                #expect(moved.first?.digest == Frames.digest([1], .xxh128))
+                #expect(try client.codes(to: upload) == [.committed])
+                #expect(try names(client) == ["a", "b"])
+                #expect(try code(.move(MoveRequest(path: "a", to: "b")), client) == .pathConflict)
+                #expect(try code(.move(MoveRequest(path: "a", to: "b", replaces: true)), client) == .completed)
+            }
+        }
+
+        @Test func otherAttributesLeaveAnAcknowledgementGood() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                try store("a", [1], client)
+                let time = Timestamp(seconds: 1_000, nanoseconds: 1)
+                let make = MakeRequest(.nothing, path: "a", permissions: 0o600, modified: time)
+                #expect(try code(.make(make), client) == .completed)
+                let entry = try client.list("a", itself: true, details: true).entries.first
+                #expect(entry?.modified == time && entry?.permissions == 0o600 && entry?.digest != nil)
+            }
+        }
+
+        @Test func whatIsRemovedToTheTrashComesBackOrGoesForGood() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                for path in ["a", "d/x", "d/y"] { try store(path, Array(path.utf8), client) }
+                #expect(try code(.remove(RemoveRequest(path: "d", keepsInTrash: true)), client) == .wrongForm)
+                for path in ["a", "d"] {
+                    let remove = RemoveRequest(path: path, isRecursive: true, keepsInTrash: true)
+                    #expect(try code(.remove(remove), client) == .completed)
+                }
+                #expect(try names(client).isEmpty)
+                client.ask(.list(ListRequest(id: 3, path: "", trash: .top)))
+                let batches = try client.listed().entries.compactMap { TrashBatch($0.name) }
+                let batch = try #require(batches.first)
+                #expect(batches.count == 1)
+                client.ask(.list(ListRequest(id: 4, path: "d", trash: .batch(batch))))
+                #expect(Set(try client.listed().entries.map(\.name)) == ["x", "y"])
+                let back = MoveRequest(path: "d/x", to: "d/x", trash: .batch(batch))
+                #expect(try code(.move(back), client) == .completed)
+                #expect(try code(.move(back), client) == .notFound)
+                #expect(try client.fetch(FetchRequest(id: 5, path: "d/x")).content == Array("d/x".utf8))
+                // Once more, which stands beside what went before it.
+                try store("a", [9], client)
+                #expect(try code(.remove(RemoveRequest(path: "a", keepsInTrash: true)), client) == .completed)
+                let empty = RemoveRequest(path: "", isRecursive: true, trash: .batch(batch))
+                #expect(try code(.remove(empty), client) == .completed)
+                client.ask(.list(ListRequest(id: 6, path: "", trash: .top)))
+                #expect(try client.listed().entries.count == 1)
+                #expect(
+                    try code(.remove(RemoveRequest(path: "", isRecursive: true, trash: .top)), client) == .wrongForm)
+                #expect(try code(.move(MoveRequest(path: "", to: "z", trash: .batch(batch))), client) == .invalidPath)
+            }
+        }
+
+        @Test func noPathLeadsIntoTheTrash() async throws {
+            try await serving { server in
+                let client = try server.greetedClient()
+                try store("a", [1], client)
+                for path in [".transfer/trash/a", "../a", "", "/a"] {
+                    #expect(try code(.move(MoveRequest(path: "a", to: path)), client) == .invalidPath, "\(path)")
+                    #expect(try code(.move(MoveRequest(path: path, to: "b")), client) == .invalidPath, "\(path)")
+                    #expect(try code(.make(MakeRequest(.directory, path: path)), client) == .invalidPath, "\(path)")
+                }
+                let link = MakeRequest(.hardLink, path: "h", target: Array(".transfer/identity.pem".utf8))
+                #expect(try code(.make(link), client) == .invalidPath)
+                #expect(try code(.make(MakeRequest(.hardLink, path: "h", target: [0xFF])), client) == .invalidPath)
+                #expect(try names(client) == ["a"])
+            }
+        }
+    }
+}

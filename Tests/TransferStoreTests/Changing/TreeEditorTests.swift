@@ -1,0 +1,153 @@
+import CLinux
+import Glibc
+import Testing
+import TransferModel
+import TransferSystem
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// Names and attributes change in one step each, inside the directory, and are durable when `commit` has returned.
+@Suite struct TreeEditorTests {
+    private func path(_ text: String) throws -> RelativePath { try RelativePath(text) }
+
+    private func link(_ path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink(path, &buffer, buffer.count)
+        return count < 0 ? nil : String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    @Test func foldersAndLinksAreMade() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+        let editor = fixture.store.editor()
+        try editor.makeDirectory(try path("d/e"))
+        try editor.makeDirectory(try path("d/e"))
+        try editor.makeLink(try path("d/l"), to: Array("/etc/passwd".utf8), replaces: false)
+        try editor.makeLink(try path("d/l"), to: Array("/etc/passwd".utf8), replaces: false)
+        _ = try editor.makeHardLink(try path("d/h"), to: try path("a"), replaces: false)
+        try editor.commit()
+        #expect(fixture.visible == ["a", "d/", "d/e/", "d/h", "d/l"])
+        #expect(link(fixture.path("d/l")) == "/etc/passwd")
+        #expect(Files.status(fixture.path("d/h"))?.st_ino == Files.status(fixture.path("a"))?.st_ino)
+        #expect(fixture.parts.isEmpty)
+    }
+
+    @Test func whatIsThereStaysUnlessItMayBeReplaced() throws {
+        let fixture = try StoreFixture()
+        for name in ["a", "b", "c", "d/x"] { try fixture.publish(name, .one) }
+        let editor = fixture.store.editor()
+        for (name, replaces) in [("a", false), ("d", false), ("d", true)] {
+            let error = #expect(throws: StoreError.self) {
+                try editor.makeLink(try path(name), to: [0x78], replaces: replaces)
+            }
+            #expect(error?.code == .pathConflict)
+        }
+        #expect(throws: StoreError.self) { try editor.makeDirectory(try path("a")) }
+        try editor.makeLink(try path("a"), to: [0x78], replaces: true)
+        _ = try editor.makeHardLink(try path("b"), to: try path("c"), replaces: true)
+        try editor.makeDirectory(try path("c"), replaces: true)
+        try editor.commit()
+        #expect(link(fixture.path("a")) == "x")
+        #expect(Files.status(fixture.path("c"))?.isDirectory == true)
+        #expect(Files.status(fixture.path("b"))?.isFile == true && fixture.parts.isEmpty)
+    }
+
+    @Test func nothingGoesThroughALink() throws {
+        let fixture = try StoreFixture()
+        try Files.makeDirectory(fixture.temporary.path("outside"))
+        #expect(symlink(fixture.temporary.path("outside"), fixture.path("out")) == 0)
+        try fixture.publish("a", .one)
+        let editor = fixture.store.editor()
+        #expect(throws: StoreError.self) { try editor.makeDirectory(try path("out/d")) }
+        #expect(throws: StoreError.self) { try editor.makeLink(try path("out/l"), to: [0x78], replaces: true) }
+        #expect(throws: StoreError.self) { _ = try editor.move(try path("a"), to: try path("out/a"), replaces: true) }
+        #expect(throws: StoreError.self) {
+            _ = try editor.makeHardLink(try path("h"), to: try path("out"), replaces: false)
+        }
+        #expect(Files.names(fixture.temporary.path("outside")).isEmpty)
+        // The link itself has another name then.
+        _ = try editor.move(try path("out"), to: try path("moved"))
+        try editor.commit()
+        #expect(link(fixture.path("moved")) == fixture.temporary.path("outside"))
+    }
+
+    @Test func filesAndFoldersAreMoved() throws {
+        let fixture = try StoreFixture()
+        for name in ["a", "b", "d/x"] { try fixture.publish(name, .one) }
+        let editor = fixture.store.editor()
+        let moved = try editor.move(try path("a"), to: try path("n/a"))
+        #expect(moved.version?.before.object == moved.version?.after.object)
+        #expect(throws: StoreError.self) { try editor.move(try path("b"), to: try path("n/a")) }
+        #expect(throws: StoreError.self) { try editor.move(try path("d"), to: try path("d/x/y")) }
+        #expect(throws: StoreError.self) { try editor.move(try path("d"), to: try path("n"), replaces: true) }
+        let error = #expect(throws: StoreError.self) { try editor.move(try path("a"), to: try path("z")) }
+        #expect(error?.code == .notFound)
+        _ = try editor.move(try path("b"), to: try path("n/a"), replaces: true)
+        _ = try editor.move(try path("d"), to: try path("n/d"))
+        #expect(editor.isFull)
+        try editor.commit()
+        #expect(fixture.visible == ["n/", "n/a", "n/d/", "n/d/x"])
+    }
+
+    @Test func attributesAreSet() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("d/a", .one)
+        let editor = fixture.store.editor()
+        let modified = Timestamp(seconds: 1_000_000_000, nanoseconds: 7)
+        let extra = ExtraAttributes(extended: [.init(name: Array("user.x".utf8), value: [1, 0, 2])])
+        let set = try editor.set(try path("d/a"), permissions: 0o666, modified: modified, extra)
+        #expect(set.version?.before != set.version?.after)
+        _ = try editor.set(try path("d"), permissions: 0o700, modified: modified, nil)
+        try editor.commit()
+        let entries = try fixture.store.list(try path("d")).nextWhole(10)
+        #expect(entries.count == 1 && entries[0].attributes.modified == modified)
+        #expect(entries[0].attributes.permissions == 0o666)
+        // Not every file system has them.
+        if let extended = entries[0].extra.extended { #expect(extended == extra.extended) }
+        #expect(Files.status(fixture.path("d")).map { $0.st_mode & 0o777 } == 0o700)
+    }
+
+    @Test func listsHaveLinksOnRequest() throws {
+        let fixture = try StoreFixture()
+        try fixture.publish("a", .one)
+        let editor = fixture.store.editor()
+        _ = try editor.makeHardLink(try path("b"), to: try path("a"), replaces: false)
+        try editor.makeLink(try path("l"), to: Array("a".utf8), replaces: false)
+        try editor.commit()
+        let whole = try fixture.store.list(nil).nextWhole(10)
+        #expect(Set(whole.map(\.path.string)) == ["a", "b", "l"])
+        #expect(whole.filter { $0.target == nil }.allSatisfy { $0.names == 2 })
+        #expect(whole.first { $0.target != nil }?.target == Array("a".utf8))
+        #expect(try fixture.store.list(nil).next(10).count == 2)
+    }
+
+    @Test func aSyncThatFailsIsTold() throws {
+        let syncs = RecordedSyncs()
+        let fixture = try StoreFixture(fileSystem: FileSystem(isMemory: false, syncsAsAWhole: false), syncs: syncs)
+        try fixture.publish("a", .one)
+        syncs.observe { _ throws(SystemError) in throw RecordedSyncs.failure }
+        let editor = fixture.store.editor()
+        _ = try editor.move(try path("a"), to: try path("b"))
+        let error = #expect(throws: StoreError.self) { try editor.commit() }
+        #expect(error?.code == .storageFailed && fixture.store.isInDoubt)
+    }
+
+    @Test func whatIsTakenOutOfTheTrashLeavesNoFoldersThere() throws {
+        let fixture = try StoreFixture()
+        for name in ["d/a", "d/b"] { try fixture.publish(name, .one) }
+        let batch = TrashBatch(at: 1_767_225_600_000_000_000, number: 1)
+        var editor = fixture.store.editor()
+        for name in ["d/a", "d/b"] { _ = try editor.move(try path(name), to: .trash(batch, try path(name))) }
+        try editor.commit()
+        #expect(try fixture.visible == ["d/"] && fixture.store.trash(below: nil) == [batch])
+        #expect(try fixture.store.trash(below: try path("d")) == [batch])
+        #expect(try fixture.store.trash(below: try path("e")).isEmpty)
+        for name in ["d/a", "d/b"] {
+            editor = fixture.store.editor()
+            _ = try editor.move(.trash(batch, try path(name)), to: try path(name))
+            try editor.commit()
+        }
+        #expect(try fixture.visible == ["d/", "d/a", "d/b"] && fixture.store.trash(below: nil).isEmpty)
+    }
+}
