@@ -149,8 +149,34 @@ import TransferTestSupport
         #expect(verified.end == .exited(0), "\(verified.output)\(verified.errors)")
     }
 
+    /// Also a scrub finds all of it as it was acknowledged.
+    @Test func foldersAreMadeAndThingsMoved() throws {
+        let server = try pushed()
+        let made = try server.run(["mkdir", "new/deep", "t"])
+        #expect(made.end == .exited(0) && made.output == "made  new/deep\nmade  t\n", "\(made.errors)")
+        let renamed = try server.run(["move", "t/note.txt", "new/kept.txt"])
+        #expect(renamed.output == "moved  t/note.txt -> new/kept.txt\n", "\(renamed.errors)")
+        // Into a folder that is there, and one that a slash makes one.
+        #expect(try server.run(["move", "t/empty", "new"]).output == "moved  t/empty -> new/empty\n")
+        #expect(try server.run(["move", "t/deep/er", "t/deep/long", "far/"]).end == .exited(0))
+        #expect(server.visibleFiles == ["far/er/photo", "far/long", "new/empty", "new/kept.txt", "t/line\nfeed 😀"])
+        #expect(try server.run(["stat", "new/kept.txt"]).output.contains("xxh128:b5e9c1ad071b3e7fc779cfaa5e523818"))
+        let taken = try server.run(["move", "new/empty", "new/kept.txt"])
+        #expect(taken.end == .exited(1) && taken.errors.contains("pathConflict  new/empty: "), "\(taken.errors)")
+        let into = try server.run(["move", "far", "far/er/x", "--json"])
+        #expect(try into.end == .exited(1) && into.object()["result"] == "invalidPath")
+        #expect(try server.run(["move", "new/empty", "new/kept.txt", "--overwrite", "-q"]).output.isEmpty)
+        let again = try server.push([here.path("from/t"), "--json"])
+        #expect(try again.objects().filter { $0["result"] == "committed" }.count == 4)
+        server.program.signal(SIGTERM)
+        _ = try server.program.wait()
+        let verified = try Finished(["verify", "--dir", server.directory])
+        #expect(verified.end == .exited(0), "\(verified.output)\(verified.errors)")
+    }
+
     @Test(arguments: [
-        ["list", "a", "b"], ["list", "--long", "--json"], ["list", "--tree", "--unsorted"], ["stat"], ["cat"],
+        ["mkdir"], ["move", "a"], ["list", "a", "b"], ["list", "--long", "--json"], ["list", "--tree", "--unsorted"],
+        ["stat"], ["cat"],
         ["remove"], ["pull"], ["pull", "a", "--lanes", "0"], ["cat", "--json", "a"],
         ["list", "--plaintext", "--trust-new"],
     ]) func theCommandLineIsWrong(_ arguments: [String]) throws {
@@ -160,6 +186,7 @@ import TransferTestSupport
     @Test func nobodyThere() throws {
         for command in [
             ["list"], ["stat", "a"], ["cat", "a"], ["remove", "a"], ["pull", "a", "-o", here.path("to")],
+            ["mkdir", "a"], ["move", "a", "b"],
         ] {
             let finished = try Finished(command + ["--from", "127.0.0.1:1", "--plaintext"])
             #expect(finished.end == .exited(3), "\(command)")

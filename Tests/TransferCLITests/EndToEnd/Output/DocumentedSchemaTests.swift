@@ -134,6 +134,8 @@ import TransferTestSupport
         let talk = try server.run(["pull", "in", "gone", "-o", files.home.path("again"), "--progress", "json"]).errors
         let events = try talk.split(separator: "\n").map { try schema.matches(JSONReader.read(Array($0.utf8))) }
         #expect(Set(events) == [["connected"], ["progress"], ["message"]], "\(talk)")
+        try expect(try server.run(["mkdir", "in/new", "../x", "--json"]).lines, are: "change", count: 2)
+        try expect(try server.run(["move", "in/own", "in/other", "--json"]).lines, are: "change", count: 1)
         try expect(try server.run(["remove", "in/a", "gone", "--json"]).lines, are: "removal", count: 2)
         try expect(try server.run(["remove", "-r", "in", "--json"]).lines, are: "removal", count: 1)
     }

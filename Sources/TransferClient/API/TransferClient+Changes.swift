@@ -1,0 +1,42 @@
+import TransferModel
+import TransferProtocol
+
+/// Folders and names on the server. Each change is one step there, and on disk when it is reported. Paths are below the folder of
+/// the server's address. A server that is too old for these gets `rejected`.
+extension TransferClient {
+    /// Makes folders, with those above them. One that is there already is no failure.
+    ///
+    /// - Returns: one report for each path, in their order.
+    public func makeFolders(_ paths: [String]) -> RequestEvents<ChangeReport> {
+        change(paths) { path in .make(MakeRequest(.directory, path: path)) }
+    }
+
+    /// Gives files and folders other paths, and makes the folders above these.
+    ///
+    /// - Parameters:
+    ///   - moves: where each is, and where it is to be.
+    ///   - replaces: whether a file that is there gives way to a file.
+    /// - Returns: one report for each, in their order.
+    public func move(
+        _ moves: [(path: String, target: String)], replaces: Bool = false
+    ) -> RequestEvents<ChangeReport> {
+        let targets = moves.map { requestContext.remote(Self.clean($0.target)) }
+        return change(moves.map(\.path)) { path, index in
+            .move(MoveRequest(path: path, to: targets[index], replaces: replaces))
+        }
+    }
+
+    private func change(_ paths: [String], _ request: (String) -> Request) -> RequestEvents<ChangeReport> {
+        change(paths) { path, _ in request(path) }
+    }
+
+    private func change(_ paths: [String], _ request: (String, Int) -> Request) -> RequestEvents<ChangeReport> {
+        let events = EventQueue<ChangeReport>()
+        let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
+        for (index, path) in paths.map(Self.clean).enumerated() {
+            queue.add(ChangeTaker(path, request(requestContext.remote(path), index), queue, events).asked)
+        }
+        run(queue, events, resume: { queue.resume() })
+        return RequestEvents(events)
+    }
+}
