@@ -11,6 +11,7 @@ enum JSONSchema {
     static let entry = EntryDocument.schema
     static let download = "transfer.download/1"
     static let change = "transfer.change/1"
+    static let trashed = "transfer.trashed/1"
     static let removal = "transfer.removal/1"
     static let remote = "transfer.remote/1"
     static let access = "transfer.access/1"

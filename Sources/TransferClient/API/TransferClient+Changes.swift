@@ -30,7 +30,7 @@ extension TransferClient {
         change(paths) { path, _ in request(path) }
     }
 
-    private func change(_ paths: [String], _ request: (String, Int) -> Request) -> RequestEvents<ChangeReport> {
+    func change(_ paths: [String], _ request: (String, Int) -> Request) -> RequestEvents<ChangeReport> {
         let events = EventQueue<ChangeReport>()
         let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
         for (index, path) in paths.map(Self.clean).enumerated() {

@@ -11,12 +11,15 @@ final class ListTaker: AnswerTaker {
         let events: EventQueue<RemoteEntry>
         let isRecursive: Bool
         let wantsDetails: Bool
+        /// The part of the trash that is listed, if it is.
+        let trash: TrashPlace?
         private let failure = Locked<PushFailure?>(nil)
 
         init(
             _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<RemoteEntry>, isRecursive: Bool,
-            wantsDetails: Bool
+            wantsDetails: Bool, trash: TrashPlace? = nil
         ) {
+            self.trash = trash
             (self.context, self.queue, self.events) = (context, queue, events)
             (self.isRecursive, self.wantsDetails) = (isRecursive, wantsDetails)
         }
@@ -31,8 +34,13 @@ final class ListTaker: AnswerTaker {
         }
 
         func ask(_ path: String, isFirst: Bool = false) {
-            let request = ListRequest(id: 0, path: context.remote(path), wantsDetails: wantsDetails)
-            queue.add(PendingRequest(.list(request), ListTaker(path, self, isFirst: isFirst)))
+            queue.add(PendingRequest(request(path), ListTaker(path, self, isFirst: isFirst)))
+        }
+
+        func request(_ path: String) -> Request {
+            let isTop = trash == .top
+            return .list(
+                ListRequest(path: isTop ? "" : context.remote(path), wantsDetails: wantsDetails, trash: trash))
         }
     }
 
@@ -76,9 +84,7 @@ final class ListTaker: AnswerTaker {
     func lost() {
         guard count.withLock({ $0 }) > 0 else {
             return shared.queue.again(
-                PendingRequest(
-                    .list(ListRequest(id: 0, path: shared.context.remote(path), wantsDetails: shared.wantsDetails)),
-                    ListTaker(path, shared, isFirst: isFirst)))
+                PendingRequest(shared.request(path), ListTaker(path, shared, isFirst: isFirst)))
         }
         shared.fail(.connectionLost, "The connection was lost in the middle of a list.")
         shared.queue.answered()

@@ -23,7 +23,7 @@ public struct RemovalReport: Sendable, Equatable {
 /// Takes the answer to a removal.
 final class RemovalTaker: AnswerTaker {
     private let path: String
-    private let isRecursive: Bool
+    private let request: RemoveRequest
     private let context: RequestContext
     private let queue: RequestQueue
     private let events: EventQueue<RemovalReport>
@@ -31,16 +31,16 @@ final class RemovalTaker: AnswerTaker {
     private let wasLost = Locked(false)
 
     init(
-        _ path: String, isRecursive: Bool, _ context: RequestContext, _ queue: RequestQueue,
+        _ path: String, _ request: RemoveRequest, _ context: RequestContext, _ queue: RequestQueue,
         _ events: EventQueue<RemovalReport>
     ) {
-        (self.path, self.isRecursive, self.context) = (path, isRecursive, context)
+        (self.path, self.request, self.context) = (path, request, context)
         (self.queue, self.events) = (queue, events)
     }
 
     /// With what is to be asked.
     var asked: PendingRequest {
-        PendingRequest(.remove(RemoveRequest(id: 0, path: context.remote(path), isRecursive: isRecursive)), self)
+        PendingRequest(.remove(request), self)
     }
 
     func end(_ outcome: Outcome) {

@@ -21,19 +21,24 @@ public struct StatReport: Sendable, Equatable {
 final class StatTaker: AnswerTaker {
     private let path: String
     private let remote: String
+    /// The part of the trash that the path is in, if it is.
+    private let trash: TrashPlace?
     private let queue: RequestQueue
     private let events: EventQueue<StatReport>
     private let entry = Locked<ListedEntry?>(nil)
 
     /// - Parameter remote: the path with the folder of the server's address.
-    init(_ path: String, remote: String, _ queue: RequestQueue, _ events: EventQueue<StatReport>) {
-        (self.path, self.remote, self.queue, self.events) = (path, remote, queue, events)
+    init(
+        _ path: String, remote: String, _ queue: RequestQueue, _ events: EventQueue<StatReport>,
+        trash: TrashPlace? = nil
+    ) {
+        (self.path, self.remote, self.queue, self.events, self.trash) = (path, remote, queue, events, trash)
     }
 
     /// With what is to be asked.
     var asked: PendingRequest {
         PendingRequest(
-            .list(ListRequest(id: 0, path: remote, isAboutItself: true, wantsDetails: true)), self)
+            .list(ListRequest(id: 0, path: remote, isAboutItself: true, wantsDetails: true, trash: trash)), self)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {

@@ -38,6 +38,9 @@ package struct TrashBatch: Hashable, Sendable {
         name = text
     }
 
+    /// When it was begun; nothing for a name with a date that is none.
+    package var moment: UTCTime? { UTCTime(time) }
+
     /// The time that is in the name, as everywhere else: `2026-01-31T12:30:05Z`.
     package var time: String {
         var bytes = Array(name.utf8.prefix(20))

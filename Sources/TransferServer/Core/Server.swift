@@ -357,7 +357,7 @@ extension Server {
 
     private func scheduleExpiry() {
         let settings = core.transport.settings
-        let keep = min(settings.keepUnfinished, settings.keepMail)
+        let keep = min(settings.keepUnfinished, settings.keepMail, settings.keepTrash)
         let interval = max(Self.expiryInterval.shortest, min(keep, Self.expiryInterval.longest))
         _ = loop.schedule(at: (MonotonicTime.now + interval).nanoseconds) { [weak self] in
             self?.assumeIsolated { server in

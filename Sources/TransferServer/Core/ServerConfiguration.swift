@@ -140,6 +140,12 @@ package struct ServerConfiguration: Sendable {
     /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
 
+    /// Whether all that clients remove goes to the trash, and not only what they want to have there.
+    package var trashesRemovals = false
+
+    /// How long what was removed stays in the trash.
+    package var keepTrash = Interval.seconds(30 * 86_400)
+
     /// Uploads in parts that are worked on at once, over all connections. Each holds a descriptor.
     package var maximumAssemblies = 1024
 

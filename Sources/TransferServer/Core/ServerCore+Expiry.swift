@@ -18,7 +18,26 @@ extension ServerCore {
             observability.log.write([.expiryFailed(error)])
         }
         intake.forgetUnfinished()
+        expireTrash()
         expireMail(leftovers: leftovers)
+    }
+
+    /// What was removed is gone for good some time.
+    private func expireTrash() {
+        let age = transport.settings.keepTrash.nanoseconds / 1_000_000_000
+        let moment = UTCTime.now.advanced(bySeconds: -age)
+        let files = ConnectionFiles(LaneResources(self))
+        do throws(StoreError) {
+            for batch in try store.trash(below: nil) where batch.moment.map({ $0 < moment }) ?? false {
+                var gone: UInt64 = 0
+                let removal = try files.beginRemoval(of: .trash(batch, nil), isRecursive: true)
+                while try !files.goOn(removal, gone: &gone) {}
+                try files.commit([removal])
+                observability.log.write([.trashExpired(batch, gone)])
+            }
+        } catch {
+            observability.log.write([.expiryFailed(error)])
+        }
     }
 
     /// What waits in mailboxes doesn't stay for ever, either.

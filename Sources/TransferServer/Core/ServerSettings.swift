@@ -13,6 +13,7 @@ package struct ServerSettings: Equatable, Sendable {
     package let keepUnfinished: Interval
     package let mailboxQuota: UInt64
     package let keepMail: Interval
+    package let keepTrash: Interval
 
     init(_ configuration: ServerConfiguration) {
         maximumUpload = configuration.maximumUpload
@@ -23,5 +24,6 @@ package struct ServerSettings: Equatable, Sendable {
         keepUnfinished = configuration.keepUnfinished
         mailboxQuota = configuration.mailboxQuota
         keepMail = configuration.keepMail
+        keepTrash = configuration.keepTrash
     }
 }

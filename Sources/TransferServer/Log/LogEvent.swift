@@ -127,6 +127,12 @@ extension LogEvent {
             [("count", .unsigned(UInt64(uploads.count))), ("size", .unsigned(uploads.bytes))])
     }
 
+    static func trashExpired(_ batch: TrashBatch, _ files: UInt64) -> LogEvent {
+        LogEvent(
+            .info, "trashExpired", "removed \(files) files for good that went to the trash at \(batch.time)",
+            [("batch", .string(batch.name)), ("count", .unsigned(files))])
+    }
+
     static func expiryFailed(_ error: StoreError) -> LogEvent {
         LogEvent(.error, "expiryFailed", error.message, [("result", .string(error.code.name))])
     }

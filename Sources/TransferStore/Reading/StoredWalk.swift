@@ -7,11 +7,13 @@ import TransferSystem
 /// of those that are still to be opened.
 struct StoredWalk: Sendable {
     private let tree: DirectoryTree
-    private var waiting: [RelativePath?] = [nil]
+    private var waiting: [RelativePath?]
     private var current: (directory: DirectoryHandle, path: RelativePath?, names: [[UInt8]])?
 
-    init(_ tree: DirectoryTree) {
+    /// - Parameter folder: where to begin; all of the directory for nothing.
+    init(_ tree: DirectoryTree, from folder: RelativePath? = nil) {
         self.tree = tree
+        waiting = [folder]
     }
 
     mutating func next() -> StoredFiles.Item? {
@@ -44,7 +46,7 @@ struct StoredWalk: Sendable {
         } catch {
             return error.errno == ENOENT ? nil : .unreadable(path: shown, reason: error.description)
         }
-        let path = String(validating: name, as: UTF8.self) == nil ? nil : try? RelativePath(shown)
+        let path = String(validating: name, as: UTF8.self).flatMap { RelativePath.child($0, of: parent) }
         let size = UInt64(max(0, status.st_size))
         guard let path else { return status.isFile ? .foreign(path: shown, size: size) : .other }
         if status.isFile { return .file(StoredFiles.Place(path: path, size: size, directory: directory)) }

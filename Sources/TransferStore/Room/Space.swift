@@ -46,7 +46,11 @@ final class Space: Sendable {
     var used: UInt64 { quota?.used ?? 0 }
 
     private static func countStored(_ tree: DirectoryTree) -> UInt64 {
-        var walk = StoredWalk(tree)
+        count(StoredWalk(tree)).addingClamped(count(StoredWalk(tree, from: .trashFolder))).addingClamped(countMail(tree))
+    }
+
+    private static func count(_ walk: StoredWalk) -> UInt64 {
+        var walk = walk
         var bytes: UInt64 = 0
         while let item = walk.next() {
             switch item {
@@ -55,7 +59,7 @@ final class Space: Sendable {
             case .unreadable, .other: break
             }
         }
-        return bytes.addingClamped(countMail(tree))
+        return bytes
     }
 
     /// What is for somebody stands where no walk comes.

@@ -1,11 +1,12 @@
-private import TransferClient
-private import TransferModel
+internal import TransferClient
+internal import TransferModel
 
 /// `transfer remove`: removes files and folders on the server.
 struct RemoveCommand {
     private let access: FilesAccess
     private let paths: [String]
     private let isRecursive: Bool
+    private let keepsInTrash: Bool
     private let isJSON: Bool
     private let isQuiet: Bool
 
@@ -13,6 +14,7 @@ struct RemoveCommand {
         guard !arguments.operands.isEmpty else { throw arguments.error("nothing to remove; name files or folders") }
         paths = arguments.operands
         isRecursive = arguments[Self.recursive]
+        keepsInTrash = arguments[Self.trash]
         isJSON = arguments[Self.json]
         isQuiet = arguments[FilesFlags.quiet]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
@@ -20,7 +22,8 @@ struct RemoveCommand {
 
     func run() async -> ExitCode {
         do throws(PushFailure) {
-            let reports = try await access.client().remove(paths, isRecursive: isRecursive)
+            let reports = try await access.client().remove(
+                paths, isRecursive: isRecursive, keepsInTrash: keepsInTrash)
             Interruption.watch { reports.cancel() }
             var tally = ResultTally()
             var printer = LinePrinter()
@@ -55,7 +58,7 @@ struct RemoveCommand {
 
 extension RemovalReport {
     /// The object of `--json`; every key is always there.
-    fileprivate var json: JSONLine {
+    var json: JSONLine {
         [
             "schema": .string(JSONSchema.removal), "path": .string(path), "result": .string(result.name),
             "files": .integer(files),
@@ -71,15 +74,20 @@ extension RemoveCommand: ProgramCommand {
         name: "recursive", short: "r", help: "Remove folders with all that is in them."
     ).isOn
 
+    private static let trash = Flag(
+        name: "trash", help: "Put it into the server's trash, from where it can come back for a while.",
+        details: "A server that was started with --trash puts all there that is removed. See 'transfer help trash'."
+    ).isOn
+
     static let definition = Command(
         name: "remove", summary: "Remove files and folders on the server.", operands: "PATH...",
         description: [
-            "Removes each PATH for good. What is reported as removed is gone from the server's disk, and what it took of a quota "
-                + "is free. A folder is removed with --recursive only.",
+            "Removes each PATH for good, unless --trash or the server puts it into a trash. What is reported as removed for good is "
+                + "gone from the server's disk, and what it took of a quota is free. A folder is removed with --recursive only.",
             FilesFlags.aboutAccess,
         ],
         flags: [
-            FilesFlags.from.flag, recursive.flag, json.flag,
+            FilesFlags.from.flag, recursive.flag, trash.flag, json.flag,
             ClientFlags.retryFor.flag,
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
         examples: [

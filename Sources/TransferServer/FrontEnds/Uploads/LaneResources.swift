@@ -24,6 +24,9 @@ package struct LaneResources: Sendable {
     /// Those who want to hear of what is stored; nothing where nobody can.
     let news: UploadNews?
 
+    /// Whether all that clients remove goes to the trash.
+    let trashesRemovals: Bool
+
     /// Threads that may read what an upload has already, where nobody else waits.
     let digestThreads: Int
 
@@ -37,7 +40,8 @@ extension LaneResources {
         self.init(
             intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
-            news: core.configuration.http == .off ? nil : core.http.news, digestThreads: transport.digestThreads
+            news: core.configuration.http == .off ? nil : core.http.news, trashesRemovals: core.configuration.trashesRemovals,
+            digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
 
@@ -46,7 +50,7 @@ extension LaneResources {
         self.init(
             intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
-            digestThreads: 1
+            trashesRemovals: false, digestThreads: 1
         ) { _, work in work() }
     }
 }

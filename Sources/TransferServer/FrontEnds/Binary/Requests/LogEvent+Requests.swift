@@ -34,13 +34,19 @@ extension LogEvent {
             [("path", .string(path)), ("count", .unsigned(files)), ("peer", .string(peer))])
     }
 
+    static func discarded(_ path: String, peer: String) -> LogEvent {
+        LogEvent(
+            .info, "discarded", "put \(path.escapedForDisplay) into the trash",
+            [("path", .string(path)), ("peer", .string(peer))])
+    }
+
     /// What was made, moved or put into the trash.
     static func changed(_ request: Request, peer: String) -> LogEvent {
+        if case .remove(let remove) = request { return .discarded(remove.path, peer: peer) }
         let path = request.path.escapedForDisplay
         let (name, message) =
             switch request {
             case .move(let move): ("moved", "moved \(path) to \(move.target.escapedForDisplay)")
-            case .remove: ("discarded", "put \(path) into the trash")
             default: ("made", "made \(path), or changed its attributes")
             }
         return LogEvent(.info, name, message, [("path", .string(request.path)), ("peer", .string(peer))])

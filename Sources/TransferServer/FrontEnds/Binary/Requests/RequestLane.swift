@@ -141,10 +141,10 @@ package final class RequestLane: @unchecked Sendable {
         guard let work else {
             guard let request = takeNext() else { return false }
             // Answers come in the order of the requests.
-            if request.isChange { endRemovals() } else { endChanges() }
+            if isChange(request) { endRemovals() } else { endChanges() }
             if case .remove = request {} else { endRemovals() }
             attempt(request) { () throws(StoreError) in
-                if request.isChange { try change(request) } else { self.work = try begin(request) }
+                if isChange(request) { try change(request) } else { self.work = try begin(request) }
             }
             return true
         }
@@ -337,18 +337,16 @@ extension RequestLane {
 
 // MARK: Changing
 
-extension Request {
-    /// Whether it changes names or attributes in one step, and is answered together with others.
-    fileprivate var isChange: Bool {
-        switch self {
+extension RequestLane {
+    /// Whether a request changes names or attributes in one step, and is answered together with others.
+    private func isChange(_ request: Request) -> Bool {
+        switch request {
         case .make, .move: true
-        case .remove(let remove): remove.keepsInTrash
+        case .remove(let remove): remove.keepsInTrash || resources.trashesRemovals && remove.trash == nil
         default: false
         }
     }
-}
 
-extension RequestLane {
     /// Where what is to be removed is in the server's directory.
     private func place(of remove: RemoveRequest) throws(StoreError) -> RelativePath {
         switch remove.trash {

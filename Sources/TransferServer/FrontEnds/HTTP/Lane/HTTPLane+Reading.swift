@@ -116,6 +116,11 @@ extension HTTPLane {
             if target.isFolder, let found = files.attributes(at: place), !found.isDirectory {
                 throw StoreError(.wrongForm, "\(target.path.escapedForDisplay) is a file, and no folder.")
             }
+            guard !resources.trashesRemovals else {
+                let changes = ConnectionChanges(resources)
+                try changes.discard(place, isRecursive: target.isFolder)
+                return begin(HTTPDiscard(target.path, changes), to: request)
+            }
             let removal = try files.beginRemoval(of: place, isRecursive: target.isFolder)
             begin(HTTPRemoval(target.path, removal, files), to: request)
         } catch {

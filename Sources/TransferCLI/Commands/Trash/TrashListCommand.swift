@@ -1,0 +1,56 @@
+private import TransferClient
+private import TransferModel
+
+/// `transfer trash list`: shows what was removed on the server and is kept.
+struct TrashListCommand {
+    private let access: FilesAccess
+    private let isJSON: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard arguments.operands.isEmpty else { throw arguments.error("all of the trash is listed; name nothing") }
+        isJSON = arguments[TrashFlags.json]
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
+    }
+
+    func run() async -> ExitCode {
+        do throws(PushFailure) {
+            let client = try await access.client()
+            var printer = LinePrinter()
+            for batch in try await client.trash() {
+                var entries: [RemoteEntry] = []
+                for try await entry in client.list(batch) where !entry.isDirectory { entries.append(entry) }
+                entries.sort { EntryOrder.precedes($0.path, $1.path) }
+                for entry in entries { printer.print(isJSON ? json(entry, batch).text : line(entry, batch)) }
+                printer.flush()
+            }
+            return printer.finish()
+        } catch {
+            return error.tell()
+        }
+    }
+
+    private func line(_ entry: RemoteEntry, _ batch: TrashedBatch) -> String {
+        "\(batch.name)  \(entry.path.escapedForDisplay)  \(ByteFormat.size(entry.size))"
+    }
+
+    /// The object of `--json`; every key is always there.
+    private func json(_ entry: RemoteEntry, _ batch: TrashedBatch) -> JSONLine {
+        [
+            "schema": .string(JSONSchema.trashed), "batch": .string(batch.name), "removed": .string(batch.time),
+            "path": .string(entry.path), "size": .integer(entry.size),
+        ]
+    }
+}
+
+extension TrashListCommand: ProgramCommand {
+    static let definition = Command(
+        name: "trash list", summary: "List what is in the server's trash.",
+        description: [
+            "Prints each file that was removed and is kept: the part of the trash that it is in, which begins with the time (UTC), the "
+                + "path that it had, and its size. The newest come first.",
+            TrashFlags.about, FilesFlags.aboutAccess,
+        ],
+        flags: TrashFlags.common,
+        examples: [.init(caption: "See what can come back", line: "transfer trash list --from nas.local")],
+        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures)
+}

@@ -1,0 +1,65 @@
+import TransferModel
+import TransferProtocol
+
+/// What was removed on the server and is kept for a while. Paths are those that things had, below the folder of the server's
+/// address.
+extension TransferClient {
+    /// What is in the trash, the newest first.
+    ///
+    /// - Throws: `PushFailure`, as for a server that is too old to have one.
+    public func trash() async throws(PushFailure) -> [TrashedBatch] {
+        var found: [TrashedBatch] = []
+        for try await entry in listTrash("", .top, isRecursive: false) {
+            if let batch = TrashBatch(entry.path) { found.append(TrashedBatch(batch)) }
+        }
+        return found.sorted { $0.name > $1.name }
+    }
+
+    /// Lists what was removed together, with all that is in folders.
+    public func list(_ batch: TrashedBatch, _ folder: String = "") -> RequestEvents<RemoteEntry> {
+        listTrash(Self.clean(folder), .batch(batch.batch), isRecursive: true)
+    }
+
+    /// Whether something was removed together with others under a path.
+    public func has(_ path: String, in batch: TrashedBatch) async throws(PushFailure) -> Bool {
+        let events = EventQueue<StatReport>()
+        let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
+        let path = Self.clean(path)
+        queue.add(
+            StatTaker(path, remote: requestContext.remote(path), queue, events, trash: .batch(batch.batch)).asked)
+        run(queue, events, resume: { queue.resume() })
+        for try await report in RequestEvents(events) {
+            guard report.entry == nil, report.result != .notFound else { return report.entry != nil }
+            throw PushFailure(reason: .rejected(report.result), message: report.message)
+        }
+        return false
+    }
+
+    /// Brings things back to the paths that they had. One that is taken by now is no success: `pathConflict`.
+    ///
+    /// - Returns: one report for each path, in their order.
+    public func restore(_ paths: [String], from batch: TrashedBatch) -> RequestEvents<ChangeReport> {
+        change(paths) { path, _ in .move(MoveRequest(path: path, to: path, trash: .batch(batch.batch))) }
+    }
+
+    /// Removes for good what is in some parts of the trash.
+    ///
+    /// - Returns: one report for each, in their order, with its name as the path.
+    public func empty(_ batches: [TrashedBatch]) -> RequestEvents<RemovalReport> {
+        remove(
+            batches.map { batch in
+                let folder = requestContext.remote("")
+                return (batch.name, RemoveRequest(path: folder, isRecursive: true, trash: .batch(batch.batch)))
+            }, needs: [.files, .trees])
+    }
+
+    private func listTrash(_ folder: String, _ place: TrashPlace, isRecursive: Bool) -> RequestEvents<RemoteEntry> {
+        let events = EventQueue<RemoteEntry>()
+        let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
+        let shared = ListTaker.Shared(
+            requestContext, queue, events, isRecursive: isRecursive, wantsDetails: false, trash: place)
+        shared.ask(folder, isFirst: true)
+        run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
+        return RequestEvents(events)
+    }
+}
