@@ -3,7 +3,7 @@ private import TransferModel
 
 /// How a remote is named where a server is asked for: `NAME`, `NAME:`, `NAME:/FOLDER` or `NAME/FOLDER`.
 ///
-/// A host can be written in the first and the last way too. A name that is configured wins; a host of that name is reached
+/// A host can be written in all ways but the second too. A name that is configured wins; a host of that name is reached
 /// with its port, `NAME:5288`, which never is a remote.
 package struct RemoteReference: Equatable, Sendable {
     package let name: String
@@ -21,12 +21,13 @@ package struct RemoteReference: Equatable, Sendable {
         let bytes = text.utf8
         let word = bytes.prefix { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: "/") }
         let rest = bytes[word.endIndex...]
-        isOnlyRemote = rest.first == UInt8(ascii: ":")
-        let path = isOnlyRemote ? rest.dropFirst() : rest
+        let hasColon = rest.first == UInt8(ascii: ":")
+        let path = hasColon ? rest.dropFirst() : rest
+        isOnlyRemote = hasColon && path.isEmpty
         name = String(Substring(word))
         guard Remote.isName(name), path.isEmpty || path.first == UInt8(ascii: "/") else { return nil }
         // A link.
-        guard !isOnlyRemote || !path.starts(with: "//".utf8) else { return nil }
+        guard !hasColon || !path.starts(with: "//".utf8) else { return nil }
         folder = path.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
     }
 }

@@ -15,7 +15,8 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
     /// Where HTTP is spoken, if it is; then uploads are put below its path, and `folder` is empty.
     package let web: WebAddress?
 
-    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`. Byte by byte: in a text some letters make one
+    /// Reads `HOST[:PORT][/FOLDER]`, `[IPv6]:PORT[/FOLDER]` or `unix:PATH`; before the slash another colon may stand, as scp
+    /// has it: `HOST:/FOLDER`. Byte by byte: in a text some letters make one
     /// character with a slash before them. For pushes also `https://[USER:PASSWORD@]HOST[:PORT][/FOLDER/]`, or the same with
     /// `http`.
     ///
@@ -28,9 +29,17 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
         }
         let slash = UInt8(ascii: "/")
         let host = text.utf8.starts(with: "unix:".utf8) ? text.utf8[...] : text.utf8.prefix { $0 != slash }
-        guard let endpoint = Endpoint(String(Substring(host)), defaultPort: Self.defaultPort) else { return nil }
+        guard let endpoint = Self.endpoint(host, before: text.utf8[host.endIndex...]) else { return nil }
         let names = text.utf8[host.endIndex...].split(separator: slash).map { Substring($0) }
         self.init(endpoint, folder: names.joined(separator: "/"))
+    }
+
+    /// Without the colon at its end only where it is none with it: an IPv6 address can end with two. Two slashes behind the
+    /// colon are those of a link, which may have a code in it and is nothing to look up when it is mistyped.
+    private static func endpoint(_ host: Substring.UTF8View, before path: Substring.UTF8View) -> Endpoint? {
+        if let endpoint = Endpoint(String(Substring(host)), defaultPort: defaultPort) { return endpoint }
+        guard host.last == UInt8(ascii: ":"), !path.isEmpty, !path.starts(with: "//".utf8) else { return nil }
+        return Endpoint(String(Substring(host.dropLast())), defaultPort: defaultPort)
     }
 
     package init(_ endpoint: Endpoint, folder: String) {

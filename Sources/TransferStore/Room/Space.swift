@@ -46,7 +46,8 @@ final class Space: Sendable {
     var used: UInt64 { quota?.used ?? 0 }
 
     private static func countStored(_ tree: DirectoryTree) -> UInt64 {
-        count(StoredWalk(tree)).addingClamped(count(StoredWalk(tree, from: .trashFolder))).addingClamped(countMail(tree))
+        count(StoredWalk(tree)).addingClamped(count(StoredWalk(tree, from: .trashFolder))).addingClamped(
+            countMail(tree))
     }
 
     private static func count(_ walk: StoredWalk) -> UInt64 {

@@ -5,8 +5,8 @@ import TransferClient
 
 @Suite struct RemoteReferenceTests {
     @Test(arguments: [
-        ("home", "home", "", false), ("home:", "home", "", true), ("home:/", "home", "", true),
-        ("home:/a/b", "home", "a/b", true), ("home:/a//b/", "home", "a/b", true), ("home/a", "home", "a", false),
+        ("home", "home", "", false), ("home:", "home", "", true), ("home:/", "home", "", false),
+        ("home:/a/b", "home", "a/b", false), ("home:/a//b/", "home", "a/b", false), ("home/a", "home", "a", false),
         ("a-b_1", "a-b_1", "", false),
     ]) func names(_ text: String, name: String, folder: String, isOnlyRemote: Bool) throws {
         let reference = try #require(RemoteReference(text))

@@ -58,15 +58,16 @@ import TransferClient
         #expect(try Self.parse([], [:], VerifyCommand.definition).remote == nil)
     }
 
-    /// A remote that is missing is an error; a name alone may be a host.
+    /// A remote that is missing is an error; a name alone, or with a folder, may be a host.
     @Test func remotesHaveToBeThere() throws {
         let push = try Self.parse([])
         #expect(try ServerAddress(remote: "home:/f", push) == ServerAddress("h:1/base/f"))
         let other = try Self.parse(["--to", "other"])
         #expect(try ServerAddress(remote: "other", other) == nil)
+        #expect(try ServerAddress(remote: "other:/x", Self.parse(["--to", "other:/x"])) == nil)
         let message = "there is no remote 'other'; 'transfer remote list' shows those that there are"
         #expect(throws: UsageError(message, command: PushCommand.definition)) {
-            try ServerAddress(remote: "other:/x", Self.parse(["--to", "other:/x"]))
+            try ServerAddress(remote: "other:", Self.parse(["--to", "other:"]))
         }
     }
 

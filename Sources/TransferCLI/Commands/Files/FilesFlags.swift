@@ -9,7 +9,7 @@ enum FilesFlags {
     static let from = ClientFlags.server(
         "from", help: "The server, and a folder there that paths are below.",
         details:
-            "An IPv6 address stands in brackets. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER. Or discover:NAME, which 'transfer discover' finds. Or a link that the server's operator gave you, transfer://... between "
+            "An IPv6 address stands in brackets. HOST:/FOLDER is the same as HOST/FOLDER. Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER. Or discover:NAME, which 'transfer discover' finds. Or a link that the server's operator gave you, transfer://... between "
             + "single quotes.")
 
     static let quiet = Flag(name: "quiet", short: "q", help: "Say nothing that is no result and no error.").isOn

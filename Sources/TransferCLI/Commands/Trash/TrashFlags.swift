@@ -7,10 +7,13 @@ enum TrashFlags {
     static let json = FilesFlags.json("file")
 
     static let common =
-        [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .help]
+        [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [
+            FilesFlags.quiet.flag, .help,
+        ]
 
     /// Chooses parts of the trash.
     static let batch = Flag(
-        name: "batch", placeholder: "NAME", help: "Only what is in this part of the trash, as 'transfer trash list' names it."
+        name: "batch", placeholder: "NAME",
+        help: "Only what is in this part of the trash, as 'transfer trash list' names it."
     ).text
 }

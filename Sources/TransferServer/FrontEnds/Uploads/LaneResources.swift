@@ -40,7 +40,8 @@ extension LaneResources {
         self.init(
             intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
-            news: core.configuration.http == .off ? nil : core.http.news, trashesRemovals: core.configuration.trashesRemovals,
+            news: core.configuration.http == .off ? nil : core.http.news,
+            trashesRemovals: core.configuration.trashesRemovals,
             digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
