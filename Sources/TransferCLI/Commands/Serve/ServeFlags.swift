@@ -17,7 +17,8 @@ enum ServeFlags {
         ] + DiscoveryFlags.all + MailFlags.all + ServeTrashFlags.all + limits.map(\.flag) + [.help]
 
     /// What the server does by its configuration alone.
-    static let effects = [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + ServeTrashFlags.effects + limits
+    static let effects =
+        [durability.sets(\.durability), DiscoveryFlags.effect] + MailFlags.effects + ServeTrashFlags.effects + limits
 
     // MARK: Where and how
 

@@ -10,8 +10,8 @@ enum ServeTrashFlags {
     static let effects: [FlagEffect<ServerConfiguration>] = [
         Flag(
             name: "trash", help: "Put what clients remove into a trash.",
-            details: "Without it that is done where a client asks for it, and what is removed otherwise is gone. 'transfer trash' "
-                + "shows, restores and empties it. What is in it takes room, and counts against quotas."
+            details: "Without it that is done where a client asks for it, and what is removed otherwise is gone. "
+                + "'transfer trash' shows, restores and empties it. What is in it takes room, and counts against quotas."
         ).isOn.sets(\.trashesRemovals),
         Flag(
             name: "keep-trash", placeholder: "DURATION",
