@@ -97,7 +97,7 @@ extension TransferLink {
     }
 
     /// A name or an address; whether there is such a one is for the resolver to say.
-    static func isHost(_ host: String) -> Bool {
+    package static func isHost(_ host: String) -> Bool {
         let isAddress = host.utf8.contains(UInt8(ascii: ":"))
         return !host.isEmpty && host.utf8.count <= longestHost && host.utf8.first != UInt8(ascii: "-")
             && host.utf8.allSatisfy { isAlphanumeric($0) || (isAddress ? ":." : "-._").utf8.contains($0) }

@@ -5,6 +5,8 @@ struct Setting: Equatable, Sendable {
     /// Where a setting was found.
     enum Origin: Equatable, Sendable {
         case commandLine
+        /// An operand that names a server; of the command line, too.
+        case operand
         /// Of the environment, by its name.
         case variable(String)
         case file(Place)

@@ -24,6 +24,9 @@ package struct Command: Equatable, Sendable {
     /// The word after `transfer`; empty for the program itself.
     let name: String
 
+    /// Other words for it, which other programs call the same by: `ls`.
+    var aliases: [String] = []
+
     /// One line for the list of commands.
     let summary: String
 
@@ -45,6 +48,22 @@ package struct Command: Equatable, Sendable {
 
     /// What an operand is.
     var operandValue = FlagValue.text
+
+    /// Which operands may name a server.
+    var places = OperandPlaces.none
+
+    /// What the help says of it: `description`, and what is the same for others.
+    var paragraphs: [String] { description + [places.note, aliasNote].compactMap(\.self) }
+
+    private var aliasNote: String? {
+        aliases.isEmpty ? nil : "'transfer \(aliases.joined(separator: "' and 'transfer "))' is the same."
+    }
+
+    /// All that it can be called by.
+    var names: [String] { [name] + aliases }
+
+    /// As lists of commands have it: `list, ls`.
+    var nameWithAliases: String { names.joined(separator: ", ") }
 
     /// Words of its name.
     var words: Int { name.utf8.count { $0 == UInt8(ascii: " ") } + 1 }

@@ -59,7 +59,7 @@ enum Commands {
         let longest = all.map(\.words).max() ?? 1
         let names = (1...longest).map { arguments.prefix($0).joined(separator: " ") }
         for (index, name) in names.enumerated().reversed() {
-            guard let command = all.first(where: { $0.name == name }) else { continue }
+            guard let command = all.first(where: { $0.names.contains(name) }) else { continue }
             arguments = arguments.dropFirst(index + 1)
             return command
         }
@@ -90,9 +90,9 @@ enum Commands {
     ///
     /// - Throws: `UsageError` with a suggestion.
     static func named(_ name: String) throws(UsageError) -> Command {
-        guard let command = all.first(where: { $0.name == name }) else {
+        guard let command = all.first(where: { $0.names.contains(name) }) else {
             let families = Set(all.map { String($0.name.prefix { $0 != " " }) })
-            let suggestion = Suggestion.phrase(for: name, among: all.map(\.name) + families.sorted())
+            let suggestion = Suggestion.phrase(for: name, among: all.flatMap(\.names) + families.sorted())
             throw UsageError("unknown command '\(name.escapedForDisplay)'" + suggestion)
         }
         return command

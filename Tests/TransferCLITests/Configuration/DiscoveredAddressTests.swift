@@ -9,7 +9,8 @@ import TransferProtocol
             ("discover:nas", "nas", nil, ""), ("discover:nas/a/b/", "nas", nil, "a/b"),
             ("discover:nas:6000", "nas", 6000, ""),
             ("discover:two words:1/x", "two words", 1, "x"), ("discover:1a", "1a", nil, ""),
-            ("discover:nas/a:b", "nas", nil, "a:b"),
+            ("discover:nas/a:b", "nas", nil, "a:b"), ("discover:nas:/a", "nas", nil, "a"),
+            ("discover:nas:1:/a", "nas", 1, "a"),
         ] as [(String, String, UInt16?, String)])
     func whatItNames(_ text: String, _ name: String, _ port: UInt16?, _ folder: String) throws {
         let address = try #require(DiscoveredAddress(text))

@@ -49,7 +49,7 @@ struct ShownSettings {
     func origin(of flag: Flag) -> String {
         switch arguments.setting(of: flag)?.origin {
         case nil: flag.isSwitch || flag.defaultValue != nil ? "default" : "not set"
-        case .commandLine: "command line"
+        case .commandLine, .operand: "command line"
         case .variable(let name): name
         case .file(let place): "\(place)"
         case .remote(let name, let place): "remote \(name), \(place)"
@@ -77,7 +77,7 @@ extension Setting.Origin {
     /// As JSON has it.
     fileprivate var name: String {
         switch self {
-        case .commandLine: "commandLine"
+        case .commandLine, .operand: "commandLine"
         case .variable: "environment"
         case .file: "file"
         case .remote: "remote"
@@ -91,7 +91,7 @@ extension Setting.Origin {
     fileprivate var place: Setting.Place? {
         switch self {
         case .file(let place), .remote(_, let place): place
-        case .commandLine, .variable: nil
+        case .commandLine, .operand, .variable: nil
         }
     }
 }

@@ -10,7 +10,7 @@ enum FoundIdentity {
     case withoutEncryption
 }
 
-/// A server that is named by what it calls itself: `discover:NAME[:PORT][/FOLDER]`.
+/// A server that is named by what it calls itself: `discover:NAME[:PORT][/FOLDER]`; before the slash another colon may stand.
 struct DiscoveredAddress: Equatable {
     static let scheme = "discover:"
 
@@ -29,7 +29,9 @@ struct DiscoveredAddress: Equatable {
     init?(_ text: String) {
         guard text.utf8.starts(with: Self.scheme.utf8) else { return nil }
         let rest = text.utf8.dropFirst(Self.scheme.utf8.count)
-        let head = rest.prefix { $0 != UInt8(ascii: "/") }
+        let whole = rest.prefix { $0 != UInt8(ascii: "/") }
+        let path = rest[whole.endIndex...]
+        let head = whole.last == UInt8(ascii: ":") && !path.isEmpty ? whole.dropLast() : whole
         let parts = head.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = parts.first.flatMap({ DiscoveryName(String(Substring($0))) }) else { return nil }
         if parts.count == 2 {
@@ -42,9 +44,11 @@ struct DiscoveredAddress: Equatable {
             port = nil
         }
         self.name = name
-        folder = rest[head.endIndex...].split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-            .joined(separator: "/")
+        folder = path.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
     }
+
+    /// The same without the folder.
+    var server: String { Self.scheme + name.text + (port.map { ":\($0)" } ?? "") }
 
     /// Looks for it. Blocks.
     ///

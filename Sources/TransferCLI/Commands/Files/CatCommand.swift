@@ -63,8 +63,8 @@ extension CatCommand: ProgramCommand {
         ],
         flags: [FilesFlags.from.flag, ClientFlags.retryFor.flag] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
         examples: [
-            .init(caption: "Read a note", line: "transfer cat notes/today.txt --from nas.local"),
+            .init(caption: "Read a note", line: "transfer cat nas.local:/notes/today.txt"),
             .init(caption: "Unpack an archive without keeping it", line: "transfer cat logs.tar > logs.tar"),
         ],
-        outcomes: [.init(.success, "everything was written")] + FilesFlags.failures)
+        outcomes: [.init(.success, "everything was written")] + FilesFlags.failures, places: .all)
 }

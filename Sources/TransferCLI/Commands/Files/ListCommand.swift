@@ -98,7 +98,7 @@ extension ListCommand: ProgramCommand {
     ).isOn
 
     static let definition = Command(
-        name: "list", summary: "List what is in a folder on the server.", operands: "[FOLDER]",
+        name: "list", aliases: ["ls"], summary: "List what is in a folder on the server.", operands: "[FOLDER]",
         description: [
             "Prints what is in FOLDER, or in the folder of --from, a path a line. A slash stands behind a folder. Lists are "
                 + "sorted by name, for which they are held in memory, some 250 bytes for each entry; --unsorted prints at once "
@@ -113,10 +113,10 @@ extension ListCommand: ProgramCommand {
         examples: [
             .init(caption: "See what is on the server of this machine", line: "transfer list"),
             .init(
-                caption: "See a folder on another machine", line: "transfer list photos/2024 --long --from nas.local"),
+                caption: "See a folder on another machine", line: "transfer list --long nas.local:/photos/2024"),
             .init(
                 caption: "Keep the digests of all files for a script to read",
                 line: "transfer list --recursive --json --from nas.local > files.jsonl"),
         ],
-        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures)
+        outcomes: [.init(.success, "everything was listed")] + FilesFlags.failures, places: .all)
 }

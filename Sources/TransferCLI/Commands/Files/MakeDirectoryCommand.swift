@@ -35,6 +35,6 @@ extension MakeDirectoryCommand: ProgramCommand {
         ],
         flags: [FilesFlags.from.flag, json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
             + [FilesFlags.quiet.flag, .help],
-        examples: [.init(caption: "Make a folder", line: "transfer mkdir photos/2026 --from nas.local")],
-        outcomes: [.init(.success, "all are there")] + FilesFlags.failures)
+        examples: [.init(caption: "Make a folder", line: "transfer mkdir nas.local:/photos/2026")],
+        outcomes: [.init(.success, "all are there")] + FilesFlags.failures, places: .all)
 }

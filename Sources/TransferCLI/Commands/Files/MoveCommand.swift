@@ -56,7 +56,7 @@ extension MoveCommand: ProgramCommand {
     ).isOn
 
     static let definition = Command(
-        name: "move", summary: "Move or rename files and folders on the server.", operands: "SOURCE... TARGET",
+        name: "move", aliases: ["mv"], summary: "Move or rename files and folders on the server.", operands: "SOURCE... TARGET",
         description: [
             "Gives a SOURCE the path TARGET, or puts each into the folder TARGET: if that is there already, ends with a slash, or if "
                 + "there are several. Each is one step on the server, and on its disk when it is reported. Missing folders are made.",
@@ -70,5 +70,5 @@ extension MoveCommand: ProgramCommand {
             .init(caption: "Rename a file", line: "transfer move draft.txt final.txt --from nas.local"),
             .init(caption: "Put photos into a folder", line: "transfer move a.jpg b.jpg photos/ --from nas.local"),
         ],
-        outcomes: [.init(.success, "all were moved")] + FilesFlags.failures)
+        outcomes: [.init(.success, "all were moved")] + FilesFlags.failures, places: .all)
 }

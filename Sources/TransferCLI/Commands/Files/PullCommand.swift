@@ -66,7 +66,7 @@ extension PullCommand: ProgramCommand {
     private static let json = FilesFlags.json("file")
 
     static let definition = Command(
-        name: "pull", summary: "Fetch files and folders from the server.", operands: "PATH...",
+        name: "pull", aliases: ["get"], summary: "Fetch files and folders from the server.", operands: "PATH... [DIR]",
         description: [
             "Fetches every PATH into the directory of --output, a folder with everything in it. A file has its name when all of it "
                 + "is there, verified and on disk, and not before. Times of modification and permissions are those on the "
@@ -83,8 +83,8 @@ extension PullCommand: ProgramCommand {
             .init(caption: "Fetch a file", line: "transfer pull photo.png"),
             .init(
                 caption: "Fetch a folder from another machine",
-                line: "transfer pull holiday -o pictures --from nas.local:5288/photos"),
+                line: "transfer pull nas.local:/photos/holiday pictures"),
             .init(caption: "Fetch everything, as it is now", line: "transfer pull / -o copy --on-conflict overwrite"),
         ],
-        outcomes: [.init(.success, "everything is here")] + FilesFlags.failures)
+        outcomes: [.init(.success, "everything is here")] + FilesFlags.failures, places: .sources(into: output.flag))
 }

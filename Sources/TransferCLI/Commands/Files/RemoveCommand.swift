@@ -80,7 +80,7 @@ extension RemoveCommand: ProgramCommand {
     ).isOn
 
     static let definition = Command(
-        name: "remove", summary: "Remove files and folders on the server.", operands: "PATH...",
+        name: "remove", aliases: ["rm"], summary: "Remove files and folders on the server.", operands: "PATH...",
         description: [
             "Removes each PATH for good, unless --trash or the server puts it into a trash. What is reported as removed for good is "
                 + "gone from the server's disk, and what it took of a quota is free. A folder is removed with --recursive only.",
@@ -91,8 +91,8 @@ extension RemoveCommand: ProgramCommand {
             ClientFlags.retryFor.flag,
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
         examples: [
-            .init(caption: "Remove a file", line: "transfer remove photos/blurred.jpg --from nas.local"),
-            .init(caption: "Remove a folder", line: "transfer remove --recursive photos/2019 --from nas.local"),
+            .init(caption: "Remove a file", line: "transfer remove nas.local:/photos/blurred.jpg"),
+            .init(caption: "Remove a folder", line: "transfer remove --recursive nas.local:/photos/2019"),
         ],
-        outcomes: [.init(.success, "all are removed")] + FilesFlags.failures)
+        outcomes: [.init(.success, "all are removed")] + FilesFlags.failures, places: .all)
 }

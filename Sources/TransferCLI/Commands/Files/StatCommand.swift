@@ -72,9 +72,9 @@ extension StatCommand: ProgramCommand {
             FilesFlags.quiet.flag, .help,
         ],
         examples: [
-            .init(caption: "Look at a file", line: "transfer stat photos/one.jpg --from nas.local"),
+            .init(caption: "Look at a file", line: "transfer stat nas.local:/photos/one.jpg"),
             .init(
                 caption: "Read a file's digest in a script", line: "transfer stat --json photo.png > photo.json"),
         ],
-        outcomes: [.init(.success, "all were found")] + FilesFlags.failures)
+        outcomes: [.init(.success, "all were found")] + FilesFlags.failures, places: .all)
 }

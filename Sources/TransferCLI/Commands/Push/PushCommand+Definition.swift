@@ -1,6 +1,6 @@
 extension PushCommand: ProgramCommand {
     static let definition = Command(
-        name: "push", summary: "Send files, directories, text or standard input.", operands: "[PATH...]",
+        name: "push", aliases: ["put"], summary: "Send files, directories, text or standard input.", operands: "[PATH...] [NAME:/FOLDER]",
         description: [
             "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
                 + "sent with everything in it; - stands for standard input and needs --name.",
@@ -17,7 +17,7 @@ extension PushCommand: ProgramCommand {
         flags: PushFlags.all,
         examples: examples,
         outcomes: [.init(.success, "all uploads were committed")] + ExitCode.allCases.dropFirst().map { .init($0) },
-        operandValue: .file)
+        operandValue: .file, places: .target)
 
     private static let examples: [Command.Example] = [
         .init(caption: "Send a photo", line: "transfer push photo.png"),
@@ -39,12 +39,12 @@ extension PushCommand: ProgramCommand {
             line: "transfer push --token-file camera.token --to nas.local *.jpg"),
         .init(
             caption: "Send to a folder on another machine",
-            line: "transfer push --to nas.local:5288/photos/2024 *.jpg"),
+            line: "transfer push *.jpg nas.local:/photos/2024"),
         .init(
             caption: "Send to a server that speaks tus or takes PUT",
             line: "transfer push photo.png --to https://files.example.com/inbox/"),
         .init(
             caption: "Send to a folder of a server that 'transfer remote add' has named",
-            line: "transfer push photo.png --to home:/holiday"),
+            line: "transfer push photo.png home:/holiday"),
     ]
 }

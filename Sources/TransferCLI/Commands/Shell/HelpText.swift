@@ -10,7 +10,7 @@ enum HelpText {
         let program = Commands.program
         return page([
             [program.summary], ["Usage: transfer COMMAND [FLAGS] [OPERANDS]"],
-            ["Commands:"] + list(Commands.all.map { ($0.name, $0.summary) }),
+            ["Commands:"] + list(Commands.all.map { ($0.nameWithAliases, $0.summary) }),
             ["Flags:"] + list(program.flags.map { ($0.synopsis, $0.help) }),
             outcomes(of: program),
             [
@@ -25,7 +25,7 @@ enum HelpText {
         let commands = Commands.all.filter { $0.name.hasPrefix(stem + " ") }
         return page([
             ["Usage: transfer \(stem) COMMAND [FLAGS] [OPERANDS]"],
-            ["Commands:"] + list(commands.map { ($0.name, $0.summary) }),
+            ["Commands:"] + list(commands.map { ($0.nameWithAliases, $0.summary) }),
             ["'transfer help COMMAND' tells all about a command."],
         ])
     }
@@ -43,7 +43,7 @@ enum HelpText {
     static func page(for command: Command) -> String {
         page(
             [wrap(command.summary, indent: 0), [usage(of: command)]]
-                + command.description.map { wrap($0, indent: 0) }
+                + command.paragraphs.map { wrap($0, indent: 0) }
                 + [["Flags:"] + entry(of: command.flags[0], command)]
                 + command.flags.dropFirst().map { entry(of: $0, command) }
                 + [surroundings(of: command), examples(of: command), outcomes(of: command)])

@@ -7,7 +7,7 @@ extension ManualPage {
                 + "on disk, and under its name. Whatever happens to either side or to the network, running the same command "
                 + "again completes what is missing.",
         ]
-        let commands = Commands.all.flatMap { Roff.entry(Roff.bold($0.name), [$0.summary]) }
+        let commands = Commands.all.flatMap { Roff.entry($0.names.map(Roff.bold).joined(separator: ", "), [$0.summary]) }
         return Roff.section("DESCRIPTION", Roff.paragraphs(paragraphs)) + Roff.section("COMMANDS", commands)
     }
 

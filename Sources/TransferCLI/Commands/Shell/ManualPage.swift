@@ -38,7 +38,7 @@ enum ManualPage {
     }
 
     private static func description(of command: Command) -> [String] {
-        Roff.paragraphs(command.description.isEmpty ? [command.summary] : command.description)
+        Roff.paragraphs(command.paragraphs.isEmpty ? [command.summary] : command.paragraphs)
     }
 
     private static func surroundings(of command: Command) -> [String] {

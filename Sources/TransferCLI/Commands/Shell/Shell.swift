@@ -23,10 +23,10 @@ enum Shell: String, FlagChoice {
 }
 
 extension String {
-    /// Puts one text in the place of another.
-    fileprivate func replacing(_ part: Character, with other: String) -> String {
-        reduce(into: "") { text, character in
-            if character == part { text += other } else { text.append(character) }
+    /// Puts one text in the place of another. By scalars: to a shell a quote is one whatever sign follows.
+    fileprivate func replacing(_ part: Unicode.Scalar, with other: String) -> String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            if scalar == part { text += other } else { text.unicodeScalars.append(scalar) }
         }
     }
 }

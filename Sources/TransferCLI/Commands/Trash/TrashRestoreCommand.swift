@@ -71,6 +71,6 @@ extension TrashRestoreCommand: ProgramCommand {
             TrashFlags.about, FilesFlags.aboutAccess,
         ],
         flags: [TrashFlags.batch.flag] + TrashFlags.common,
-        examples: [.init(caption: "Bring a photo back", line: "transfer trash restore photos/a.jpg --from nas.local")],
-        outcomes: [.init(.success, "all are back")] + FilesFlags.failures)
+        examples: [.init(caption: "Bring a photo back", line: "transfer trash restore nas.local:/photos/a.jpg")],
+        outcomes: [.init(.success, "all are back")] + FilesFlags.failures, places: .all)
 }

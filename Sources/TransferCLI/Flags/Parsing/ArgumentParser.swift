@@ -9,6 +9,8 @@ struct ArgumentParser {
     private var values: [String: [String]] = [:]
     private var order: [(flag: String, value: String)] = []
     private var operands: [String] = []
+    /// Where the operands stand among the arguments.
+    private var positions: [Int] = []
 
     /// Reads the arguments that follow the command's name, and finds out what the flags are set to that they don't give.
     ///
@@ -19,13 +21,20 @@ struct ArgumentParser {
     ) throws(UsageError) -> ParsedArguments {
         var parser = ArgumentParser(command: command, remaining: arguments[...])
         while let argument = parser.remaining.popFirst() { try parser.take(argument) }
-        let given = parser.values.mapValues { Setting(values: $0, origin: .commandLine) }
+        var given = parser.values.mapValues { Setting(values: $0, origin: .commandLine) }
+        let line = CommandLineText(command.invocation, arguments, operandsAt: parser.positions)
+        let isHelp = given[Flag.help.name] != nil
+        let reading =
+            isHelp
+            ? OperandReader.Reading(operands: parser.operands)
+            : try OperandReader(command, line, parser.operands, given).read()
+        given.merge(reading.settings) { _, operand in operand }
         var resolver = SettingResolver(command, given, sources)
         // Who asks for help may want to mend the rest.
-        let remote = given[Flag.help.name] == nil ? try resolver.resolve() : nil
+        let remote = isHelp ? nil : try resolver.resolve()
         return ParsedArguments(
-            command: command, operands: parser.operands, settings: resolver.settings, order: parser.order,
-            remote: remote)
+            command: command, operands: reading.operands, places: reading.places, words: parser.operands,
+            settings: resolver.settings, order: parser.order, remote: remote)
     }
 
     /// The same without a configuration file.
@@ -56,6 +65,7 @@ struct ArgumentParser {
         guard command.operands != nil else {
             throw error("unexpected operand '\(operand.escapedForDisplay)'")
         }
+        positions.append(remaining.startIndex - 1)
         operands.append(operand)
         guard command.takesCommandLine else { return }
         operands += remaining

@@ -7,8 +7,14 @@ private import TransferModel
 package struct ParsedArguments: Sendable {
     package let command: Command
 
-    /// What is not a flag, in order.
+    /// What is not a flag, in order. One that names a server is its path there alone.
     let operands: [String]
+
+    /// Which of the operands name a server, by their places in `operands`.
+    let places: Set<Int>
+
+    /// What is not a flag, as it was typed.
+    let words: [String]
 
     /// The remote that the command is about; nothing when the server is no remote.
     package let remote: Remote?
@@ -18,11 +24,11 @@ package struct ParsedArguments: Sendable {
     private let order: [(flag: String, value: String)]
 
     init(
-        command: Command, operands: [String], settings: [String: Setting], order: [(flag: String, value: String)],
-        remote: Remote?
+        command: Command, operands: [String], places: Set<Int>, words: [String], settings: [String: Setting],
+        order: [(flag: String, value: String)], remote: Remote?
     ) {
         (self.command, self.operands, self.settings, self.remote) = (command, operands, settings, remote)
-        self.order = order
+        (self.places, self.words, self.order) = (places, words, order)
     }
 
     /// Whether the command has the flag, of whatever kind it is there.
@@ -80,6 +86,7 @@ package struct ParsedArguments: Sendable {
     func source(of flag: Flag) -> String {
         switch setting(of: flag)?.origin {
         case .commandLine, nil: flag.spelling
+        case .operand: "the operand"
         case .variable(let variable): variable
         case .file(let place), .remote(_, let place): "\(place): \(flag.name)"
         }

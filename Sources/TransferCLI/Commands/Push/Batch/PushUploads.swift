@@ -46,6 +46,7 @@ struct PushUploads: Sequence, Sendable {
         let isBatch = arguments.isSet(PushFlags.filesFrom) || arguments.isSet(PushFlags.manifest)
         let count = arguments.operands.count + (arguments.isSet(PushFlags.text) ? 1 : 0)
         guard count > 0 || isBatch else {
+            guard arguments.words.isEmpty else { throw nothing(to: arguments.words[0], arguments) }
             throw arguments.error("nothing to push; name files or directories, or use --text or -")
         }
         guard !arguments.isSet(PushFlags.name) || count == 1 && !isBatch else {
@@ -57,6 +58,16 @@ struct PushUploads: Sequence, Sendable {
         guard !arguments.isSet(PushFlags.name) || !arguments.isSet(PushFlags.failedTo) else {
             throw arguments.error("--failed-to cannot keep --name; use --manifest")
         }
+    }
+
+    /// The only operand is where to push to.
+    private static func nothing(to place: String, _ arguments: ParsedArguments) -> UsageError {
+        guard !ArgumentSecrets.isSecret(in: place) else { return arguments.error("nothing to push; name files or directories") }
+        let fetching = CommandLineText(PullCommand.definition, [place]).text
+        let sending = CommandLineText(PushCommand.definition, ["./\(place)"]).text
+        return arguments.error(
+            "nothing to push to '\(place.escapedForDisplay)'; to fetch what is there, write: \(fetching); to send a file of "
+                + "that name, write: \(sending)")
     }
 
     private static func named(

@@ -1,0 +1,145 @@
+private import TransferAccess
+private import TransferClient
+private import TransferModel
+
+/// Finds out which operands of a command line name a server, and says what to write where that makes no sense.
+struct OperandReader {
+    /// What the operands come to.
+    struct Reading {
+        /// As the command finds them.
+        var operands: [String]
+
+        /// Which of them name a server.
+        var places: Set<Int> = []
+
+        /// What they say in the place of flags.
+        var settings: [String: Setting] = [:]
+    }
+
+    private let command: Command
+    private let line: CommandLineText
+    private let operands: [String]
+    private let places: [ServerPlace?]
+
+    /// By the command line.
+    private let given: [String: Setting]
+
+    init(_ command: Command, _ line: CommandLineText, _ operands: [String], _ given: [String: Setting]) {
+        (self.command, self.line, self.operands, self.given) = (command, line, operands, given)
+        places = command.places == .none ? [] : operands.map { ServerPlace($0) }
+    }
+
+    func read() throws(UsageError) -> Reading {
+        try checkUsers()
+        guard let server = command.flags.first(where: { $0.value == .server }), let first = named.first else {
+            return Reading(operands: operands)
+        }
+        try checkForm()
+        guard named.allSatisfy({ $0.serverName.hasSameBytes(as: first.serverName) }) else {
+            throw error("the operands name several servers; a command talks to one")
+        }
+        guard !isGiven(server) else { throw doubled(server) }
+        var reading = Reading(
+            operands: zip(operands, places).map { $1?.path ?? $0 },
+            places: Set(places.indices.filter { places[$0] != nil }),
+            settings: [server.name: Setting(values: [first.server], origin: .operand)])
+        switch command.places {
+        case .none, .all, .any: break
+        case .target:
+            reading.operands.removeLast()
+            reading.places = []
+            reading.settings[server.name] = Setting(values: [first.target], origin: .operand)
+        case .sources(let flag):
+            guard places.last == .some(nil), let place = reading.operands.popLast() else { break }
+            guard !isGiven(flag) else {
+                throw error(
+                    "'\(place.escapedForDisplay)' says where to put it, and so does \(flag.spelling); leave one of them out")
+            }
+            reading.settings[flag.name] = Setting(values: [place], origin: .operand)
+        }
+        return reading
+    }
+
+    private var named: [ServerPlace] { places.compactMap(\.self) }
+
+    private func isGiven(_ flag: Flag) -> Bool { !(given[flag.name]?.values.isEmpty ?? true) }
+
+    /// As scp is told who asks, servers are not: they know users by their keys.
+    private func checkUsers() throws(UsageError) {
+        for index in places.indices where places[index] == nil {
+            let user = operands[index].utf8.prefix { !"@:/".utf8.contains($0) }
+            let rest = operands[index].utf8[user.endIndex...]
+            guard rest.first == UInt8(ascii: "@") else { continue }
+            let text = String(Substring(rest.dropFirst()))
+            guard ServerPlace(text) != nil else { continue }
+            let what = "'\(operands[index].escapedForDisplay)' has a user in it, and a server knows users by their keys"
+            throw error(what, write: line.replacing(index, with: text))
+        }
+    }
+
+    /// Whether places stand where the command wants some.
+    private func checkForm() throws(UsageError) {
+        let names = operands.indices.filter { places[$0] == nil }
+        switch command.places {
+        case .none, .any: break
+        case .target:
+            guard let source = places.dropLast().firstIndex(where: { $0 != nil }) else { return }
+            throw notHere(source)
+        case .sources:
+            let isLast = places.last.flatMap(\.self) != nil
+            guard !isLast || names.count != operands.count - 1 || names.isEmpty else {
+                throw error("pull fetches", write: CommandLineText(PushCommand.definition, operands), to: "send")
+            }
+            try checkAll(isLast ? names : names.filter { $0 != operands.count - 1 })
+        case .all: try checkAll(names)
+        }
+    }
+
+    /// - Parameter names: the operands that name no server, and have to.
+    private func checkAll(_ names: [Int]) throws(UsageError) {
+        guard let first = names.first, let place = named.first else { return }
+        let mended = names.reduce(line) { $0.replacing($1, with: place.beside(operands[$1])) }
+        throw error("'\(operands[first].escapedForDisplay)' names no server, and others do", write: mended)
+    }
+
+    /// A source of a push that is on a server.
+    private func notHere(_ index: Int) -> UsageError {
+        let text = operands[index]
+        let what = "'\(text.escapedForDisplay)' is on a server, and push sends what is here"
+        if places.last.flatMap(\.self) == nil, places.dropLast().allSatisfy({ $0 != nil }), Self.isPath(text) {
+            return error(what, write: CommandLineText(PullCommand.definition, operands), to: "fetch")
+        }
+        return error(what, write: line.replacing(index, with: "./\(text)"), to: "send a file of that name")
+    }
+
+    /// Both the operand and the flag name a server.
+    private func doubled(_ flag: Flag) -> UsageError {
+        let index = places.firstIndex { $0 != nil } ?? 0
+        let what = "'\(operands[index].escapedForDisplay)' names a server, and so does \(flag.spelling)"
+        guard command.places == .target, !Self.isPath(operands[index]) else {
+            return error(what, write: line.without(flag))
+        }
+        return error(what, write: line.replacing(index, with: "./\(operands[index])"), to: "send a file of that name")
+    }
+
+    /// Whether a text can have a pairing code in it, or a password; they are not shown, also where they are cut or mistyped.
+    private static func mayHaveSecret(_ text: String) -> Bool {
+        let isLink = text.utf8.starts(with: TransferLink.scheme.utf8) && text.utf8.contains(UInt8(ascii: "#"))
+        return isLink || ArgumentSecrets.isSecret(in: text) || ServerAddress.isURL(text)
+    }
+
+    /// Whether it is rather a path on a server than a file here with a colon in its name.
+    private static func isPath(_ text: String) -> Bool {
+        text.utf8.contains(UInt8(ascii: "/")) || text.utf8.last == UInt8(ascii: ":")
+    }
+
+    private func error(_ what: String) -> UsageError { UsageError(what, command: command) }
+
+    /// - Parameter purpose: of the command line that is right.
+    private func error(_ what: String, write line: CommandLineText, to purpose: String? = nil) -> UsageError {
+        guard !operands.contains(where: Self.mayHaveSecret) else {
+            return error("the operands name a server where none can stand, or not everywhere that one has to")
+        }
+        return error("\(what); \(purpose.map { "to \($0), " } ?? "")write: \(line.text)")
+    }
+}
