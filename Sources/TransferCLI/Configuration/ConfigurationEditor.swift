@@ -18,7 +18,8 @@ struct ConfigurationEditor {
     /// - Throws: `UsageError` for a user who can have none.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard let path = Environment.configurationFile else {
-            throw arguments.error("there is no place for a configuration; set HOME or XDG_CONFIG_HOME")
+            throw arguments.error(
+                "there is no place for a configuration: \(ConfigurationFolder.absence.escapedForDisplay)")
         }
         self.init(path)
     }

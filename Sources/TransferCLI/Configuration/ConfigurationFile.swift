@@ -15,7 +15,11 @@ package struct ConfigurationFile: Sendable {
     /// In the order of the file.
     package private(set) var remotes: [Remote] = []
 
+    /// By the names of commands and of flags.
     private var settings: [String: [String: Setting]] = [:]
+
+    /// In front of all tables, by their keys.
+    private var shared: [String: Setting] = [:]
 
     /// - Parameter home: what `~` stands for.
     package init(_ content: [UInt8], path: String, home: String?) throws(ConfigurationFault) {
@@ -23,7 +27,9 @@ package struct ConfigurationFile: Sendable {
         let reader = SettingReader(path: path, home: home)
         for table in try Self.document(content, path: path).tables {
             switch table.path {
-            case []: try Self.refuse(table.entries.first, path)
+            case []:
+                shared = try reader.shared(table)
+                try Self.refuse(table.entries.first { shared[$0.key] == nil }, path)
             case [Remote.table]: try Self.refuse(table.entries.first, path)
             case _ where table.path.first == Remote.table: remotes.append(try reader.remote(table))
             default: settings[try reader.command(of: table).name] = try reader.settings(table)
@@ -40,7 +46,7 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
-    /// Nothing is said outside of commands and remotes.
+    /// Nothing else is said outside of commands and remotes.
     private static func refuse(_ entry: TOMLDocument.Entry?, _ path: String) throws(ConfigurationFault) {
         guard let entry else { return }
         throw ConfigurationFault(
@@ -50,7 +56,13 @@ package struct ConfigurationFile: Sendable {
     }
 
     /// What it says about a command's flags, by their names.
-    func settings(of command: Command) -> [String: Setting] { settings[command.name] ?? [:] }
+    func settings(of command: Command) -> [String: Setting] {
+        var settings = settings[command.name] ?? [:]
+        for flag in command.flags where settings[flag.name] == nil {
+            settings[flag.name] = flag.sharedKey.flatMap { shared[$0] }
+        }
+        return settings
+    }
 
     func remote(named name: String) -> Remote? { remotes.first { $0.name == name } }
 }

@@ -29,6 +29,18 @@ struct SettingReader {
         return try settings(table.entries, flags) { .file($0) }
     }
 
+    /// What the keys in front of all tables set flags of several commands to; others are not looked at.
+    func shared(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> [String: Setting] {
+        var settings: [String: Setting] = [:]
+        for entry in table.entries {
+            guard let flag = Commands.sharedFlags.first(where: { $0.sharedKey == entry.key }) else { continue }
+            let place = place(entry.line)
+            let values = try values(entry.value, of: flag, as: entry.key, place)
+            settings[entry.key] = Setting(values: values, origin: .file(place))
+        }
+        return settings
+    }
+
     /// - Parameter table: below the one of remotes.
     func remote(_ table: TOMLDocument.Table) throws(ConfigurationFault) -> Remote {
         let name = table.path[1]
@@ -66,7 +78,7 @@ struct SettingReader {
                 let suggestion = Suggestion.phrase(for: entry.key, among: known.map(\.name) + [own].compactMap(\.self))
                 throw ConfigurationFault(place, "unknown key '\(entry.key.escapedForDisplay)'" + suggestion)
             }
-            let values = try values(entry.value, of: flag, place)
+            let values = try values(entry.value, of: flag, as: flag.name, place)
             for value in values {
                 guard let fault = flag.fault(of: value, from: flag.name) else { continue }
                 throw ConfigurationFault(place, fault)
@@ -77,7 +89,7 @@ struct SettingReader {
     }
 
     private func values(
-        _ value: TOMLValue, of flag: Flag, _ place: Setting.Place
+        _ value: TOMLValue, of flag: Flag, as name: String, _ place: Setting.Place
     ) throws(ConfigurationFault) -> [String] {
         let texts: [String]
         switch value {
@@ -85,17 +97,17 @@ struct SettingReader {
         case .string(let text) where !flag.isSwitch: texts = [text]
         case .integer(let number) where !flag.isSwitch: texts = ["\(number)"]
         case .strings(let strings) where flag.isRepeatable: texts = strings
-        default: throw ConfigurationFault(place, "'\(flag.name)' takes \(Self.kind(of: flag))")
+        default: throw ConfigurationFault(place, "'\(name)' takes \(Self.kind(of: flag))")
         }
         // No argument has one, and what takes paths would end there.
         guard !texts.contains(where: { $0.utf8.contains(0) }) else {
-            throw ConfigurationFault(place, "'\(flag.name)' has a NUL in it")
+            throw ConfigurationFault(place, "'\(name)' has a NUL in it")
         }
         guard flag.value.isPath else { return texts }
         // Below the folder of the file it would be another place, and nobody would look there.
         guard home != nil || !texts.contains(where: { $0.utf8.starts(with: "~/".utf8) }) else {
             throw ConfigurationFault(
-                place, "'\(flag.name)' is a path below the home directory, and HOME is not set; give the whole path")
+                place, "'\(name)' is a path below the home directory, and HOME is not set; give the whole path")
         }
         return texts.map(resolved)
     }

@@ -51,6 +51,14 @@ enum Commands {
         return flags
     }
 
+    /// Flags that several commands share a key for, one for each key.
+    static var sharedFlags: [Flag] {
+        all.flatMap(\.flags).reduce(into: []) { flags, flag in
+            guard flag.sharedKey != nil, !flags.contains(where: { $0.sharedKey == flag.sharedKey }) else { return }
+            flags.append(flag)
+        }
+    }
+
     /// Takes the name of a command, one word or several, off the front of the arguments.
     ///
     /// - Parameter arguments: one at least.

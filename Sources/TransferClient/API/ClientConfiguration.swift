@@ -59,6 +59,9 @@ public struct ClientConfiguration: Sendable {
     /// What this client shows to be let in, a token or a pairing code; sent inside TLS only.
     public var token: String?
 
+    /// What to do where the server's name leads nowhere, before what there is to say to everybody; mostly nothing.
+    package var nameAdvice = ""
+
     /// What servers may call this client, when it is new to them.
     package var machineName = ""
 

@@ -5,19 +5,19 @@ import TransferProtocol
 /// What happened, whether it was tried again, and what to do.
 extension PushFailure {
     /// - Parameters:
-    ///   - isName: whether it was the name that led nowhere.
+    ///   - nameAdvice: what to do where it was the name that led nowhere, before what is said to everybody; nothing where it
+    ///     was not.
     ///   - seconds: for which it was tried again; nothing when it was tried once, before anything was connected.
     static func unreachable(
-        _ endpoint: Endpoint, _ reason: String, isName: Bool, triedFor seconds: Double?,
+        _ endpoint: Endpoint, _ reason: String, nameAdvice: String?, triedFor seconds: Double?,
         leaving rest: String = "what is acknowledged"
     ) -> PushFailure {
         let tries =
             seconds.map { "\(retries($0)); the same command goes on from \(rest)." }
             ?? "It was tried once, and nothing was sent."
         let advice =
-            isName
-            ? "Look whether the name is spelt right, and whether this machine is in a network."
-            : "Look whether 'transfer serve' runs there, and on that port."
+            nameAdvice.map { "\($0)Look whether the name is spelt right, and whether this machine is in a network." }
+            ?? "Look whether 'transfer serve' runs there, and on that port."
         return PushFailure(
             reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries) \(advice)")
     }

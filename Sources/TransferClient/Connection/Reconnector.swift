@@ -54,6 +54,8 @@ final class Reconnector {
     private var generator = SystemRandomNumberGenerator()
     /// Whether the latest attempt ended with the server's name.
     private var isNameLost = false
+    /// See `ClientConfiguration`.
+    private let nameAdvice: String
     private let isCancelled = Signal()
 
     /// - Parameter rest: what is not lost when it is given up, for a sentence.
@@ -67,6 +69,7 @@ final class Reconnector {
         self.rest = rest
         inquiry = TrustInquiry(configuration, security, on: loop)
         patience = Patience(seconds: configuration.retryFor)
+        nameAdvice = configuration.nameAdvice
     }
 
     /// - Returns: when all is done, or given up.
@@ -153,7 +156,7 @@ final class Reconnector {
         case .fault(let fault): .broken(server.endpoint, fault)
         case .lost(let reason):
             .unreachable(
-                server.endpoint, reason, isName: isNameLost,
+                server.endpoint, reason, nameAdvice: isNameLost ? nameAdvice : nil,
                 triedFor: run.hasConnected ? patience.tried(now: .now) : nil, leaving: rest)
         case .paused(let result): .refused(result, triedFor: patience.tried(now: .now))
         }

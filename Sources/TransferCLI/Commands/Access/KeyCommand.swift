@@ -20,7 +20,7 @@ struct KeyCommand {
 
     func run() -> ExitCode {
         guard let folder = ConfigurationFolder.path else {
-            return AccessOutput.fail("There is no place for a key: neither HOME nor XDG_CONFIG_HOME is set.")
+            return AccessOutput.fail("There is no place for a key: \(ConfigurationFolder.absence.escapedForDisplay).")
         }
         let key = ClientKey(in: folder)
         do throws(KeyPair.Fault) {

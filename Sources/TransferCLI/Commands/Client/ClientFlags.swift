@@ -13,7 +13,7 @@ enum ClientFlags {
     static func server(_ name: String, help: String, details: String) -> FlagKey<String, Never> {
         Flag(
             name: name, placeholder: "HOST[:PORT][/FOLDER]", help: help, details: details,
-            environment: "TRANSFER_SERVER", value: .server
+            environment: "TRANSFER_SERVER", sharedKey: "server", value: .server
         ).text(default: Commands.defaultAddress)
     }
 

@@ -26,7 +26,7 @@ struct Enrolment {
 
     func run() async -> ExitCode {
         guard let folder = ConfigurationFolder.path else {
-            return AccessOutput.fail("There is no place for a key: neither HOME nor XDG_CONFIG_HOME is set.")
+            return AccessOutput.fail("There is no place for a key: \(ConfigurationFolder.absence.escapedForDisplay).")
         }
         var trust = ServerTrust()
         trust.key = key

@@ -27,6 +27,7 @@ struct FilesAccess {
         access = try PushAccess(arguments, target, isQuiet: arguments[quiet])
         var configuration = ClientConfiguration()
         configuration.agent = "transfer/\(transferVersion)"
+        configuration.nameAdvice = target.nameAdvice
         for effect in [ClientFlags.retryFor] + choices { try effect(arguments, on: &configuration) }
         self.configuration = configuration
         mayAsk = !arguments[SecurityFlags.trustsNew]

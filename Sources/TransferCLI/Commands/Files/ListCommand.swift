@@ -13,12 +13,15 @@ struct ListCommand {
     private let form: Form
     private let isRecursive: Bool
     private let isSorted: Bool
+    /// Nothing where a list is wanted.
+    private let completions: PlaceCompletions?
 
     init(_ arguments: ParsedArguments) throws(UsageError) {
         guard arguments.operands.count <= 1 else { throw arguments.error("one folder can be listed at once") }
+        completions = arguments[Self.completes] ? PlaceCompletions(arguments) : nil
         let forms: [(FlagKey<Bool, Never>, Form)] = [(Self.long, .long), (Self.json, .json), (Self.tree, .tree)]
         let given = forms.filter { arguments[$0.0] }
-        guard given.count <= 1 else { throw arguments.error("--long, --json and --tree exclude each other") }
+        guard given.count <= 1 || completions != nil else { throw arguments.error("--long, --json and --tree exclude each other") }
         form = given.first?.1 ?? .plain
         isSorted = !arguments[Self.unsorted]
         guard isSorted || form != .tree else { throw arguments.error("--tree cannot be --unsorted") }
@@ -28,6 +31,7 @@ struct ListCommand {
     }
 
     func run() async -> ExitCode {
+        if let completions { return await completions.run(access) }
         do throws(PushFailure) {
             let client = try await access.client()
             let wantsDetails = form == .long || form == .json
@@ -97,6 +101,11 @@ extension ListCommand: ProgramCommand {
         name: "unsorted", short: "U", help: "Print entries as they come, in no order."
     ).isOn
 
+    private static let completes = Flag(
+        name: "completions", help: "Print what a shell can complete FOLDER to, and say nothing else.",
+        details: "Remotes, or what is in a folder on a server: NAME:/FOLDER/BEGINNING. Ends after 2 s.", reach: .nowhere
+    ).isOn
+
     static let definition = Command(
         name: "list", aliases: ["ls"], summary: "List what is in a folder on the server.", operands: "[FOLDER]",
         description: [
@@ -108,7 +117,7 @@ extension ListCommand: ProgramCommand {
         flags: [
             FilesFlags.from.flag, long.flag,
             json.flag, tree.flag,
-            recursive.flag, unsorted.flag, ClientFlags.retryFor.flag,
+            recursive.flag, unsorted.flag, completes.flag, ClientFlags.retryFor.flag,
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
         examples: [
             .init(caption: "See what is on the server of this machine", line: "transfer list"),

@@ -62,7 +62,9 @@ struct PushAccess {
         }
         if arguments[SecurityFlags.trustsNew] {
             guard trust.known != nil else {
-                throw arguments.error("--trust-new needs a place for the list of known servers; set HOME")
+                throw arguments.error(
+                    "--trust-new needs a place for the list of known servers: "
+                        + ConfigurationFolder.absence.escapedForDisplay)
             }
             trust.firstContact = .trust
         }

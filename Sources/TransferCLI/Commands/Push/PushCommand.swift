@@ -42,6 +42,7 @@ struct PushCommand {
         } else {
             let target = try PushTarget(PushFlags.to, arguments)
             server = target.server
+            configuration.nameAdvice = target.nameAdvice
             try PushHTTP.check(server, arguments, &configuration)
             access = try PushAccess(arguments, target, isQuiet: arguments[ClientFlags.quiet])
         }

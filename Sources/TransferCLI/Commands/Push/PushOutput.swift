@@ -1,4 +1,6 @@
 private import Glibc
+private import TransferClient
+private import TransferModel
 
 /// What a push prints, and where.
 struct PushOutput: Sendable {
@@ -11,6 +13,9 @@ struct PushOutput: Sendable {
     /// How progress is shown on standard error.
     let progress: ProgressStyle
 
+    /// The folder of the remote that the command is about, which paths on the server are below; empty without one.
+    private let folder: String
+
     /// Whether lines on standard output, or on standard error, have colours.
     private let colours: (output: Bool, error: Bool)
 
@@ -21,12 +26,21 @@ struct PushOutput: Sendable {
         isJSON = arguments[json]
         isQuiet = arguments[quiet]
         progress = arguments[ClientFlags.progress, default: .auto].resolved(isQuiet: isQuiet)
+        folder = arguments.remote?.address.folder ?? ""
         let colour = arguments[ClientFlags.colour, default: .auto]
         colours = (colour.isOn(for: .output), colour.isOn(for: .error))
     }
 
     /// Whether a line is drawn on standard error and drawn again.
     var showsProgress: Bool { progress == .bar }
+
+    /// A path on the server as it is shown: as it is given back to the same remote, or without one to the same server.
+    func shown(_ path: String) -> String {
+        guard !folder.isEmpty else { return path }
+        guard !path.hasSameBytes(as: folder) else { return "" }
+        let prefix = "\(folder)/"
+        return path.utf8.starts(with: prefix.utf8) ? String(Substring(path.utf8.dropFirst(prefix.utf8.count))) : path
+    }
 
     func hasColours(_ stream: StandardStream) -> Bool { stream == .output ? colours.output : colours.error }
 }

@@ -100,6 +100,8 @@ actor PushReporter {
         failedList?.settle(report, hasFailed: hasFailed)
         // Kept before it is shown: who reads of an upload finds its receipt.
         if output.isJSON || !output.isQuiet || !report.result.isSuccess { receipts?.flush() }
+        var report = report
+        report.storedPath = report.storedPath.map(output.shown)
         if output.isJSON {
             print(report.json(removal).text + "\n", to: .output)
         } else if !report.result.isSuccess {
@@ -117,6 +119,8 @@ actor PushReporter {
     private func show(_ folder: KnownFolder) {
         tally.add(folder)
         guard !output.isQuiet else { return }
+        var folder = folder
+        folder.storedPath = output.shown(folder.storedPath)
         print("\(folder.line(colours: output.hasColours(.output)))\n", to: .output)
     }
 

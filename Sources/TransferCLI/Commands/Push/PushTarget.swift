@@ -17,6 +17,9 @@ struct PushTarget {
     /// What the server says of itself, where it was looked for.
     var found: FoundIdentity?
 
+    /// What to say where the name leads nowhere: it may have been meant for a remote's.
+    private(set) var nameAdvice = ""
+
     /// - Throws: `UsageError`, which never has a link in it: that may have a code.
     init(_ server: FlagKey<String, Never>, _ arguments: ParsedArguments) throws(UsageError) {
         try self.init(arguments[server], of: arguments.source(of: server.flag), arguments)
@@ -54,6 +57,10 @@ struct PushTarget {
                 "'\(address.escapedForDisplay)' is not a server; give HOST[:PORT][/FOLDER] or a remote")
         }
         self.server = server
+        guard let name = RemoteReference(text)?.name else { return }
+        nameAdvice =
+            "There is no remote '\(name)' either: 'transfer remote list' shows those that there are, and 'transfer remote add "
+            + "\(name) HOST' makes it. "
     }
 
     private init(server: ServerAddress, code: AccessSecret?, key: KeyFingerprint?) {

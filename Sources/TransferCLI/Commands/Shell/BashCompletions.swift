@@ -45,6 +45,13 @@ enum BashCompletions {
             done
         }
 
+        # Remotes, or what is on one that is named: nothing is asked and nothing said, whatever happens.
+        _transfer_places() {
+            _transfer_offer '' "$value" < <(transfer list --completions --no-ask-token -- "$value" 2>/dev/null </dev/null)
+            # More follows a remote and a folder.
+            if [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *[:/] ]]; then compopt -o nospace 2>/dev/null; fi
+        }
+
         _transfer_complete() {
             case $kind in
                 files | folders)
@@ -53,10 +60,23 @@ enum BashCompletions {
                     if [[ $kind == folders ]]; then action=-d; fi
                     mapfile -t COMPREPLY < <(compgen "$action" -- "$value")
                     ;;
+                places | places+files)
+                    if [[ $kind == *files && $value != *:* ]]; then
+                        compopt -o filenames 2>/dev/null
+                        mapfile -t COMPREPLY < <(compgen -f -- "$value")
+                    elif [[ $kind == *files ]]; then
+                        _transfer_offer '' "$value" < <(compgen -f -- "$value")
+                    fi
+                    _transfer_places
+                    ;;
                 remotes)
-                    # A folder may follow the name.
-                    compopt -o nospace 2>/dev/null
-                    _transfer_offer '' "$value" < <(transfer remote list --names --no-json 2>/dev/null)
+                    if [[ $value == *:* ]]; then
+                        _transfer_places
+                    else
+                        # A folder may follow the name.
+                        compopt -o nospace 2>/dev/null
+                        _transfer_offer '' "$value" < <(transfer remote list --names --no-json 2>/dev/null)
+                    fi
                     ;;
                 people)
                     # Several may stand with commas between them.
@@ -135,18 +155,23 @@ enum BashCompletions {
         let stems = CommandTree.stems.map { stem in
             (stem, words(CommandTree.words(after: stem).map(\.text)))
         }
-        let commands = Commands.all.map { ($0.name, kind(of: $0.operands == nil ? .text : $0.operandValue)) }
+        let commands = Commands.all.flatMap { command in
+            command.names.map { ($0, kind(of: command.operands == nil ? .text : command.operandCompletion)) }
+        }
         return stems + commands.filter { !$0.1.isEmpty }
     }
 
     private static var flags: [Line] {
-        ([Commands.program] + Commands.all).map { ($0.name, words($0.flags.flatMap(\.spellings))) }
+        ([Commands.program] + Commands.all).flatMap { command in
+            command.names.map { ($0, words(command.flags.flatMap(\.spellings))) }
+        }
     }
 
     private static var values: [Line] {
         Commands.all.flatMap { command in
             command.flags.filter { !$0.isSwitch && $0.bareValue == nil }.flatMap { flag in
-                flag.spellings.map { ("\(command.name) \($0)", Self.kind(of: flag.completion).ifEmpty("text")) }
+                let kind = Self.kind(of: flag.completion).ifEmpty("text")
+                return command.names.flatMap { name in flag.spellings.map { ("\(name) \($0)", kind) } }
             }
         }
     }
@@ -159,6 +184,8 @@ enum BashCompletions {
         case .file: "files"
         case .folder: "folders"
         case .server, .remote: "remotes"
+        case .place: "places"
+        case .placeOrFile: "places+files"
         case .person: "people"
         case .command: "command"
         case .oneOf(let choices): words(choices)

@@ -22,11 +22,11 @@ enum CommandTree {
     /// Whether words are the beginning of a command and not one themselves.
     static func isStem(_ words: String) -> Bool { !words.isEmpty && stems.contains(words) }
 
-    /// What can follow a stem, in the order of the table.
+    /// What can follow a stem, in the order of the table; other names of a command behind it.
     static func words(after stem: String) -> [Word] {
         var words: [Word] = []
-        for command in Commands.all {
-            let parts = command.name.split(separator: " ").map(String.init)
+        for name in Commands.all.flatMap(\.names) {
+            let parts = name.split(separator: " ").map(String.init)
             let count = stem.split(separator: " ").count
             guard parts.count > count, parts.prefix(count).joined(separator: " ") == stem,
                 !words.contains(where: { $0.text == parts[count] })
@@ -37,12 +37,12 @@ enum CommandTree {
     }
 
     private static func summary(of name: String) -> String {
-        if let command = Commands.all.first(where: { $0.name == name }) { return command.summary }
+        if let command = Commands.all.first(where: { $0.names.contains(name) }) { return command.summary }
         return words(after: name).map(\.text).joined(separator: ", ")
     }
 
     /// Stems and commands: what has been typed may be any of these.
-    static var paths: [String] { stems.filter { !$0.isEmpty } + Commands.all.map(\.name) }
+    static var paths: [String] { stems.filter { !$0.isEmpty } + Commands.all.flatMap(\.names) }
 
     /// Commands whose operands are the words of a command.
     static var aboutCommands: [Command] { Commands.all.filter { $0.operandValue == .command } }

@@ -14,11 +14,29 @@ enum FishCompletions {
                 or break
                 set chosen "$chosen $word"
             end
+            # Other names of commands.
+            switch $chosen
+        \(aliases)
+            end
             # What follows belongs to the other command.
             for about in \(prefixes)
                 set chosen (string replace -r -- "^$about (?=.)" ' ' "$chosen")
             end
             test "$chosen" = "$argv[1]"
+        end
+
+        # Remotes, or what is on one that is named: nothing is asked and nothing said, whatever happens.
+        function __transfer_places
+            set -l word (commandline -ct | string replace -r -- '^-[^=]*=' '')
+            transfer list --completions --no-ask-token -- "$word" 2>/dev/null </dev/null
+        end
+
+        function __transfer_servers
+            if commandline -ct | string match -q -- '*:*'
+                __transfer_places
+            else
+                transfer remote list --names --no-json 2>/dev/null
+            end
         end
 
         # Whether nothing but these words is typed, so that another one may follow.
@@ -43,6 +61,15 @@ enum FishCompletions {
     /// Words behind help and its like.
     private static var asked: [String] {
         CommandTree.aboutCommands.flatMap { about in CommandTree.paths.map { "\(about.name) \($0)" } }
+    }
+
+    private static var aliases: String {
+        Commands.all.flatMap { command in
+            command.aliases.map {
+                "        case \(quoted(" \($0)"))\n            set chosen \(quoted(" \(command.name)"))"
+            }
+        }
+        .joined(separator: "\n")
     }
 
     private static var prefixes: String {
@@ -70,7 +97,7 @@ enum FishCompletions {
             let value = flag.isSwitch || flag.bareValue != nil ? "" : arguments(for: flag.completion) ?? " -x"
             return "complete -c transfer -n \(at)\(short) -l \(flag.name)\(value) -d \(quoted(flag.help))"
         }
-        let operands = command.operands.flatMap { _ in arguments(for: command.operandValue) }
+        let operands = command.operands.flatMap { _ in arguments(for: command.operandCompletion) }
         return flags + (operands.map { ["complete -c transfer -n \(at)\($0)"] } ?? [])
     }
 
@@ -84,7 +111,10 @@ enum FishCompletions {
         case .file: " -r -F"
         case .folder:
             " -x -a '(__fish_complete_directories (string replace -r -- \"^-[^=]*=\" \"\" (commandline -ct)) \"\")'"
-        case .server, .remote: " -x -a '(transfer remote list --names --no-json 2>/dev/null)'"
+        case .server: " -x -a '(__transfer_servers)'"
+        case .place: " -x -a '(__transfer_places)'"
+        case .placeOrFile: " -F -a '(__transfer_places)'"
+        case .remote: " -x -a '(transfer remote list --names --no-json 2>/dev/null)'"
         case .person: " -x -a '(__fish_complete_list , \"transfer people --names --no-json 2>/dev/null\")'"
         case .oneOf(let choices): " -x -a \(quoted(choices.joined(separator: " ")))"
         }

@@ -5,9 +5,25 @@ enum ZshCompletions {
         #compdef transfer
         # Completions of transfer for zsh, made by 'transfer completions zsh'.
 
+        # Remotes, or what is on one that is named: nothing is asked and nothing said, whatever happens.
+        _transfer_places() {
+            local -a hits
+            hits=(${(f)"$(transfer list --completions --no-ask-token -- "${(Q)PREFIX}" 2>/dev/null </dev/null)"})
+            # More follows a remote and a folder.
+            local -a open=(${(M)hits:#*[:/]}) closed=(${hits:#*[:/]})
+            compadd -S '' -a open
+            compadd -a closed
+        }
+
+        _transfer_places_and_files() {
+            _transfer_places
+            _files
+        }
+
         # A folder may follow the name.
         _transfer_remotes() {
             local -a names
+            if [[ $PREFIX == *:* ]]; then _transfer_places; return; fi
             names=(${(f)"$(transfer remote list --names --no-json 2>/dev/null)"})
             compadd -S '' -a names
         }
@@ -89,11 +105,11 @@ enum ZshCompletions {
 
     private static var commands: String {
         ([Commands.program] + Commands.all).map { command in
-            let operands = command.operands.flatMap { _ in action(of: command.operandValue) }
+            let operands = command.operands.flatMap { _ in action(of: command.operandCompletion) }
             let specifications =
                 command.flags.map(specification(of:))
                 + (operands.map { [quoted("*:\(colonFree(command.operands ?? "")):\($0)")] } ?? [])
-            return "        \(quoted(command.name)))\n            _arguments -s -S : \\\n"
+            return "        \(alternatives(command.names)))\n            _arguments -s -S : \\\n"
                 + specifications.map { "                \($0)" }.joined(separator: " \\\n") + "\n            ;;"
         }
         .joined(separator: "\n")
@@ -120,6 +136,8 @@ enum ZshCompletions {
         case .file: "_files"
         case .folder: "_path_files -/"
         case .server, .remote: "_transfer_remotes"
+        case .place: "_transfer_places"
+        case .placeOrFile: "_transfer_places_and_files"
         case .person: "_transfer_people"
         case .oneOf(let choices): "(\(choices.joined(separator: " ")))"
         }

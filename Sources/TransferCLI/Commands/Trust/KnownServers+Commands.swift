@@ -1,6 +1,7 @@
 internal import TransferClient
 private import TransferModel
 private import TransferProtocol
+private import TransferSystem
 
 /// What the commands for known servers have in common.
 extension KnownServers {
@@ -15,7 +16,8 @@ extension KnownServers {
     /// The user's list.
     static func own(_ arguments: ParsedArguments) throws(UsageError) -> KnownServers {
         guard let known = standard else {
-            throw arguments.error("there is no place for a list of known servers; set HOME or XDG_CONFIG_HOME")
+            throw arguments.error(
+                "there is no place for a list of known servers: \(ConfigurationFolder.absence.escapedForDisplay)")
         }
         return known
     }

@@ -31,6 +31,9 @@ package struct Flag: Equatable, Sendable {
     /// `Command.variables(of:)`. Not for switches.
     package var environment: String?
 
+    /// A key of configuration files that several commands share, in front of all their tables.
+    var sharedKey: String?
+
     /// Whether every occurrence counts; of other flags the last one wins.
     var isRepeatable = false
 

@@ -8,6 +8,10 @@ enum FlagValue: Equatable, Sendable {
     case server
     /// The name of a remote.
     case remote
+    /// A path on a server that it may name, as `ServerPlace` reads it.
+    case place
+    /// The same, or a file here.
+    case placeOrFile
     /// The names of people who can be sent something, with commas between them.
     case person
     /// The words of a command.
@@ -21,6 +25,17 @@ enum FlagValue: Equatable, Sendable {
 
     /// Whether a relative path in a file counts from the folder of that file.
     var isPath: Bool { self == .file || self == .folder }
+}
+
+extension Command {
+    /// What a shell offers for an operand.
+    var operandCompletion: FlagValue {
+        switch places {
+        case .none: operandValue
+        case .all: .place
+        case .target, .sources, .any: .placeOrFile
+        }
+    }
 }
 
 extension Flag {

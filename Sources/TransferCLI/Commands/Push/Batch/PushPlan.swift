@@ -25,6 +25,7 @@ struct PushPlan {
             case .upload(let source, let destination, let size, _):
                 counts.files += 1
                 counts.bytes = counts.bytes.addingClamped(size ?? 0)
+                let destination = output.shown(destination)
                 let line = output.isJSON ? Self.json(source, destination, size) : Self.line(source, destination, size)
                 lost = lost ?? StandardStream.output.write(line + "\n")
             case .failure(let report) where report.result == .sourceSkipped && !report.isNamed: break
