@@ -50,6 +50,10 @@ enum ArgumentTarget {
     }
 
     private static func readAddress(_ text: String) throws(Finding) {
+        if let place = ServerPlace(text) {
+            let again = ServerPlace(place.target)
+            try require(again?.path == place.path, "'\(text)' is '\(place.target)', which is another place.")
+        }
         guard let address = ServerAddress(text) else { return }
         try require(ServerAddress(address.description) == address, "'\(text)' is '\(address)', which is another.")
     }

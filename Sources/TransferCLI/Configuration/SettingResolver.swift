@@ -62,7 +62,7 @@ struct SettingResolver {
 
     /// The first file that has a remote of that name tells about it.
     private func remote(in files: [ConfigurationFile]) -> Remote? {
-        guard let flag = command.flags.first(where: { $0.value == .server }) else { return nil }
+        guard let flag = command.serverFlag else { return nil }
         let given = settings[flag.name] ?? files.lazy.compactMap { $0.settings(of: command)[flag.name] }.first
         guard let text = given?.values.last ?? flag.defaultValue, let reference = RemoteReference(text) else {
             return nil

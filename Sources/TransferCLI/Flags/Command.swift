@@ -53,7 +53,12 @@ package struct Command: Equatable, Sendable {
     var places = OperandPlaces.none
 
     /// What the help says of it: `description`, and what is the same for others.
-    var paragraphs: [String] { description + [places.note, aliasNote].compactMap(\.self) }
+    var paragraphs: [String] {
+        description + [serverFlag.flatMap { places.note($0.spelling) }, aliasNote].compactMap(\.self)
+    }
+
+    /// The flag that asks for a server.
+    var serverFlag: Flag? { flags.first { $0.value == .server } }
 
     private var aliasNote: String? {
         aliases.isEmpty ? nil : "'transfer \(aliases.joined(separator: "' and 'transfer "))' is the same."

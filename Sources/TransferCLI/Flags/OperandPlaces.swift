@@ -13,15 +13,18 @@ package enum OperandPlaces: Equatable, Sendable {
     case any
 
     /// What the help says of it.
-    var note: String? {
+    ///
+    /// - Parameter flag: as it is typed, the one that such an operand stands for.
+    func note(_ flag: String) -> String? {
         switch self {
         case .none: nil
         case .target:
-            "The last operand may say where to push to, in place of --to: \(Self.forms) " + Self.escape
+            "The last operand may say where to push to, in place of \(flag): \(Self.forms) \(Self.escape)"
         case .sources:
-            "PATH may name the server itself, in place of --from: \(Self.forms) Then a last operand that names none is the "
-                + "place here. \(Self.escape)"
-        case .all, .any: "PATH may name the server itself, in place of --from: \(Self.forms)"
+            "An operand may name the server itself, in place of \(flag): \(Self.forms) Then a last operand that names none is "
+                + "the place here. \(Self.escape)"
+        case .all: "An operand may name the server itself, in place of \(flag): \(Self.forms)"
+        case .any: "An operand may name the server itself, in place of \(flag): \(Self.forms) \(Self.escape)"
         }
     }
 

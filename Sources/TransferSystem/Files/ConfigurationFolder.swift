@@ -13,8 +13,10 @@ package enum ConfigurationFolder {
     /// Why there is none, and what to do; a phrase for people.
     package static var absence: String {
         guard let home = getenv("HOME").text, !home.isEmpty else { return "set HOME or XDG_CONFIG_HOME" }
-        let reason = home.hasPrefix("/") && access(home, F_OK) != 0 ? SystemError(errno: errno, call: "access").reason : nil
-        return "HOME is '\(home)', which is no folder of this user (\(reason ?? "not a whole path")); set it or XDG_CONFIG_HOME "
+        let reason =
+            home.hasPrefix("/") && access(home, F_OK) != 0 ? SystemError(errno: errno, call: "access").reason : nil
+        return
+            "HOME is '\(home)', which is no folder of this user (\(reason ?? "not a whole path")); set it or XDG_CONFIG_HOME "
             + "to one that is there"
     }
 

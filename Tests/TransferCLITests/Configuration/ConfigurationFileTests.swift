@@ -36,6 +36,19 @@ import TransferClient
         #expect(file.settings(of: VerifyCommand.definition).isEmpty && file.remotes.isEmpty)
     }
 
+    /// In front of all tables stands what holds for every command, unless its own table says something else.
+    @Test func tellsAboutAllCommands() throws {
+        let file = try Self.read("server = 'home:'\ndir = 'in'\n[pull]\nfrom = 'nas'\n[serve]\ndir = '~/own'\n")
+        #expect(file.settings(of: PushCommand.definition).mapValues(\.values) == ["to": ["home:"]])
+        #expect(
+            file.settings(of: PushCommand.definition)["to"]?.origin
+                == .file(Setting.Place(path: "/etc/c.toml", line: 1)))
+        #expect(file.settings(of: PullCommand.definition)["from"]?.values == ["nas"])
+        #expect(file.settings(of: VerifyCommand.definition)["dir"]?.values == ["/etc/in"])
+        #expect(file.settings(of: ServeCommand.definition)["dir"]?.values == ["/home/me/own"])
+        #expect(file.settings(of: KeyCommand.definition).isEmpty)
+    }
+
     @Test func tellsAboutRemotes() throws {
         let file = try Self.read("[remote.home]\naddress = 'h:1/f'\nlanes = 2\n[remote.nas]\naddress = '[::1]'")
         #expect(file.remotes.map(\.name) == ["home", "nas"])
@@ -49,6 +62,11 @@ import TransferClient
         ("[push", ":1:6: a header is not closed by ']'"),
         ("lanes = 4", ":1: 'lanes' stands below no command and no remote; put it below a header such as [push]"),
         ("[remote]\na = 1", ":2: 'a' stands below no command and no remote; put it below a header such as [push]"),
+        (
+            "server = 5\nsrever = 'h'",
+            ":2: 'srever' stands below no command and no remote; put it below a header such as [push]"
+        ),
+        ("server = true", ":1: 'server' takes a text in quotes, or a number"),
         ("[psuh]", ":1: no settings belong to 'psuh'; did you mean 'push'?"),
         ("[help]", ":1: no settings belong to 'help'"), ("[access.token]", ":1: no settings belong to 'access token'"),
         ("[push]\nlnes = 4", ":2: unknown key 'lnes'; did you mean 'lanes'?"),

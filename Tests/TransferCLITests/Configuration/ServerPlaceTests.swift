@@ -1,4 +1,5 @@
 import Testing
+import TransferTestSupport
 
 @testable import TransferCLI
 
@@ -27,9 +28,11 @@ import Testing
         Row(text: "home:/\u{301}a", server: "home:/", path: "\u{301}a"),
         Row(text: "home:/a\u{301}/é", server: "home:/", path: "a\u{301}/é"),
         // A port, also where a remote has the name.
-        Row(text: "home:5288", server: "home:5288", path: "/"), Row(text: "home:5288/a", server: "home:5288", path: "a"),
+        Row(text: "home:5288", server: "home:5288", path: "/"),
+        Row(text: "home:5288/a", server: "home:5288", path: "a"),
         Row(text: "home:99999/a", server: "home:99999", path: "a"),
-        Row(text: "nas:5288:/a", server: "nas:5288:/", path: "a"), Row(text: "nas:5288:x", server: "nas:/", path: "5288:x", target: "nas:/5288:x"),
+        Row(text: "nas:5288:/a", server: "nas:5288:/", path: "a"),
+        Row(text: "nas:5288:x", server: "nas:/", path: "5288:x", target: "nas:/5288:x"),
         Row(text: "nas.local:/a", server: "nas.local:/", path: "a"),
         Row(text: "nas.local:", server: "nas.local:/", path: "/", target: "nas.local:/"),
         Row(text: "192.0.2.2:/a", server: "192.0.2.2:/", path: "a"),
@@ -56,6 +59,24 @@ import Testing
         #expect(Array(place.server.utf8) == Array(row.server.utf8))
         #expect(Array(place.path.utf8) == Array(row.path.utf8))
         #expect(Array(place.target.utf8) == Array(target.utf8), "\(place.target)")
+    }
+
+    /// Whatever is written, what it stands for is the same place.
+    @Test func targetsAreReadAgain() {
+        var generator = SplitMix64(seed: 7)
+        let parts = [
+            "a", "home", "5288", "::1", ":", ":", "/", "/", "[", "]", "~", ".", "-", "@", "#", "\u{301}", "é", " ",
+            "discover:", "unix:", "transfer://",
+        ]
+        for _ in 0..<20_000 {
+            let text = (0..<Int.random(in: 1...7, using: &generator)).map { _ in
+                parts[Int.random(in: 0..<parts.count, using: &generator)]
+            }.joined()
+            guard let place = ServerPlace(text) else { continue }
+            let again = ServerPlace(place.target)
+            #expect(again.map { Array($0.path.utf8) } == Array(place.path.utf8), "\(text.debugDescription)")
+            #expect(again.map { Array($0.target.utf8) } == Array(place.target.utf8), "\(text.debugDescription)")
+        }
     }
 
     @Test func aLinkKeepsItsKey() throws {

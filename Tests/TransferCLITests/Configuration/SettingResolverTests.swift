@@ -71,6 +71,19 @@ import TransferClient
         }
     }
 
+    /// The server of all commands is a remote like any other, and the variable wins over it.
+    @Test func theServerOfAllCommandsCanBeARemote() throws {
+        let file = ("/c.toml", Array("server = 'home:'\n[remote.home]\naddress = 'h:1'\nlanes = 4".utf8))
+        let pull = try ArgumentParser.parse(
+            ["a"], command: PullCommand.definition, sources: SettingSources(environment: [:], file: file))
+        #expect(pull.text("from") == "home:" && pull.place("from") == "/c.toml:1: from" && pull.remote?.name == "home")
+        #expect(pull.text("lanes") == "4")
+        let other = try ArgumentParser.parse(
+            ["a"], command: PullCommand.definition,
+            sources: SettingSources(environment: ["TRANSFER_SERVER": "nas"], file: file))
+        #expect(other.text("from") == "nas" && other.remote == nil)
+    }
+
     /// Help is for those whose configuration is wrong, too.
     @Test func helpReadsNothing() throws {
         let sources = SettingSources(environment: [:], file: ("/c.toml", Array("[".utf8)))

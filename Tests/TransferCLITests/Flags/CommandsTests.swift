@@ -39,6 +39,21 @@ import TransferStore
         #expect(owners["TRANSFER_PUSH_HELP"] == nil)
     }
 
+    @Test func everyNameBelongsToOneCommand() {
+        let names = Commands.all.flatMap(\.names)
+        #expect(Set(names).count == names.count)
+        #expect(!names.contains(where: CommandTree.isStem))
+    }
+
+    /// Any command takes the flag's value from the same kind of key.
+    @Test func sharedKeysAreAlike() {
+        for (command, flag) in Self.flags where flag.sharedKey != nil {
+            let first = Commands.sharedFlags.first { $0.sharedKey == flag.sharedKey }
+            #expect(flag.value == first?.value && flag.isSwitch == first?.isSwitch, "\(command.name) \(flag.name)")
+        }
+        #expect(Commands.sharedFlags.compactMap(\.sharedKey).sorted() == ["dir", "server"])
+    }
+
     @Test func serveDefaults() throws {
         let serve = try ArgumentParser.parse([], command: ServeCommand.definition, environment: [:])
         #expect(serve[ServeFlags.directory] == "storage")

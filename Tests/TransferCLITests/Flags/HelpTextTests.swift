@@ -32,7 +32,7 @@ import TransferModel
         let overview = HelpText.overview()
         let words = overview.split { $0.isWhitespace }.joined(separator: " ")
         for command in Commands.all {
-            #expect(overview.contains("\(command.name) ") && words.contains(command.summary))
+            #expect(overview.contains("  \(command.nameWithAliases) ") && words.contains(command.summary))
         }
         for flag in Commands.program.flags { #expect(overview.contains(flag.synopsis)) }
         for code in ExitCode.allCases { #expect(overview.contains("  \(code.rawValue)  \(code.meaning)\n")) }

@@ -36,8 +36,10 @@ import Testing
 
     @Test(arguments: [
         (["pull", "a", "b"], "127.0.0.1:5288", ["a", "b"], "."), (["pull", "home:/a"], "home:/", ["a"], "."),
-        (["pull", "home:/a", "d"], "home:/", ["a"], "d"), (["pull", "home:/a", "home:b", "d"], "home:/", ["a", "b"], "d"),
-        (["pull", "home:/a", "-o", "d"], "home:/", ["a"], "d"), (["pull", "home:/a", "./b:c"], "home:/", ["a"], "./b:c"),
+        (["pull", "home:/a", "d"], "home:/", ["a"], "d"),
+        (["pull", "home:/a", "home:b", "d"], "home:/", ["a", "b"], "d"),
+        (["pull", "home:/a", "-o", "d"], "home:/", ["a"], "d"),
+        (["pull", "home:/a", "./b:c"], "home:/", ["a"], "./b:c"),
     ]) func sources(_ line: [String], _ server: String, _ operands: [String], _ directory: String) throws {
         let arguments = try Self.read(line)
         #expect(arguments[FilesFlags.from] == server && arguments.operands == operands)
@@ -49,7 +51,8 @@ import Testing
     @Test func anOperandWinsOverTheEnvironment() throws {
         let environment = ["TRANSFER_SERVER": "other", "TRANSFER_PULL_OUTPUT": "there"]
         let arguments = try Self.read(["pull", "nas.local:/a", "here"], environment)
-        #expect(arguments[FilesFlags.from] == "nas.local:/" && arguments.source(of: FilesFlags.from.flag) == "the operand")
+        #expect(
+            arguments[FilesFlags.from] == "nas.local:/" && arguments.source(of: FilesFlags.from.flag) == "the operand")
         #expect(arguments.places == [0] && arguments.words == ["nas.local:/a", "here"])
         #expect(try Self.read(["pull", "a"], environment)[FilesFlags.from] == "other")
     }
@@ -61,9 +64,15 @@ import Testing
         (["push", "-q", "a:it's", "home:/x"], "write: transfer push -q './a:it'\\''s' home:/x"),
         (["push", "home:/x"], "to fetch what is there, write: transfer pull home:/x; to send"),
         (["push", "a", "home:/x", "--to", "h", "-q"], "write: transfer push a home:/x -q"),
-        (["push", "a", "home:/x", "--to=h"], "'home:/x' names a server, and so does --to; write: transfer push a home:/x"),
+        (
+            ["push", "a", "home:/x", "--to=h"],
+            "'home:/x' names a server, and so does --to; write: transfer push a home:/x"
+        ),
         (["push", "a:b", "--to", "h"], "to send a file of that name, write: transfer push ./a:b --to h"),
-        (["push", "a", "me@nas.local:/x"], "has a user in it, and a server knows users by their keys; write: transfer push a nas.local:/x"),
+        (
+            ["push", "a", "me@nas.local:/x"],
+            "has a user in it, and a server knows users by their keys; write: transfer push a nas.local:/x"
+        ),
         (["pull", "a.jpg", "home:/x"], "to send, write: transfer push a.jpg home:/x"),
         (["pull", "two words", "home:"], "to send, write: transfer push 'two words' home:"),
         (["pull", "home:/a", "b", "c"], "'b' names no server, and others do; write: transfer pull home:/a home:/b c"),

@@ -21,7 +21,9 @@ struct ListCommand {
         completions = arguments[Self.completes] ? PlaceCompletions(arguments) : nil
         let forms: [(FlagKey<Bool, Never>, Form)] = [(Self.long, .long), (Self.json, .json), (Self.tree, .tree)]
         let given = forms.filter { arguments[$0.0] }
-        guard given.count <= 1 || completions != nil else { throw arguments.error("--long, --json and --tree exclude each other") }
+        guard given.count <= 1 || completions != nil else {
+            throw arguments.error("--long, --json and --tree exclude each other")
+        }
         form = given.first?.1 ?? .plain
         isSorted = !arguments[Self.unsorted]
         guard isSorted || form != .tree else { throw arguments.error("--tree cannot be --unsorted") }

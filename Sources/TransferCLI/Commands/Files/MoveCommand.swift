@@ -56,7 +56,8 @@ extension MoveCommand: ProgramCommand {
     ).isOn
 
     static let definition = Command(
-        name: "move", aliases: ["mv"], summary: "Move or rename files and folders on the server.", operands: "SOURCE... TARGET",
+        name: "move", aliases: ["mv"], summary: "Move or rename files and folders on the server.",
+        operands: "SOURCE... TARGET",
         description: [
             "Gives a SOURCE the path TARGET, or puts each into the folder TARGET: if that is there already, ends with a slash, or if "
                 + "there are several. Each is one step on the server, and on its disk when it is reported. Missing folders are made.",

@@ -24,7 +24,9 @@ struct PlaceCompletions {
         }
         let name = Self.name(of: path)
         // The name of a link's path can be written in other ways.
-        guard word.utf8.count >= name.utf8.count, word.utf8.reversed().starts(with: name.utf8.reversed()) else { return .success }
+        guard word.utf8.count >= name.utf8.count, word.utf8.reversed().starts(with: name.utf8.reversed()) else {
+            return .success
+        }
         let folder = String(Substring(path.utf8.dropLast(name.utf8.count)))
         let typed = String(Substring(word.utf8.dropLast(name.utf8.count)))
         let start = typed + (word.utf8.last == UInt8(ascii: ":") ? "/" : "")
@@ -61,7 +63,9 @@ struct PlaceCompletions {
     /// A name with a line feed in it would be two, and no shell could tell.
     private func print(_ words: [String]) {
         var printer = LinePrinter()
-        for word in words.sorted(by: EntryOrder.precedes) where !word.utf8.contains(UInt8(ascii: "\n")) { printer.print(word) }
+        for word in words.sorted(by: EntryOrder.precedes) where !word.utf8.contains(UInt8(ascii: "\n")) {
+            printer.print(word)
+        }
         printer.flush()
     }
 

@@ -1,6 +1,7 @@
 extension PushCommand: ProgramCommand {
     static let definition = Command(
-        name: "push", aliases: ["put"], summary: "Send files, directories, text or standard input.", operands: "[PATH...] [NAME:/FOLDER]",
+        name: "push", aliases: ["put"], summary: "Send files, directories, text or standard input.",
+        operands: "[PATH...] [NAME:/FOLDER]",
         description: [
             "Sends every PATH and reports success only for what the server has acknowledged as stored. A directory is "
                 + "sent with everything in it; - stands for standard input and needs --name.",

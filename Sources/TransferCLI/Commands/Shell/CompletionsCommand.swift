@@ -21,8 +21,8 @@ extension CompletionsCommand: ProgramCommand {
     static let definition = Command(
         name: "completions", summary: "Print what makes a shell complete commands.", operands: "bash|zsh|fish",
         description: [
-            "Prints a script that completes commands, flags, their choices, files, and the names of remotes. 'make install' and "
-                + "packages put it where the shells look for it; this is for other ways of installing."
+            "Prints a script that completes commands, flags, their choices, files, the names of remotes, and paths on them. 'make "
+                + "install' and packages put it where the shells look for it; this is for other ways of installing."
         ],
         flags: [.help],
         examples: [

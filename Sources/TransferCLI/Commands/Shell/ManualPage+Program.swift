@@ -7,7 +7,9 @@ extension ManualPage {
                 + "on disk, and under its name. Whatever happens to either side or to the network, running the same command "
                 + "again completes what is missing.",
         ]
-        let commands = Commands.all.flatMap { Roff.entry($0.names.map(Roff.bold).joined(separator: ", "), [$0.summary]) }
+        let commands = Commands.all.flatMap {
+            Roff.entry($0.names.map(Roff.bold).joined(separator: ", "), [$0.summary])
+        }
         return Roff.section("DESCRIPTION", Roff.paragraphs(paragraphs)) + Roff.section("COMMANDS", commands)
     }
 
@@ -25,8 +27,8 @@ extension ManualPage {
             + "remote that the command is about, the file that --config names, the user's file, the default. --no-FLAG on the "
             + "command line takes back whatever the others say.",
         "The file is written in TOML. A table with the words of a command, such as [push] or [access.token.create], sets flags "
-            + "by their long names; [remote.NAME] has a server's address, and flags for that server. Switches are true or "
-            + "false. Relative paths count from the folder of the file.",
+            + "by their long names; server and dir in front of all tables are those of all commands; [remote.NAME] has a server's "
+            + "address, and flags for that server. Switches are true or false. Relative paths count from the folder of the file.",
         "'transfer config show' prints what everything is set to, and where.",
     ]
 

@@ -31,7 +31,7 @@ struct OperandReader {
 
     func read() throws(UsageError) -> Reading {
         try checkUsers()
-        guard let server = command.flags.first(where: { $0.value == .server }), let first = named.first else {
+        guard let server = command.serverFlag, let first = named.first else {
             return Reading(operands: operands)
         }
         try checkForm()
@@ -53,7 +53,8 @@ struct OperandReader {
             guard places.last == .some(nil), let place = reading.operands.popLast() else { break }
             guard !isGiven(flag) else {
                 throw error(
-                    "'\(place.escapedForDisplay)' says where to put it, and so does \(flag.spelling); leave one of them out")
+                    "'\(place.escapedForDisplay)' says where to put it, and so does \(flag.spelling); leave one of them out"
+                )
             }
             reading.settings[flag.name] = Setting(values: [place], origin: .operand)
         }

@@ -17,7 +17,8 @@ import TransferTestSupport
             Surroundings(
                 environment: [
                     "XDG_CONFIG_HOME": server.home.path("config"), "TRANSFER_PUSH_PLAINTEXT": "true",
-                    "TRANSFER_PULL_PLAINTEXT": "true", "TRANSFER_LIST_PLAINTEXT": "true", "TRANSFER_CAT_PLAINTEXT": "true",
+                    "TRANSFER_PULL_PLAINTEXT": "true", "TRANSFER_LIST_PLAINTEXT": "true",
+                    "TRANSFER_CAT_PLAINTEXT": "true",
                     "TRANSFER_STAT_PLAINTEXT": "true", "TRANSFER_REMOVE_PLAINTEXT": "true",
                     "TRANSFER_MOVE_PLAINTEXT": "true", "TRANSFER_MKDIR_PLAINTEXT": "true",
                 ], directory: server.home.path("here"))
@@ -48,5 +49,74 @@ import TransferTestSupport
         #expect(server.visibleFiles == ["y/a:b"])
         try Self.run(["remove", "\(place)y/a:b"], surroundings)
         #expect(server.visibleFiles == [])
+    }
+
+    /// What a push says of a path is what the same remote takes, whatever folder it has.
+    @Test(arguments: ["", "base/folder"]) func storedPathsCanBeGivenBack(_ folder: String) throws {
+        let (server, surroundings) = try Self.server(folder: folder)
+        try makeDirectory(server.home.path("here/d"))
+        try writeFile(server.home.path("here/d/note"), "content".utf8)
+        let push = try Finished(["push", "--json", "--quiet", "d", "home:/x"], surroundings)
+        let stored = try #require(try push.object()["storedPath"])
+        #expect(stored == "x/d/note")
+        try Self.run(["cat", "home:/\(stored)"], surroundings, output: "content")
+        let plan = try Finished(["push", "--json", "--dry-run", "d", "home:/x"], surroundings)
+        #expect(try plan.object()["destination"] == stored)
+        // Of an address they are below its server.
+        let address = "\(server.address)/\(folder)"
+        let other = try Finished(["push", "--json", "--quiet", "d/note", address], surroundings)
+        let path = try #require(try other.object()["storedPath"])
+        #expect(path == (folder.isEmpty ? "note" : "\(folder)/note"))
+        try Self.run(["cat", "\(server.address):/\(path)"], surroundings, output: "content")
+    }
+
+    /// One server and one directory for all commands.
+    @Test func theConfigurationHasAServerAndADirectory() throws {
+        let (server, surroundings) = try Self.server()
+        let file = server.home.path("config/transfer/config.toml")
+        try writeFile(file, "server = 'home:'\ndir = '\(server.directory)'\n".utf8 + (try readFile(file)))
+        try writeFile(server.home.path("here/note"), "content".utf8)
+        try Self.run(["push", "note"], surroundings)
+        try Self.run(["ls"], surroundings, output: "note\n")
+        try Self.run(["verify"], surroundings)
+        let shown = try Finished(["config", "show", "serve"], surroundings)
+        #expect(shown.output.contains("dir = \"\(server.directory)\"") && shown.output.contains("\(file):2"))
+        #expect(try Finished(["config", "show", "list"], surroundings).output.contains("from = \"home:\""))
+        #expect(try Finished(["config", "show", "list", "nas:/x"], surroundings).output.contains("from = \"nas:/\""))
+    }
+
+    @Test func aNameThatIsNoRemoteIsSaidToBeNone() throws {
+        let (server, surroundings) = try Self.server()
+        defer { withExtendedLifetime(server) {} }
+        let push = try Finished(["push", photo, "--to", "nowhere"], surroundings)
+        #expect(push.end == .exited(3))
+        let message =
+            "There is no remote 'nowhere' either: 'transfer remote list' shows those that there are, and 'transfer "
+            + "remote add nowhere HOST' makes it. Look whether the name is spelt right"
+        #expect(push.errors.contains(message), "\(push.errors)")
+        let list = try Finished(["list", "nowhere:/x"], surroundings)
+        #expect(list.end == .exited(3) && list.errors.contains(message), "\(list.errors)")
+        let missing = try Finished(["list", "nowhere:"], surroundings)
+        #expect(missing.end == .exited(2) && missing.errors.contains("there is no remote 'nowhere'"))
+    }
+
+    /// Every file that is here and looks like a place is one, as with scp.
+    @Test func aPlaceWinsOverAFileOfItsName() throws {
+        let (server, surroundings) = try Self.server()
+        try writeFile(server.home.path("here/a:b"), "content".utf8)
+        let push = try Finished(["push", "a:b", "home:"], surroundings)
+        #expect(push.end == .exited(2) && push.errors.contains("write: transfer push ./a:b home:\n"), "\(push.errors)")
+        #expect(server.visibleFiles == [])
+    }
+
+    @Test func aHomeThatIsNotThereIsSaidToBeNone() throws {
+        for line in [["key"], ["trust", "list"], ["remote", "add", "a", "h"]] {
+            let finished = try Finished(line, Surroundings())
+            #expect(finished.end != .exited(0))
+            let message = "HOME is '/nonexistent', which is no folder of this user (No such file or directory)"
+            #expect(finished.errors.contains(message), "\(finished.errors)")
+            let nobody = try Finished(line, Surroundings(environment: [:]))
+            #expect(nobody.errors.contains("set HOME or XDG_CONFIG_HOME"), "\(nobody.errors)")
+        }
     }
 }

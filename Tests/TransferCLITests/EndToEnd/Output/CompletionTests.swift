@@ -62,6 +62,37 @@ import TransferTestSupport
         #expect(access(home.path("here/ran"), F_OK) != 0)
     }
 
+    /// What is on a server, by remotes and by addresses, and nothing where nobody answers.
+    @Test(arguments: CompletionShell.all) func pathsOnServers(_ shell: CompletionShell) throws {
+        guard shell.isInstalled else { return }
+        let server = try RunningServer()
+        for path in ["photos/a/x", "photos/two words", "phone", "notes"] {
+            let push = try server.push(["--text", "x", "--name", "n"], to: "/\(path)")
+            #expect(push.end == .exited(0), "\(push.errors)")
+        }
+        try writeFile(
+            home.path("config/transfer/config.toml"),
+            "[list]\njson = true\n[remote.home]\naddress='\(server.address)'\nplaintext=true\n[remote.nas]\naddress='n'\n"
+                .utf8)
+        // Bash is given what stands behind the last colon.
+        func offers(_ line: String) throws -> [String] {
+            try shell.offers(line, in: home).map { shell.name == "bash" ? $0 : $0.replacing("home:", with: "") }
+        }
+        for command in ["list", "ls", "pull", "stat", "rm", "push photo.png"] {
+            #expect(try offers("transfer \(command) home:/ph") == ["/phone/", "/photos/"], "\(shell.name): \(command)")
+        }
+        #expect(try offers("transfer cat home:/photos/a") == ["/photos/a/"])
+        #expect(try offers("transfer cat home:ph") == ["phone/", "photos/"])
+        let blank = try offers("transfer cat home:/photos/t")
+        #expect(blank.count == 1 && blank[0].hasPrefix("/photos/two") && blank[0].hasSuffix("words/"), "\(blank)")
+        #expect(try offers("transfer push --to home:/no") == ["/notes/"])
+        #expect(try offers("transfer cat home:/none") == [])
+        #expect(
+            try shell.offers("transfer push photo.png ho", in: home).map { $0.replacing("\\", with: "") } == ["home:"])
+        #expect(try shell.offers("transfer ls h", in: home) == ["home:"])
+        #expect(try shell.offers("transfer cat nowhere:/", in: home) == [])
+    }
+
     /// Lines, and all that is offered at their ends.
     private static let lines: [(line: String, offers: [String])] = [
         ("transfer psu", []), ("transfer pus", ["push"]), ("transfer ", CommandTree.words(after: "").map(\.text)),

@@ -62,7 +62,9 @@ struct PushUploads: Sequence, Sendable {
 
     /// The only operand is where to push to.
     private static func nothing(to place: String, _ arguments: ParsedArguments) -> UsageError {
-        guard !ArgumentSecrets.isSecret(in: place) else { return arguments.error("nothing to push; name files or directories") }
+        guard !ArgumentSecrets.isSecret(in: place) else {
+            return arguments.error("nothing to push; name files or directories")
+        }
         let fetching = CommandLineText(PullCommand.definition, [place]).text
         let sending = CommandLineText(PushCommand.definition, ["./\(place)"]).text
         return arguments.error(
