@@ -9,6 +9,9 @@ struct SettingResolver {
     /// By the names of flags.
     private(set) var settings: [String: Setting]
 
+    /// The names of all remotes.
+    private(set) var remotes: [String] = []
+
     /// - Parameter given: by the command line.
     init(_ command: Command, _ given: [String: Setting], _ sources: SettingSources) {
         (self.command, settings, self.sources) = (command, given, sources)
@@ -19,6 +22,7 @@ struct SettingResolver {
         for flag in command.flags where settings[flag.name] == nil { settings[flag.name] = try variable(of: flag) }
         guard command.hasSettings else { return nil }
         let files = try files()
+        remotes = files.flatMap { $0.remotes.map(\.name) }
         let remote = remote(in: files)
         if let remote { add(remote.settings) }
         for file in files { add(file.settings(of: command)) }

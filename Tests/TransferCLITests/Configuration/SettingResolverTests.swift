@@ -65,7 +65,9 @@ import TransferClient
         let other = try Self.parse(["--to", "other"])
         #expect(try ServerAddress(remote: "other", other) == nil)
         #expect(try ServerAddress(remote: "other:/x", Self.parse(["--to", "other:/x"])) == nil)
-        let message = "there is no remote 'other'; 'transfer remote list' shows those that there are"
+        let message =
+            "there is no remote 'other'; 'transfer remote list' shows those that there are, and a host of that name is written "
+            + "other:/"
         #expect(throws: UsageError(message, command: PushCommand.definition)) {
             try ServerAddress(remote: "other:", Self.parse(["--to", "other:"]))
         }

@@ -60,6 +60,8 @@ import Testing
     @Test(arguments: [
         (["push", "home:/x", "."], "to fetch, write: transfer pull home:/x ."),
         (["push", "home:/x", "home:/y", "d"], "to fetch, write: transfer pull home:/x home:/y d"),
+        (["push", "a", "home:/x", "-q", "b"], "where to push to comes last; write: transfer push a -q b home:/x"),
+        (["push", "home:", "a", "b"], "where to push to comes last; write: transfer push a b home:"),
         (["push", "a:b", "home:/x"], "to send a file of that name, write: transfer push ./a:b home:/x"),
         (["push", "-q", "a:it's", "home:/x"], "write: transfer push -q './a:it'\\''s' home:/x"),
         (["push", "home:/x"], "to fetch what is there, write: transfer pull home:/x; to send"),

@@ -34,7 +34,7 @@ struct ArgumentParser {
         let remote = isHelp ? nil : try resolver.resolve()
         return ParsedArguments(
             command: command, operands: reading.operands, places: reading.places, words: parser.operands,
-            settings: resolver.settings, order: parser.order, remote: remote)
+            settings: resolver.settings, order: parser.order, remote: remote, remotes: resolver.remotes)
     }
 
     /// The same without a configuration file.

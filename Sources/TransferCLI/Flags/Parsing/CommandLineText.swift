@@ -27,6 +27,14 @@ struct CommandLineText {
         return CommandLineText(invocation, arguments, operandsAt: positions)
     }
 
+    /// The same with an operand behind all others.
+    func moving(_ operand: Int) -> CommandLineText {
+        guard positions.indices.contains(operand), let last = positions.last else { return self }
+        var arguments = arguments
+        arguments.insert(arguments.remove(at: positions[operand]), at: last)
+        return CommandLineText(invocation, arguments, operandsAt: positions)
+    }
+
     /// The same without a flag that takes a value.
     func without(_ flag: Flag) -> CommandLineText {
         var kept: [String] = []

@@ -110,6 +110,9 @@ struct OperandReader {
         if places.last.flatMap(\.self) == nil, places.dropLast().allSatisfy({ $0 != nil }), Self.isPath(text) {
             return error(what, write: CommandLineText(PullCommand.definition, operands), to: "fetch")
         }
+        guard named.count > 1 || !Self.isPath(text) else {
+            return error("where to push to comes last", write: line.moving(index))
+        }
         return error(what, write: line.replacing(index, with: "./\(text)"), to: "send a file of that name")
     }
 

@@ -19,16 +19,19 @@ package struct ParsedArguments: Sendable {
     /// The remote that the command is about; nothing when the server is no remote.
     package let remote: Remote?
 
+    /// The names of all remotes.
+    let remotes: [String]
+
     private let settings: [String: Setting]
     /// What the command line gives, in order.
     private let order: [(flag: String, value: String)]
 
     init(
         command: Command, operands: [String], places: Set<Int>, words: [String], settings: [String: Setting],
-        order: [(flag: String, value: String)], remote: Remote?
+        order: [(flag: String, value: String)], remote: Remote?, remotes: [String]
     ) {
         (self.command, self.operands, self.settings, self.remote) = (command, operands, settings, remote)
-        (self.places, self.words, self.order) = (places, words, order)
+        (self.places, self.words, self.order, self.remotes) = (places, words, order, remotes)
     }
 
     /// Whether the command has the flag, of whatever kind it is there.

@@ -119,4 +119,29 @@ import TransferTestSupport
             #expect(nobody.errors.contains("set HOME or XDG_CONFIG_HOME"), "\(nobody.errors)")
         }
     }
+
+    @Test func aForgottenColonIsSaid() throws {
+        let (server, surroundings) = try Self.server()
+        try writeFile(server.home.path("here/note"), "content".utf8)
+        let push = try Finished(["push", "note", "home"], surroundings)
+        #expect(push.end == .exited(2) && push.errors.contains("write: transfer push note home:\n"), "\(push.errors)")
+        try writeFile(server.home.path("here/home"), "content".utf8)
+        try Self.run(["push", "note", "home", "home:"], surroundings)
+        #expect(server.visibleFiles == ["home", "note"])
+    }
+
+    /// A socket has no folder of its own in its address.
+    @Test func aSocketAndALinkArePlacesToPushTo() throws {
+        let home = try TemporaryDirectory()
+        let server = try RunningServer(in: home, at: "unix:\(home.path("socket"))")
+        let push = try Finished(["push", "--plaintext", photo, "unix:\(home.path("socket"))"])
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(server.visibleFiles == ["demo.png"])
+        let other = try SecureServer(["--advertise", "127.0.0.1"], at: "0.0.0.0:0", user: "owner")
+        try other.program.waitForOutput("'\n")
+        let link = String(try #require(other.program.outputText.split(separator: "'").dropFirst().first))
+        let first = try Finished(["push", "--text", "x", link], other.surroundings())
+        #expect(first.end == .exited(0) && !first.errors.contains("pair_"), "\(first.errors)")
+        #expect(other.storedFiles == ["text.txt"])
+    }
 }

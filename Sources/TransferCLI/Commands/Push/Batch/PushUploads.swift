@@ -1,3 +1,4 @@
+private import Glibc
 internal import TransferClient
 internal import TransferModel
 
@@ -52,12 +53,23 @@ struct PushUploads: Sequence, Sendable {
         guard !arguments.isSet(PushFlags.name) || count == 1 && !isBatch else {
             throw arguments.error("--name is for a single upload")
         }
+        try checkLast(arguments)
         let lists = [arguments[PushFlags.filesFrom], arguments[PushFlags.manifest]].compactMap(\.self)
         let inputs = (lists + arguments.operands).filter { $0 == "-" }
         guard inputs.count <= 1 else { throw arguments.error("standard input can be read only once") }
         guard !arguments.isSet(PushFlags.name) || !arguments.isSet(PushFlags.failedTo) else {
             throw arguments.error("--failed-to cannot keep --name; use --manifest")
         }
+    }
+
+    /// A remote's name without its colon is a file, which is not there.
+    private static func checkLast(_ arguments: ParsedArguments) throws(UsageError) {
+        guard arguments.operands.count > 1, arguments.operands.count == arguments.words.count,
+            let last = arguments.operands.last, arguments.remotes.contains(last), access(last, F_OK) != 0
+        else { return }
+        let line = CommandLineText(PushCommand.definition, arguments.operands.dropLast() + ["\(last):"])
+        throw arguments.error(
+            "there is no file '\(last)' here; to push to the remote of that name, write: \(line.text)")
     }
 
     /// The only operand is where to push to.
