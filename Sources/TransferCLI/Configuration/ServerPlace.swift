@@ -40,6 +40,9 @@ package struct ServerPlace: Equatable, Sendable {
         target = path.isEmpty ? server : server + separator + path
     }
 
+    /// What a flag that asks for a server is given, in one of its forms: `home:/a` for `home:a`.
+    static func canonical(_ text: String) -> String { ServerPlace(text)?.target ?? text }
+
     /// Another path on the same server.
     func beside(_ path: String) -> String {
         let name = server.utf8.prefix { $0 != UInt8(ascii: "#") }
@@ -116,9 +119,10 @@ package struct ServerPlace: Equatable, Sendable {
         return end
     }
 
-    /// Whether digits alone stand in front of the first slash: no path, also where they are too many for a port.
+    /// Whether digits alone stand in front of the first slash: no path, also where they are too many for a port, and none where
+    /// the code of a link follows that lacks its beginning.
     private static func hasPort(_ path: Substring.UTF8View) -> Bool {
-        let digits = path.prefix { $0 != slash }
+        let digits = path.prefix { $0 != slash && $0 != UInt8(ascii: "#") }
         return !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }
     }
 

@@ -68,7 +68,9 @@ struct SettingResolver {
     private func remote(in files: [ConfigurationFile]) -> Remote? {
         guard let flag = command.serverFlag else { return nil }
         let given = settings[flag.name] ?? files.lazy.compactMap { $0.settings(of: command)[flag.name] }.first
-        guard let text = given?.values.last ?? flag.defaultValue, let reference = RemoteReference(text) else {
+        guard let text = given?.values.last ?? flag.defaultValue,
+            let reference = RemoteReference(ServerPlace.canonical(text))
+        else {
             return nil
         }
         return files.lazy.compactMap { $0.remote(named: reference.name) }.first

@@ -30,6 +30,7 @@ import TransferTestSupport
         // A port, also where a remote has the name.
         Row(text: "home:5288", server: "home:5288", path: "/"),
         Row(text: "home:5288/a", server: "home:5288", path: "a"),
+        Row(text: "nas:5288#code=x", server: "nas:5288#code=x", path: "/"),
         Row(text: "home:99999/a", server: "home:99999", path: "a"),
         Row(text: "nas:5288:/a", server: "nas:5288:/", path: "a"),
         Row(text: "nas:5288:x", server: "nas:/", path: "5288:x", target: "nas:/5288:x"),

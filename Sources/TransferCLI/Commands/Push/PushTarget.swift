@@ -36,6 +36,7 @@ struct PushTarget {
                 "\(source) has a pairing code in it, but is no link; give all of it, from "
                     + "\(TransferLink.scheme) on and between single quotes")
         }
+        let text = ServerPlace.canonical(text)
         if let wanted = DiscoveredAddress(text) {
             let (server, identity) = try wanted.find(arguments)
             (self.server, found) = (server, identity)

@@ -120,6 +120,17 @@ import TransferTestSupport
         }
     }
 
+    /// The flags take what operands take.
+    @Test(arguments: ["home:x", "home:~/x", "transfer://ADDRESS/x", "ADDRESS:/x"])
+    func flagsTakeTheSameForms(_ form: String) throws {
+        let (server, surroundings) = try Self.server()
+        let place = form.split(separator: "ADDRESS", omittingEmptySubsequences: false).joined(separator: server.address)
+        try writeFile(server.home.path("here/note"), "content".utf8)
+        try Self.run(["push", "note", "--to", place], surroundings)
+        #expect(server.visibleFiles == ["x/note"])
+        try Self.run(["cat", "note", "--from", place], surroundings, output: "content")
+    }
+
     @Test func aForgottenColonIsSaid() throws {
         let (server, surroundings) = try Self.server()
         try writeFile(server.home.path("here/note"), "content".utf8)

@@ -35,7 +35,7 @@ import TransferTestSupport
         ["push", "-qx"], ["push", "--name"], ["push", "--quiet=yes", "x"], ["push", "--no-quite", "x"],
         ["push", "--digest", "sha", "x"], ["push", "--digest=md5", "x"], ["push", "--retry-for", "soon", "x"],
         ["push", "--compress-level", "10", "x"], ["push", "--lanes", "0", "x"], ["push", "-"],
-        ["push", "--name", "a", "x", "y"], ["push", "--to", "h:x", "x"], ["push", "--to", "home:", "x"],
+        ["push", "--name", "a", "x", "y"], ["push", "--to", "h x:y", "x"], ["push", "--to", "home:", "x"],
         ["push", "--plaintext", "--trust-new", "x"], ["serve", "now"], ["serve", "--quota", "much"],
         ["serve", "--quota", "9999999T"], ["serve", "--listen", "a:b:c"], ["serve", "--classic", "sized"],
         ["serve", "--classic", "chat=127.0.0.1:1"], ["serve", "--classic", "header7=127.0.0.1"],
