@@ -60,7 +60,8 @@ struct RemoteAddCommand {
             return AccessOutput.fail(error.message + hint.escapedForDisplay)
         }
         StandardStream.error.write(
-            "Added '\(draft.name)', \(draft.address.escapedForDisplay). To push to it, write: transfer push FILE \(draft.name):\n")
+            "Added '\(draft.name)', \(draft.address.escapedForDisplay). To push to it, write: transfer push FILE "
+                + "\(draft.name):\n")
         return .success
     }
 }

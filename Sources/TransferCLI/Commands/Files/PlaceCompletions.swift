@@ -9,29 +9,36 @@ struct PlaceCompletions {
     /// What is typed so far.
     private let word: String
 
-    /// That of the word, on its server; nothing for a word without one.
+    /// That of the word, on the server that it names or that this user has chosen; nothing without either.
     private let path: String?
+
+    /// Whether the word has a server in it, so that it is none itself.
+    private let hasServer: Bool
 
     init(_ arguments: ParsedArguments) {
         word = arguments.words.last ?? ""
-        path = arguments.places.isEmpty ? nil : arguments.operands.last
+        hasServer = !arguments.places.isEmpty
+        path = hasServer || arguments.isSet(FilesFlags.from) ? arguments.operands.last ?? "" : nil
     }
 
     func run(_ access: FilesAccess) async -> ExitCode {
-        guard let path else {
-            print(remotes.filter { $0.utf8.starts(with: word.utf8) })
-            return .success
-        }
+        var words = hasServer ? [] : remotes.filter { $0.utf8.starts(with: word.utf8) }
+        if let path { words += await paths(path, access) }
+        print(words)
+        return .success
+    }
+
+    /// Words for what is on the server and begins as the path does.
+    private func paths(_ path: String, _ access: FilesAccess) async -> [String] {
         let name = Self.name(of: path)
         // The name of a link's path can be written in other ways.
         guard word.utf8.count >= name.utf8.count, word.utf8.reversed().starts(with: name.utf8.reversed()) else {
-            return .success
+            return []
         }
         let folder = String(Substring(path.utf8.dropLast(name.utf8.count)))
         let typed = String(Substring(word.utf8.dropLast(name.utf8.count)))
         let start = typed + (word.utf8.last == UInt8(ascii: ":") ? "/" : "")
-        print(await entries(of: folder, access).filter { $0.utf8.starts(with: name.utf8) }.map { start + $0 })
-        return .success
+        return await entries(of: folder, access).filter { $0.utf8.starts(with: name.utf8) }.map { start + $0 }
     }
 
     /// Names with the sign that ends them.

@@ -45,9 +45,12 @@ enum BashCompletions {
             done
         }
 
-        # Remotes, or what is on one that is named: nothing is asked and nothing said, whatever happens.
+        # Remotes, and what is on the one that is named, or on the server of the configuration unless $1 is --no-from: nothing is
+        # asked and nothing said, whatever happens.
         _transfer_places() {
-            _transfer_offer '' "$value" < <(transfer list --completions --no-ask-token -- "$value" 2>/dev/null </dev/null)
+            _transfer_offer '' "$value" < <(
+                transfer list --completions --no-ask-token "$@" -- "$value" 2>/dev/null </dev/null
+            )
             # More follows a remote and a folder.
             if [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *[:/] ]]; then compopt -o nospace 2>/dev/null; fi
         }
@@ -60,14 +63,14 @@ enum BashCompletions {
                     if [[ $kind == folders ]]; then action=-d; fi
                     mapfile -t COMPREPLY < <(compgen "$action" -- "$value")
                     ;;
-                places | places+files)
+                places | *+files)
                     if [[ $kind == *files && $value != *:* ]]; then
                         compopt -o filenames 2>/dev/null
                         mapfile -t COMPREPLY < <(compgen -f -- "$value")
                     elif [[ $kind == *files ]]; then
                         _transfer_offer '' "$value" < <(compgen -f -- "$value")
                     fi
-                    _transfer_places
+                    if [[ $kind == targets* ]]; then _transfer_places --no-from; else _transfer_places; fi
                     ;;
                 remotes)
                     if [[ $value == *:* ]]; then
@@ -186,6 +189,7 @@ enum BashCompletions {
         case .server, .remote: "remotes"
         case .place: "places"
         case .placeOrFile: "places+files"
+        case .fileOrTarget: "targets+files"
         case .person: "people"
         case .command: "command"
         case .oneOf(let choices): words(choices)

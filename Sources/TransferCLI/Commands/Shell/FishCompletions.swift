@@ -25,10 +25,11 @@ enum FishCompletions {
             test "$chosen" = "$argv[1]"
         end
 
-        # Remotes, or what is on one that is named: nothing is asked and nothing said, whatever happens.
+        # Remotes, and what is on the one that is named, or on the server of the configuration unless $argv is --no-from: nothing is
+        # asked and nothing said, whatever happens.
         function __transfer_places
             set -l word (commandline -ct | string replace -r -- '^-[^=]*=' '')
-            transfer list --completions --no-ask-token -- "$word" 2>/dev/null </dev/null
+            transfer list --completions --no-ask-token $argv -- "$word" 2>/dev/null </dev/null
         end
 
         function __transfer_servers
@@ -114,6 +115,7 @@ enum FishCompletions {
         case .server: " -x -a '(__transfer_servers)'"
         case .place: " -x -a '(__transfer_places)'"
         case .placeOrFile: " -F -a '(__transfer_places)'"
+        case .fileOrTarget: " -F -a '(__transfer_places --no-from)'"
         case .remote: " -x -a '(transfer remote list --names --no-json 2>/dev/null)'"
         case .person: " -x -a '(__fish_complete_list , \"transfer people --names --no-json 2>/dev/null\")'"
         case .oneOf(let choices): " -x -a \(quoted(choices.joined(separator: " ")))"

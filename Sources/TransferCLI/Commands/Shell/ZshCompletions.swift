@@ -5,10 +5,11 @@ enum ZshCompletions {
         #compdef transfer
         # Completions of transfer for zsh, made by 'transfer completions zsh'.
 
-        # Remotes, or what is on one that is named: nothing is asked and nothing said, whatever happens.
+        # Remotes, and what is on the one that is named, or on the server of the configuration unless _transfer_from is
+        # --no-from: nothing is asked and nothing said, whatever happens.
         _transfer_places() {
             local -a hits
-            hits=(${(f)"$(transfer list --completions --no-ask-token -- "${(Q)PREFIX}" 2>/dev/null </dev/null)"})
+            hits=(${(f)"$(transfer list --completions --no-ask-token $_transfer_from -- "${(Q)PREFIX}" 2>/dev/null </dev/null)"})
             # More follows a remote and a folder.
             local -a open=(${(M)hits:#*[:/]}) closed=(${hits:#*[:/]})
             compadd -S '' -a open
@@ -18,6 +19,11 @@ enum ZshCompletions {
         _transfer_places_and_files() {
             _transfer_places
             _files
+        }
+
+        _transfer_targets_and_files() {
+            local _transfer_from=--no-from
+            _transfer_places_and_files
         }
 
         # A folder may follow the name.
@@ -138,6 +144,7 @@ enum ZshCompletions {
         case .server, .remote: "_transfer_remotes"
         case .place: "_transfer_places"
         case .placeOrFile: "_transfer_places_and_files"
+        case .fileOrTarget: "_transfer_targets_and_files"
         case .person: "_transfer_people"
         case .oneOf(let choices): "(\(choices.joined(separator: " ")))"
         }

@@ -12,6 +12,8 @@ enum FlagValue: Equatable, Sendable {
     case place
     /// The same, or a file here.
     case placeOrFile
+    /// A file here, or a place on a server that is named.
+    case fileOrTarget
     /// The names of people who can be sent something, with commas between them.
     case person
     /// The words of a command.
@@ -33,7 +35,8 @@ extension Command {
         switch places {
         case .none: operandValue
         case .all: .place
-        case .target, .sources, .any: .placeOrFile
+        case .target: .fileOrTarget
+        case .sources, .any: .placeOrFile
         }
     }
 }

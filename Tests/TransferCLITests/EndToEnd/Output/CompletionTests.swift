@@ -91,6 +91,13 @@ import TransferTestSupport
             try shell.offers("transfer push photo.png ho", in: home).map { $0.replacing("\\", with: "") } == ["home:"])
         #expect(try shell.offers("transfer ls h", in: home) == ["home:"])
         #expect(try shell.offers("transfer cat nowhere:/", in: home) == [])
+        // The server of all commands is named by nobody; a push takes what is here all the same.
+        let file = home.path("config/transfer/config.toml")
+        try writeFile(file, Array("server = 'home:/photos'\n".utf8) + (try readFile(file)))
+        #expect(try shell.offers("transfer cat a", in: home) == ["a/"])
+        #expect(try shell.offers("transfer cat ", in: home).filter { $0 != "nas:" && $0 != "home:" }.count == 2)
+        #expect(try shell.offers("transfer push a", in: home) == [])
+        #expect(try shell.offers("transfer pull a/", in: home).last?.hasSuffix("a/x/") == true)
     }
 
     /// Lines, and all that is offered at their ends.

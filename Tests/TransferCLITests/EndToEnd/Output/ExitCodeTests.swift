@@ -23,7 +23,7 @@ import TransferTestSupport
         (["push", "-"], "standard input needs a name; use --name"),
         (["push"], "nothing to push"),
         (["push", "a", "b", "--name", "c"], "--name is for a single upload"),
-        (["push", "a", "--to", "host:http"], "'host:http' is not a server"),
+        (["push", "a", "--to", "ho st:http"], "'ho st:http' is not a server"),
         (["push", "a", "--retry-for", "soon"], "'soon' is not a duration"),
         (["pusj"], "unknown command 'pusj'; did you mean 'push'?"),
         ([], "no command given"),
