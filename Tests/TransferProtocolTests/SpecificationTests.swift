@@ -64,6 +64,7 @@ import TransferTestSupport
                 ["\(Features.mail.rawValue)", "mail"], ["\(Features.zstd.rawValue)", "zstd"],
                 ["\(Features.zlib.rawValue)", "zlib"], ["\(Features.folders.rawValue)", "folders"],
                 ["\(Features.pieces.rawValue)", "pieces"], ["\(Features.trees.rawValue)", "trees"],
+                ["\(Features.owners.rawValue)", "owners"],
             ])
     }
 

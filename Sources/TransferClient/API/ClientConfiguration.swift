@@ -88,6 +88,9 @@ public struct ClientConfiguration: Sendable {
     /// server.
     public var comparesContent = false
 
+    /// What is kept of a file that is sent beside its content and time; nothing where a server makes it a new file as any other.
+    package var kept: KeptAttributes?
+
     /// The people that uploads are for: those of these names in the server's lists of who may come in. They get them, each for
     /// itself, and nobody else does; without any, uploads are stored under their paths. A push to somebody who has no mailbox,
     /// or who takes nothing from this client, is refused before any content is sent. Their names take `mostRecipientBytes`

@@ -29,10 +29,16 @@ extension TransferClient {
     ///
     /// - Returns: one report for each path, in their order.
     public func stat(_ paths: [String]) -> RequestEvents<StatReport> {
+        stat(paths, wantsAll: false)
+    }
+
+    /// - Parameter wantsAll: whether all that is kept is wanted, and symbolic links themselves.
+    func stat(_ paths: [String], wantsAll: Bool) -> RequestEvents<StatReport> {
         let events = EventQueue<StatReport>()
-        let queue = RequestQueue { events.isFull }
+        let queue = RequestQueue(needs: wantsAll ? [.files, .trees] : .files) { events.isFull }
         for path in paths.map(Self.clean) {
-            queue.add(StatTaker(path, remote: requestContext.remote(path), queue, events).asked)
+            queue.add(
+                StatTaker(path, remote: requestContext.remote(path), queue, events, wantsAll: wantsAll).asked)
         }
         run(queue, events, resume: { queue.resume() })
         return RequestEvents(events)
@@ -95,12 +101,25 @@ extension TransferClient {
             case .failure(let error):
                 events.finish(.failure(PushFailure(reason: .rejected(error.code), message: error.message)))
             case .success(let destination):
-                let plan = PullPlan(context, paths.map(Self.clean), destination, events)
-                await converse(
-                    plan, events, resume: { plan.resume() }, end: { await context.pool.run { destination.tidy() } })
+                await run(PullPlan(context, paths.map(Self.clean), destination, events), events)
             }
         }
         return RequestEvents(events)
+    }
+
+    /// Pulls files that are known to where each says.
+    func pull(_ files: [PullFile], to destination: PullDirectory) -> RequestEvents<PullEvent> {
+        let events = EventQueue<PullEvent>()
+        let context = requestContext
+        let plan = PullPlan(context, fetching: files, destination, events)
+        Task(executorPreference: context.loop) { [self] in await run(plan, events) }
+        return RequestEvents(events)
+    }
+
+    private func run(_ plan: PullPlan, _ events: EventQueue<PullEvent>) async {
+        let destination = plan.destination
+        let pool = plan.context.pool
+        await converse(plan, events, resume: { plan.resume() }, end: { await pool.run { destination.tidy() } })
     }
 
     /// Blocks of a file that wait for whoever reads it.

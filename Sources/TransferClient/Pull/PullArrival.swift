@@ -102,10 +102,7 @@ final class PullArrival: AnswerTaker, PullPublishing, @unchecked Sendable {
             }
             let publication = try lane.opened(
                 file, staged,
-                Publication(
-                    staged: staged, id: file.partID(on: ""), path: file.target, size: content.size, digest: digest,
-                    conflict: configuration.conflict, modified: file.modified ?? content.file.modified,
-                    permissions: file.permissions ?? content.file.permissions))
+                file.publication(staged, size: content.size, digest, configuration.conflict, content.file))
             self.digest = digest
             lane.answered(bytes)
             giveDigesterBack()

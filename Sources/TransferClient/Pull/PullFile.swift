@@ -26,6 +26,10 @@ final class PullFile: @unchecked Sendable {
     var modified: Timestamp?
     var permissions: UInt16?
 
+    /// Owner and extended attributes that it gets, and its permissions whatever the umask says; nothing where it is a new file as
+    /// any other.
+    var kept: ExtraAttributes?
+
     /// How its content is opened when all of it is here; nothing for what is stored as it comes.
     let seal: ContentSeal?
 
@@ -67,7 +71,7 @@ final class PullFile: @unchecked Sendable {
     /// The same with what the server says of it now.
     convenience init(again file: PullFile, _ entry: RemoteEntry) {
         self.init(source: file.source, target: file.target, entry: entry)
-        attempts = file.attempts
+        (attempts, kept) = (file.attempts, file.kept)
     }
 
     /// How its content is digested: that of a delivery as its sender has done it, so that both can be compared.
@@ -101,6 +105,21 @@ final class PullFile: @unchecked Sendable {
         return UploadID(
             high: UploadID(derivedFrom: digest).high,
             low: entry.version.high ^ entry.version.low &* 0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// How it gets its name.
+    ///
+    /// - Parameters:
+    ///   - digest: of what has come.
+    ///   - found: what the server said of what it sent.
+    func publication(
+        _ staged: StagedFile, size: UInt64, _ digest: Digest, _ conflict: ConflictPolicy, _ found: FetchedFile
+    ) -> Publication {
+        var publication = Publication(
+            staged: staged, id: partID(on: ""), path: target, size: size, digest: digest, conflict: conflict,
+            modified: modified ?? found.modified, permissions: permissions ?? found.permissions)
+        (publication.keepsPermissions, publication.attributes) = (kept != nil, kept)
+        return publication
     }
 
     /// - Parameter digest: of what was to be published.

@@ -52,6 +52,15 @@ final class PullPlan: RequestPlan {
         add(paths.map { .operand(PullOperand($0, self)) })
     }
 
+    /// For files that are known.
+    init(
+        _ context: RequestContext, fetching files: [PullFile], _ destination: PullDirectory, _ events: any PullAudience
+    ) {
+        (self.context, self.destination, self.events) = (context, destination, events)
+        state = Locked(State())
+        add(files.map { .file($0) })
+    }
+
     var isOver: Bool { state.withLock { $0.isEmpty && $0.open == 0 } }
 
     /// Whether a connection is to read on. One to which a list comes waits while thousands of files do that others can

@@ -122,10 +122,8 @@ final class PullSplit: PullPublishing, Sendable {
         }
         state.withLock { $0.digest = digest }
         do throws(LocalFailure) {
-            let publication = Publication(
-                staged: staged, id: file.partID(on: ""), path: file.target, size: file.entry.size, digest: digest,
-                conflict: configuration.conflict, modified: file.modified ?? found.modified,
-                permissions: file.permissions ?? found.permissions)
+            let publication = file.publication(
+                staged, size: file.entry.size, digest, configuration.conflict, found)
             lane.add(self, try lane.opened(file, staged, publication))
         } catch {
             giveUp(error)

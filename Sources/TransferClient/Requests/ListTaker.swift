@@ -11,15 +11,19 @@ final class ListTaker: AnswerTaker {
         let events: EventQueue<RemoteEntry>
         let isRecursive: Bool
         let wantsDetails: Bool
+        let wantsAll: Bool
         /// The part of the trash that is listed, if it is.
         let trash: TrashPlace?
+        /// Whether a folder that was found is listed as well.
+        let enters: @Sendable (_ folder: String) -> Bool
         private let failure = Locked<PushFailure?>(nil)
 
         init(
             _ context: RequestContext, _ queue: RequestQueue, _ events: EventQueue<RemoteEntry>, isRecursive: Bool,
-            wantsDetails: Bool, trash: TrashPlace? = nil
+            wantsDetails: Bool, wantsAll: Bool = false, trash: TrashPlace? = nil,
+            enters: @escaping @Sendable (_ folder: String) -> Bool = { _ in true }
         ) {
-            self.trash = trash
+            (self.wantsAll, self.trash, self.enters) = (wantsAll, trash, enters)
             (self.context, self.queue, self.events) = (context, queue, events)
             (self.isRecursive, self.wantsDetails) = (isRecursive, wantsDetails)
         }
@@ -40,30 +44,41 @@ final class ListTaker: AnswerTaker {
         func request(_ path: String) -> Request {
             let isTop = trash == .top
             return .list(
-                ListRequest(path: isTop ? "" : context.remote(path), wantsDetails: wantsDetails, trash: trash))
+                ListRequest(
+                    path: isTop ? "" : context.remote(path), wantsDetails: wantsDetails, wantsAll: wantsAll,
+                    trash: trash))
         }
     }
 
     private let path: String
     private let shared: Shared
     private let isFirst: Bool
-    /// Entries that have come, on this connection.
-    private let count = Locked<UInt64>(0)
+    private let state = Locked(State())
+
+    private struct State {
+        /// Entries that have come on this connection.
+        var count: UInt64 = 0
+        /// Names that were told: after a lost connection the list comes again, in any order.
+        var told: Set<PathDigest> = []
+    }
 
     private init(_ path: String, _ shared: Shared, isFirst: Bool) {
         (self.path, self.shared, self.isFirst) = (path, shared, isFirst)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {
-        count.withLock { $0 += UInt64(entries.count) }
-        for entry in entries where entry.form != .other {
+        let new = state.withLock { state in
+            state.count += UInt64(entries.count)
+            return entries.filter { $0.form != .other && state.told.insert(PathDigest($0.name)).inserted }
+        }
+        for entry in new {
             guard let below = RemoteEntry.path(of: entry.name, in: path) else {
                 shared.fail(.invalidPath, "The server lists what is no name: \(entry.name.escapedForDisplay)")
                 continue
             }
             let found = RemoteEntry(below, entry)
             shared.events.send(found)
-            if shared.isRecursive, found.isDirectory { shared.ask(below) }
+            if shared.isRecursive, found.isDirectory, shared.enters(below) { shared.ask(below) }
         }
         return .wanted
     }
@@ -75,19 +90,14 @@ final class ListTaker: AnswerTaker {
             if isFirst || outcome.code != .notFound { shared.fail(outcome.code, outcome.message) }
             return
         }
-        guard count.withLock({ $0 }) == outcome.count else {
+        guard state.withLock({ $0.count }) == outcome.count else {
             return shared.fail(.incomplete, "The list of \(path.escapedForDisplay) is not complete.")
         }
     }
 
-    /// What was told cannot be taken back, and the order of what follows is another one.
     func lost() {
-        guard count.withLock({ $0 }) > 0 else {
-            return shared.queue.again(
-                PendingRequest(shared.request(path), ListTaker(path, shared, isFirst: isFirst)))
-        }
-        shared.fail(.connectionLost, "The connection was lost in the middle of a list.")
-        shared.queue.answered()
+        state.withLock { $0.count = 0 }
+        shared.queue.again(PendingRequest(shared.request(path), self))
     }
 }
 

@@ -1,5 +1,5 @@
 public import TransferModel
-import TransferProtocol
+package import TransferProtocol
 
 /// A file or folder on a server.
 public struct RemoteEntry: Sendable, Equatable {
@@ -38,6 +38,12 @@ public struct RemoteEntry: Sendable, Equatable {
 
     /// What tells a file from what it was before.
     package let version: FileVersion
+
+    /// Whether it is a symbolic link, which is only listed where all is wanted.
+    package var isLink = false
+
+    /// What else is kept of it, where all is wanted.
+    package var extras: ListedEntry.Extras?
 }
 
 extension RemoteEntry {
@@ -54,5 +60,7 @@ extension RemoteEntry {
             return Time(seconds: seconds, nanoseconds: UInt32(milliseconds) * 1_000_000)
         }
         version = entry.version
+        isLink = entry.form == .symbolicLink
+        extras = entry.extras
     }
 }

@@ -66,7 +66,7 @@ final class RequestQueue: RequestPlan, RequestSource {
         state.withLock { $0.news = news }
     }
 
-    func letGo() { state.withLock { $0 = State() } }
+    func letGo() { state.withLock { $0 = State(welcome: $0.welcome) } }
 
     func connected() {}
 

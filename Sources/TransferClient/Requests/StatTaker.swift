@@ -23,6 +23,7 @@ final class StatTaker: AnswerTaker {
     private let remote: String
     /// The part of the trash that the path is in, if it is.
     private let trash: TrashPlace?
+    private let wantsAll: Bool
     private let queue: RequestQueue
     private let events: EventQueue<StatReport>
     private let entry = Locked<ListedEntry?>(nil)
@@ -30,15 +31,18 @@ final class StatTaker: AnswerTaker {
     /// - Parameter remote: the path with the folder of the server's address.
     init(
         _ path: String, remote: String, _ queue: RequestQueue, _ events: EventQueue<StatReport>,
-        trash: TrashPlace? = nil
+        trash: TrashPlace? = nil, wantsAll: Bool = false
     ) {
-        (self.path, self.remote, self.queue, self.events, self.trash) = (path, remote, queue, events, trash)
+        (self.path, self.remote, self.queue, self.events) = (path, remote, queue, events)
+        (self.trash, self.wantsAll) = (trash, wantsAll)
     }
 
     /// With what is to be asked.
     var asked: PendingRequest {
         PendingRequest(
-            .list(ListRequest(id: 0, path: remote, isAboutItself: true, wantsDetails: true, trash: trash)), self)
+            .list(
+                ListRequest(
+                    path: remote, isAboutItself: true, wantsDetails: true, wantsAll: wantsAll, trash: trash)), self)
     }
 
     func take(_ entries: [ListedEntry]) -> Taken {

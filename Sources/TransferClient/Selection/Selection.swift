@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Glibc
-private import TransferModel
+internal import TransferModel
 
 /// Which files are sent of those that are named or found. What is no file, such as a stream, always is.
 public struct Selection: Sendable {
@@ -40,9 +40,14 @@ public struct Selection: Sendable {
     /// Whether a file is right for it, whatever its path.
     func accepts(_ status: stat) -> Bool {
         let file = SourceFile.Identity(status)
-        if let minimumSize, file.size < minimumSize { return false }
-        if let maximumSize, file.size > maximumSize { return false }
+        return accepts(size: file.size, modified: file.modified)
+    }
+
+    /// Whether a file is right for it, whatever its path.
+    func accepts(size: UInt64, modified: Timestamp) -> Bool {
+        if let minimumSize, size < minimumSize { return false }
+        if let maximumSize, size > maximumSize { return false }
         guard let bound = modifiedAfter else { return true }
-        return (file.modified.seconds, file.modified.nanoseconds) > bound
+        return (modified.seconds, modified.nanoseconds) > bound
     }
 }

@@ -64,6 +64,12 @@ final class ContentReader {
         return (file.modified, file.permissions)
     }
 
+    /// What a file has beside these; nothing of what is none.
+    func extraAttributes(wantsOwner: Bool) throws(LocalFailure) -> ExtraAttributes? {
+        guard case .file(let file) = origin else { return nil }
+        return try file.extraAttributes(wantsOwner: wantsOwner)
+    }
+
     /// Which file it is, where it is one.
     var file: SourceFile.Identity? {
         guard case .file(let file) = origin else { return nil }

@@ -1,6 +1,7 @@
 internal import CLinux
 import Glibc
 import TransferModel
+import TransferStore
 import TransferSystem
 
 /// A file that is being pushed. It is read once from the front; afterwards it must still be the same file with the same
@@ -64,6 +65,21 @@ final class SourceFile {
     var permissions: UInt16 { UInt16(truncatingIfNeeded: status.st_mode & 0o777) }
 
     var modified: Timestamp { identity.modified }
+
+    /// Its extended attributes, and its owner if that is wanted.
+    ///
+    /// - Throws: `sourceUnreadable`, also where they are too many to be kept.
+    func extraAttributes(wantsOwner: Bool) throws(LocalFailure) -> ExtraAttributes {
+        do throws(SystemError) {
+            return try ExtraAttributes(of: descriptor.number, wantsOwner: wantsOwner)
+        } catch {
+            guard error.errno == E2BIG else { throw .unreadable(error) }
+            let most = ExtraAttributes.mostBytes
+            throw LocalFailure(
+                code: .sourceUnreadable,
+                message: "Its extended attributes have more than \(most) bytes, and cannot be kept.")
+        }
+    }
 
     /// When anything about the file last changed, its name and its permissions included.
     var changed: Timestamp { Timestamp(status.st_ctim) }

@@ -186,6 +186,9 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// beside their content.
     package static let trees = Features(rawValue: 128)
 
+    /// In `welcome`: the server can give files the owners that this client says.
+    package static let owners = Features(rawValue: 256)
+
     /// In `welcome` and `hello`: the sender takes `data` that is compressed with zstd.
     package static let zstd = Features(rawValue: 8)
 

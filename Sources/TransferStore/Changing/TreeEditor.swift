@@ -15,10 +15,10 @@ package final class TreeEditor {
         package let version: (before: ContentVersion, after: ContentVersion)?
     }
 
-    private let tree: DirectoryTree
-    private let incoming: Incoming
+    let tree: DirectoryTree
+    let incoming: Incoming
     private let umask: mode_t
-    private let directories: BatchDirectories
+    let directories: BatchDirectories
     /// Where what replaces something is made first.
     private let scratch: () throws(StoreError) -> DirectoryHandle
     /// Files and folders whose attributes were changed.
@@ -47,7 +47,7 @@ package final class TreeEditor {
         failures = incoming.committer.failures
     }
 
-    private var disk: Disk { tree.root.disk }
+    var disk: Disk { tree.root.disk }
 
     /// Whether `commit` has to be called before anything else is changed.
     package var isFull: Bool { hasMovedFolder || directories.count + changed.count >= Self.mostOpened }
@@ -286,7 +286,7 @@ extension TreeEditor {
 // MARK: Looking
 
 extension TreeEditor {
-    private func existing(_ folder: RelativePath?, _ path: RelativePath) throws(StoreError) -> DirectoryHandle {
+    func existing(_ folder: RelativePath?, _ path: RelativePath) throws(StoreError) -> DirectoryHandle {
         do throws(SystemError) {
             return folder == nil ? try tree.root.openDirectory(".") : try tree.open(folder)
         } catch {
@@ -294,7 +294,7 @@ extension TreeEditor {
         }
     }
 
-    private func status(of path: RelativePath, in parent: DirectoryHandle) throws(StoreError) -> stat? {
+    func status(of path: RelativePath, in parent: DirectoryHandle) throws(StoreError) -> stat? {
         do throws(SystemError) {
             if path.parent == nil { try tree.check(path) }
             return try parent.status(String(path.name))

@@ -1,7 +1,7 @@
 internal import CLinux
 import Glibc
-import TransferModel
-import TransferSystem
+package import TransferModel
+package import TransferSystem
 
 /// The calls for what a file or folder has beside content, times and permissions.
 extension Disk {
@@ -102,6 +102,16 @@ extension Disk {
             guard let start = buffer.baseAddress else { preconditionFailure("a name without its end") }
             return body(start)
         }
+    }
+}
+
+extension ExtraAttributes {
+    /// Those of an open file.
+    ///
+    /// - Throws: E2BIG where its extended attributes are more than `mostBytes`.
+    package init(of file: Int32, wantsOwner: Bool) throws(SystemError) {
+        let disk = Disk()
+        self.init(owner: wantsOwner ? try disk.status(file).owner : nil, extended: try disk.extended(file))
     }
 }
 

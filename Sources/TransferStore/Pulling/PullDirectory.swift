@@ -8,11 +8,11 @@ import TransferSystem
 ///
 /// Synchronous and safe to call from any thread; called on a pool.
 package final class PullDirectory: Sendable {
-    private let tree: DirectoryTree
-    private let incoming: Incoming
+    let tree: DirectoryTree
+    let incoming: Incoming
     /// Where parts of long files are, once there is one.
     private let parts = Locked<Incoming?>(nil)
-    private let umask: mode_t
+    let umask: mode_t
 
     /// The folder in the directory in which parts of long files wait to be gone on with.
     package static let partsName = RelativePath.partsName

@@ -18,6 +18,30 @@ extension FileStore {
         return attributes
     }
 
+    /// What has a path now, with all that is kept of it; a symbolic link itself, wherever it leads.
+    ///
+    /// - Throws: `notFound`, also for what is none of these.
+    package func whole(at path: RelativePath) throws(StoreError) -> WholeEntry {
+        let entry = try reading(path) { () throws(SystemError) in
+            try tree.check(path)
+            return try WholeEntry(path, in: try tree.open(path.parent))
+        }
+        guard let entry else { throw .notFound(path) }
+        return entry
+    }
+
+    /// Whether a folder has the path; a symbolic link is none, wherever it leads.
+    ///
+    /// - Throws: `notFound`, also for what is no file, folder or link.
+    package func isDirectory(at path: RelativePath) throws(StoreError) -> Bool {
+        let status = try reading(path) { () throws(SystemError) in
+            try tree.check(path)
+            return try tree.open(path.parent).status(String(path.name))
+        }
+        guard let status, status.isFile || status.isDirectory || status.isLink else { throw .notFound(path) }
+        return status.isDirectory
+    }
+
     /// What is in a directory; in the store's directory itself for nothing.
     ///
     /// - Throws: `notFound`; `wrongForm` for a file.

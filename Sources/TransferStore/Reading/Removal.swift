@@ -43,8 +43,8 @@ package final class Removal {
             try store.tree.check(path)
             return try parent.status(String(path.name))
         }
-        guard let attributes = status.flatMap({ StoredAttributes($0) }) else { throw .notFound(path) }
-        guard attributes.isDirectory else {
+        guard let status, status.isFile || status.isDirectory || status.isLink else { throw .notFound(path) }
+        guard status.isDirectory else {
             try unlink(path, in: parent)
             return
         }

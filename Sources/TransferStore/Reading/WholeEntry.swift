@@ -18,8 +18,13 @@ package struct WholeEntry: Sendable {
 
     /// - Returns: nothing for what is gone, or is none of these.
     init?(_ path: RelativePath, in directory: DirectoryHandle) throws(SystemError) {
+        guard let status = try directory.status(String(path.name)) else { return nil }
+        try self.init(path, status, in: directory)
+    }
+
+    /// - Parameter status: of what has the name.
+    init?(_ path: RelativePath, _ status: stat, in directory: DirectoryHandle) throws(SystemError) {
         let name = String(path.name)
-        guard let status = try directory.status(name) else { return nil }
         self.path = path
         if status.isLink {
             attributes = StoredAttributes(link: status)

@@ -345,6 +345,10 @@ extension LaneProducer {
         } else if !pending.isDrop {
             // What ends an upload says what all of it is.
             begin.note = try pending.sealed?.note()
+            if sealing == nil, let kept = configuration.kept {
+                begin.attributes = try reader.extraAttributes(wantsOwner: kept.owners)
+                begin.keepsPermissions = begin.attributes != nil
+            }
         }
         return begin
     }

@@ -106,7 +106,7 @@ extension ConnectionChanges {
 
     /// Takes a file, or a folder with all in it, out of sight.
     func discard(_ path: RelativePath, isRecursive: Bool) throws(StoreError) {
-        let isDirectory = try resources.store.attributes(at: path).isDirectory
+        let isDirectory = try resources.store.isDirectory(at: path)
         guard isRecursive || !isDirectory else {
             throw StoreError(.wrongForm, "\(path) is a folder, which is only removed with all that is in it.")
         }

@@ -244,6 +244,11 @@ extension RequestLane {
                 return FolderListing(list, nil, resources.intake.known)
             }
         }
+        if list.wantsAll, let path {
+            let entry = try resources.store.whole(at: path)
+            let details = resources.intake.known.details(of: [(path, entry.attributes)])[0]
+            return FolderListing(list, about: ListedEntry(entry, details), resources.intake.known)
+        }
         let attributes = try resources.store.attributes(at: path)
         let name = list.path.isEmpty && list.trash == nil ? "" : path.map { String($0.name) } ?? ""
         let isKnown = list.wantsDetails && !attributes.isDirectory

@@ -1,3 +1,4 @@
+import Glibc
 import TransferAccess
 import TransferCodec
 import TransferConnection
@@ -51,6 +52,7 @@ extension BinarySession {
         var features: Features = [.files, .folders, .trees, .zstd]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
+        if caller.mayReplaceAll, geteuid() == 0 { features.insert(.owners) }
         send(
             .welcome(
                 Welcome(

@@ -1,0 +1,66 @@
+import TransferModel
+
+/// What has to be done to make a tree the same as another one, in the order in which it is done.
+struct SyncPlan: Sendable {
+    /// A file that is elsewhere in the target.
+    struct Move: Sendable {
+        let from: RelativePath
+        let entry: SyncEntry
+    }
+
+    /// A file that is sent.
+    struct File: Sendable {
+        let entry: SyncEntry
+        /// Whether nothing has its path.
+        let isNew: Bool
+    }
+
+    /// A name of a file that has another one.
+    struct HardLink: Sendable {
+        let entry: SyncEntry
+        let first: RelativePath
+    }
+
+    /// Something with all that is in it.
+    struct Removal: Sendable {
+        let entry: SyncEntry
+        /// It, and what is below it.
+        let entries: [SyncEntry]
+    }
+
+    /// Folders that nothing can be changed in before their permissions are: with those they get for a while.
+    var unlocked: [SyncEntry] = []
+
+    /// What stands in the way of something else, and is removed first.
+    var obstacles: [Removal] = []
+
+    /// What cannot be done, and why.
+    var blocked: [(entry: SyncEntry, message: String)] = []
+
+    var folders: [SyncEntry] = []
+    var moves: [Move] = []
+    var files: [File] = []
+    var links: [SyncEntry] = []
+    var hardLinks: [HardLink] = []
+
+    /// What the source doesn't have.
+    var removals: [Removal] = []
+
+    /// Files and links whose attributes alone differ.
+    var attributes: [SyncEntry] = []
+
+    /// Folders that are given theirs at the end, because what is done in them changes their time; the innermost first. Those that
+    /// differed before are told.
+    var folderAttributes: [(entry: SyncEntry, isTold: Bool)] = []
+
+    /// Whether the top is given its attributes, and whether that is told.
+    var top: (isSet: Bool, isTold: Bool) = (false, false)
+
+    var unchanged = 0
+
+    /// Bytes of all files that are sent.
+    var bytes: UInt64 { files.reduce(0) { $0.addingClamped($1.entry.size) } }
+
+    /// Entries that are removed, what is below folders counted.
+    var removedCount: Int { removals.reduce(0) { $0 + $1.entries.count } }
+}

@@ -1,0 +1,157 @@
+import TransferIO
+import TransferModel
+import TransferStore
+import TransferSystem
+
+/// A directory here that is made the same as a folder on a server.
+struct LocalTarget: SyncTarget {
+    let client: TransferClient
+    let destination: PullDirectory
+    let keepsOwners: Bool
+
+    private var pool: BlockingPool { client.pool }
+
+    /// Changes that are made durable together.
+    private static let batch = 256
+
+    /// The directory is made when it is opened.
+    func makeTop() async throws(PushFailure) {}
+
+    func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+        await change(entries, report) { (editor, entry) throws(StoreError) in try setAttributes(of: entry, editor) }
+    }
+
+    private func setAttributes(of entry: SyncEntry, _ editor: TreeEditor) throws(StoreError) {
+        _ = try editor.set(
+            entry.path, permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
+            entry.extra.keeping(owner: keepsOwners))
+    }
+
+    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
+        let destination = destination
+        return await pool.run {
+            do throws(StoreError) {
+                try destination.setTop(
+                    permissions: top.permissions, modified: top.modified, top.extra.keeping(owner: keepsOwner))
+                return .done("")
+            } catch {
+                return ChangeReport(path: "", result: error.code, isDurable: false, message: error.message)
+            }
+        }
+    }
+
+    func unlock(_ folders: [SyncEntry]) async throws(PushFailure) {
+        await change(folders, { _, _, _ in }) { (editor, folder) throws(StoreError) in
+            _ = try editor.set(folder.path, permissions: folder.permissions | 0o700, modified: nil, nil)
+        }
+    }
+
+    func remove(
+        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
+    ) async throws(PushFailure) {
+        let batch = TrashBatch(at: utcNanoseconds(), number: .random(in: 0...UInt32.max))
+        await change(removals, report) { (editor, removal) throws(StoreError) in
+            do throws(StoreError) {
+                if keepsInTrash {
+                    _ = try editor.move(removal.entry.path, to: .trash(batch, removal.entry.path))
+                } else {
+                    // The innermost first: a folder with something in it that is not known here stays.
+                    for entry in removal.entries.reversed() { try editor.remove(entry.path) }
+                }
+            } catch {
+                // Somebody else was quicker.
+                if error.code != .notFound { throw error }
+            }
+        }
+    }
+
+    func makeFolders(_ folders: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+        await change(folders, report) { (editor, folder) throws(StoreError) in
+            try editor.makeDirectory(folder.path, replaces: true)
+        }
+    }
+
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
+        await change(moves, report) { (editor, move) throws(StoreError) in
+            _ = try editor.move(move.from, to: move.entry.path)
+        }
+    }
+
+    func makeLinks(_ links: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+        await change(links, report) { (editor, entry) throws(StoreError) in
+            guard case .link(let target) = entry.form else { return }
+            try editor.makeLink(entry.path, to: target, replaces: true)
+            try setAttributes(of: entry, editor)
+        }
+    }
+
+    func makeHardLinks(
+        _ links: [SyncPlan.HardLink], _ report: @escaping Report<SyncPlan.HardLink>
+    ) async throws(PushFailure) {
+        await change(links, report) { (editor, link) throws(StoreError) in
+            _ = try editor.makeHardLink(link.entry.path, to: link.first, replaces: true)
+        }
+    }
+
+    func take(
+        _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
+        _ report: @escaping Report<SyncPlan.File>
+    ) async throws(PushFailure) {
+        let found = Dictionary(files.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
+        for try await event in client.pull(files.compactMap { pulled($0.entry) }, to: destination) {
+            switch event {
+            case .finished(let answer):
+                if let file = found[PathKey(answer.source)] { report(file, answer.result, answer.message) }
+            case .progress(let progress): tell(.progress(progress))
+            case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
+            case .connected, .known: break
+            }
+        }
+    }
+
+    private func pulled(_ entry: SyncEntry) -> PullFile? {
+        guard let remote = entry.remote else { return nil }
+        let file = PullFile(source: entry.path.string, target: entry.path, entry: remote)
+        file.kept = entry.extra.keeping(owner: keepsOwners)
+        return file
+    }
+
+    /// Makes changes one after the other, and tells of them when they are on disk.
+    private func change<Item: Sendable>(
+        _ items: [Item], _ report: @escaping Report<Item>,
+        _ make: @escaping @Sendable (TreeEditor, Item) throws(StoreError) -> Void
+    ) async {
+        guard !items.isEmpty else { return }
+        let destination = destination
+        await pool.run {
+            var rest = items[...]
+            while !rest.isEmpty {
+                let editor = destination.editor()
+                var done: [(item: Item, failure: StoreError?)] = []
+                while let item = rest.first, done.count < Self.batch, !editor.isFull {
+                    rest.removeFirst()
+                    do throws(StoreError) {
+                        try make(editor, item)
+                        done.append((item, nil))
+                    } catch {
+                        done.append((item, error.local))
+                    }
+                }
+                let failure = Self.commit(editor)
+                for (item, own) in done {
+                    let failure = own ?? failure
+                    report(item, failure?.code ?? .completed, failure?.message ?? "")
+                }
+            }
+        }
+    }
+
+    private static func commit(_ editor: TreeEditor) -> StoreError? {
+        do throws(StoreError) {
+            try editor.commit()
+            return nil
+        } catch {
+            return error.local
+        }
+    }
+}

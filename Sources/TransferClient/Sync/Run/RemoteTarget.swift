@@ -1,0 +1,140 @@
+import TransferModel
+import TransferProtocol
+import TransferSystem
+
+/// A folder on a server that is made the same as a directory here.
+struct RemoteTarget: SyncTarget {
+    let client: TransferClient
+    /// The directory that files are sent from.
+    let directory: String
+    let keepsOwners: Bool
+
+    func makeTop() async throws(PushFailure) {
+        guard !client.server.folder.isEmpty else { return }
+        for try await report in client.makeFolders([""]) where report.result != .completed {
+            throw PushFailure(reason: .rejected(report.result), message: report.message)
+        }
+    }
+
+    func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+        try await change(entries, { $0.path.string }, report) { entry, path in
+            make(.nothing, path, entry)
+        }
+    }
+
+    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
+        let request = { (path: String, _: Int) in
+            Request.make(
+                MakeRequest(
+                    .nothing, path: path, permissions: top.permissions, modified: top.modified,
+                    attributes: top.extra.keeping(owner: keepsOwner)))
+        }
+        // The server's directory itself is the operator's.
+        guard !client.server.folder.isEmpty else { return .done("") }
+        for try await report in client.change([""], request) { return report }
+        return .done("")
+    }
+
+    func unlock(_ folders: [SyncEntry]) async throws(PushFailure) {
+        try await change(folders, { $0.path.string }, { _, _, _ in }) { entry, path in
+            .make(MakeRequest(.nothing, path: path, permissions: entry.permissions | 0o700))
+        }
+    }
+
+    func remove(
+        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
+    ) async throws(PushFailure) {
+        let found = Dictionary(removals.map { (PathKey($0.entry.path.string), $0) }) { first, _ in first }
+        let paths = removals.map(\.entry.path.string)
+        for try await answer in client.remove(paths, isRecursive: true, keepsInTrash: keepsInTrash) {
+            guard let removal = found[PathKey(answer.path)] else { continue }
+            // Somebody else was quicker.
+            report(removal, answer.result == .notFound ? .completed : answer.result, answer.message)
+        }
+    }
+
+    func makeFolders(_ folders: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+        try await change(folders, { $0.path.string }, report) { _, path in
+            .make(MakeRequest(.directory, path: path, replaces: true))
+        }
+    }
+
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure) {
+        try await change(moves, { $0.from.string }, report) { move, path in
+            .move(MoveRequest(path: path, to: client.requestContext.remote(move.entry.path.string)))
+        }
+    }
+
+    func makeLinks(_ links: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure) {
+        try await change(links, { $0.path.string }, report) { entry, path in
+            guard case .link(let target) = entry.form else { return make(.nothing, path, entry) }
+            return make(.symbolicLink, path, entry, target: target)
+        }
+    }
+
+    func makeHardLinks(
+        _ links: [SyncPlan.HardLink], _ report: @escaping Report<SyncPlan.HardLink>
+    ) async throws(PushFailure) {
+        try await change(links, { $0.entry.path.string }, report) { link, path in
+            let first = client.requestContext.remote(link.first.string)
+            return .make(MakeRequest(.hardLink, path: path, target: Array(first.utf8), replaces: true))
+        }
+    }
+
+    func take(
+        _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
+        _ report: @escaping Report<SyncPlan.File>
+    ) async throws(PushFailure) {
+        let directory = directory
+        let found = Dictionary(files.map { (PathKey("\(directory)/\($0.entry.path.string)"), $0) }) { first, _ in first
+        }
+        let uploads = files.lazy.map { file in
+            Upload.path("\(directory)/\(file.entry.path.string)", name: file.entry.path.string)
+        }
+        for try await event in client.push(Array(uploads)) {
+            switch event {
+            case .finished(let answer):
+                guard let file = found[PathKey(answer.source)] else { continue }
+                report(file, answer.result, answer.message)
+            case .progress(let progress): tell(.progress(progress))
+            case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
+            case .notice(let text): tell(.notice(text))
+            case .connected, .counted, .known: break
+            }
+        }
+    }
+
+    private func make(
+        _ form: MakeRequest.Form, _ path: String, _ entry: SyncEntry, target: [UInt8] = []
+    ) -> Request {
+        .make(
+            MakeRequest(
+                form, path: path, target: target, replaces: form != .nothing,
+                permissions: entry.isLink ? nil : entry.permissions, modified: entry.modified,
+                attributes: entry.extra.keeping(owner: keepsOwners)))
+    }
+
+    private func change<Item: Sendable>(
+        _ items: [Item], _ path: (Item) -> String, _ report: Report<Item>, _ request: (Item, String) -> Request
+    ) async throws(PushFailure) {
+        guard !items.isEmpty else { return }
+        let paths = items.map(path)
+        let found = Dictionary(zip(paths.map { PathKey($0) }, items)) { first, _ in first }
+        for try await answer in client.change(paths, { path, index in request(items[index], path) }) {
+            if let item = found[PathKey(answer.path)] { report(item, answer.result, answer.message) }
+        }
+    }
+}
+
+extension ChangeReport {
+    static func done(_ path: String) -> ChangeReport {
+        ChangeReport(path: path, result: .completed, isDurable: true, message: "")
+    }
+}
+
+extension ExtraAttributes {
+    /// The same, without the owner where that is not kept.
+    func keeping(owner isKept: Bool) -> ExtraAttributes {
+        isKept ? self : ExtraAttributes(extended: extended)
+    }
+}

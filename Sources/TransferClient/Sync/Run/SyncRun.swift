@@ -1,0 +1,123 @@
+import TransferModel
+import TransferSystem
+
+/// Makes one side the same as the other, step by step: what is removed comes last, and only when all else went well.
+struct SyncRun {
+    private let source: any SyncSource
+    private let options: SyncOptions
+    private let plan: SyncPlan
+    /// Whether nothing of the source is unknown.
+    private let isWhole: Bool
+    private let top: SyncTree.Top?
+    private let tally: SyncTally
+
+    init(
+        _ source: any SyncSource, _ trees: (source: SyncTree, target: SyncTree),
+        _ plan: SyncPlan, _ options: SyncOptions, tell: @escaping @Sendable (SyncEvent) -> Void
+    ) {
+        (self.source, self.options) = (source, options)
+        isWhole = trees.source.isWhole
+        top = trees.source.top
+        tally = SyncTally(
+            SyncSummary(unchanged: plan.unchanged, leftOut: trees.source.leftOut.count + trees.source.specials.count),
+            tell)
+        self.plan = plan
+        for fault in trees.source.faults + trees.target.faults { tally.add(.unreadable, fault) }
+        for fault in trees.source.specials { tally.add(.skipped, fault) }
+        for (entry, message) in plan.blocked { tally.add(entry, .pathConflict, message) }
+    }
+
+    /// Tells what `run` would do.
+    func foresee() -> SyncSummary { tally.foresee(plan, deletionStop: deletionStop) }
+
+    /// - Returns: how much was done.
+    func run(_ target: any SyncTarget) async throws(PushFailure) -> SyncSummary {
+        guard !plan.isEmpty else { return tally.summary }
+        let stop = deletionStop
+        try await target.makeTop()
+        try await target.unlock(plan.unlocked)
+        try await clear(target, stop)
+        try await make(target)
+        try await remove(target, stop)
+        try await finish(target)
+        return tally.summary
+    }
+
+    /// Why nothing may be removed, whatever comes of the rest.
+    private var deletionStop: String? {
+        guard options.deletes, plan.removedCount > 0 else { return nil }
+        guard isWhole else { return "some of the source could not be read" }
+        if let most = options.mostDeletions, plan.removedCount > most {
+            return "\(plan.removedCount) would be removed, and \(most) are allowed"
+        }
+        return nil
+    }
+
+    /// A folder with all that is in it is removed only where other removals would be.
+    private func clear(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
+        let isAllowed = stop == nil && isWhole
+        let obstacles = plan.obstacles.filter { isAllowed || !$0.entry.isFolder }
+        try await target.remove(obstacles, keepsInTrash: options.keepsInTrash) { [tally] removal, result, message in
+            tally.add(removal, .cleared, result, message)
+        }
+    }
+
+    private func make(_ target: any SyncTarget) async throws(PushFailure) {
+        let tally = tally
+        try await target.makeFolders(plan.folders) { tally.add($0, .folder, $1, $2) }
+        let unmoved = Locked<[SyncPlan.File]>([])
+        try await target.move(plan.moves) { move, result, message in
+            // Somebody else has moved it: then it is sent.
+            guard result == .completed else {
+                return unmoved.withLock { $0.append(SyncPlan.File(entry: move.entry, isNew: true)) }
+            }
+            tally.add(move, result, message)
+        }
+        let present = Locked<[SyncEntry]>([])
+        try await target.take(plan.files + unmoved.withLock { $0 }, { tally.tell($0) }) { file, result, message in
+            if result == .alreadyStored { present.withLock { $0.append(file.entry) } }
+            tally.add(file, result, message)
+        }
+        try await target.makeLinks(plan.links) { tally.add($0, .link, $1, $2) }
+        try await target.makeHardLinks(plan.hardLinks) { tally.add($0, $1, $2) }
+        // What was moved, or was there already, has the attributes of before.
+        let silent = present.withLock { $0 } + plan.moves.map(\.entry)
+        try await target.set(silent) { entry, result, message in
+            if result != .completed { tally.add(entry, .attributes, result, message) }
+        }
+        try await target.set(plan.attributes) { tally.add($0, .attributes, $1, $2) }
+    }
+
+    private func remove(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
+        guard !plan.removals.isEmpty else { return }
+        if let reason = stop ?? tally.failureStop { return tally.stopDeletion(reason) }
+        let missing = try await source.missing(of: plan.removals.map(\.entry.path))
+        let removals = plan.removals.filter { missing.contains($0.entry.path) }
+        for removal in plan.removals where !missing.contains(removal.entry.path) {
+            tally.add(removal, .removed, .sourceChanged, "The source has it by now.")
+        }
+        let tally = tally
+        try await target.remove(removals, keepsInTrash: options.keepsInTrash) { tally.add($0, .removed, $1, $2) }
+    }
+
+    /// What was done in folders has changed their times.
+    private func finish(_ target: any SyncTarget) async throws(PushFailure) {
+        let tally = tally
+        let told = Set(plan.folderAttributes.filter(\.isTold).map(\.entry.path))
+        try await target.set(plan.folderAttributes.map(\.entry)) { entry, result, message in
+            let isTold = told.contains(entry.path)
+            if isTold || result != .completed { tally.add(entry, .attributes, result, message) }
+        }
+        guard plan.top.isSet, let top else { return }
+        let report = try await target.setTop(top, keepsOwner: options.keepsOwners)
+        if plan.top.isTold || report.result != .completed { tally.add(top: report) }
+    }
+}
+
+extension SyncPlan {
+    /// Whether nothing is to be done.
+    var isEmpty: Bool {
+        unlocked.isEmpty && obstacles.isEmpty && folders.isEmpty && moves.isEmpty && files.isEmpty && links.isEmpty
+            && hardLinks.isEmpty && removals.isEmpty && attributes.isEmpty && folderAttributes.isEmpty && !top.isSet
+    }
+}

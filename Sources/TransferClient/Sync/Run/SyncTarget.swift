@@ -1,0 +1,38 @@
+import TransferModel
+
+/// The side that is changed. Each of these says of everything what came of it, and throws when the connection is lost for good.
+protocol SyncTarget: Sendable {
+    /// Takes the answers.
+    typealias Report<Item> = @Sendable (_ item: Item, _ result: ResultCode, _ message: String) -> Void
+
+    /// Makes the folder that everything goes into.
+    func makeTop() async throws(PushFailure)
+
+    /// Sets attributes; those of the top for nothing.
+    func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
+    func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport
+    func unlock(_ folders: [SyncEntry]) async throws(PushFailure)
+    func remove(
+        _ removals: [SyncPlan.Removal], keepsInTrash: Bool, _ report: @escaping Report<SyncPlan.Removal>
+    ) async throws(PushFailure)
+    func makeFolders(_ folders: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
+    func move(_ moves: [SyncPlan.Move], _ report: @escaping Report<SyncPlan.Move>) async throws(PushFailure)
+    func makeLinks(_ links: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
+    func makeHardLinks(
+        _ links: [SyncPlan.HardLink], _ report: @escaping Report<SyncPlan.HardLink>
+    ) async throws(PushFailure)
+
+    /// Sends files. One whose content was there gets its attributes later: it is told as `alreadyStored`.
+    func take(
+        _ files: [SyncPlan.File], _ tell: @escaping @Sendable (SyncEvent) -> Void,
+        _ report: @escaping Report<SyncPlan.File>
+    ) async throws(PushFailure)
+}
+
+/// The side that stays as it is.
+protocol SyncSource: Sendable {
+    /// Which of some paths nothing has now.
+    ///
+    /// - Throws: when the tree is not the one any more that was looked at.
+    func missing(of paths: [RelativePath]) async throws(PushFailure) -> Set<RelativePath>
+}

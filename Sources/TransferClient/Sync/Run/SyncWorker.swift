@@ -1,0 +1,136 @@
+import Glibc
+import TransferCodec
+import TransferIO
+import TransferModel
+import TransferStore
+
+/// Looks at both sides, and makes one the same as the other.
+struct SyncWorker: Sendable {
+    /// Both sides as they were found.
+    private struct Sides: Sendable {
+        let trees: (source: SyncTree, target: SyncTree)
+        let source: any SyncSource
+        let keepsOwners: Bool
+        /// Whether a file of the source and one of the target have the same content.
+        let hasSameContent: @Sendable (SyncEntry, SyncEntry) -> Bool?
+    }
+
+    private let client: TransferClient
+    private let selection: Selection
+    private let options: SyncOptions
+    private let tell: @Sendable (SyncEvent) -> Void
+
+    /// - Parameter client: one that replaces what is there, with the attributes that it has.
+    init(
+        _ client: TransferClient, _ selection: Selection, _ options: SyncOptions,
+        tell: @escaping @Sendable (SyncEvent) -> Void
+    ) {
+        (self.client, self.selection, self.options, self.tell) = (client, selection, options, tell)
+    }
+
+    /// Makes the server's folder the same as a directory here.
+    func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
+        let selection = selection
+        let (local, top, (source, filter)) = try await onPool { () throws(StoreError) in
+            let tree = try LocalTree(path: directory)
+            var scan = LocalScan(tree, at: directory, isSource: true, SyncFilter(selection))
+            return (tree, try tree.top(), try scan.run())
+        }
+        let scan = RemoteScan(client, isSource: false, SyncFilter(selection, like: filter))
+        let (target, canKeepOwners) = try await scan.run()
+        let keepsOwners = options.keepsOwners && canKeepOwners
+        let sides = Sides(
+            trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
+            keepsOwners: keepsOwners
+        ) { source, target in
+            local.hasContent(of: target.remote, source)
+        }
+        return try await run(sides) { () async throws(PushFailure) in
+            RemoteTarget(
+                client: try client.keeping(KeptAttributes(owners: keepsOwners)), directory: directory,
+                keepsOwners: keepsOwners)
+        }
+    }
+
+    /// Makes a directory here the same as the server's folder.
+    func pull(_ directory: String) async throws(PushFailure) -> SyncSummary {
+        let filter = SyncFilter(selection)
+        let (source, _) = try await RemoteScan(client, isSource: true, filter).run()
+        guard source.top != nil else {
+            throw PushFailure(reason: .rejected(.notFound), message: "There is no folder \(client.server).")
+        }
+        let selection = selection
+        let (local, target) = try await onPool { () throws(StoreError) in
+            try Self.look(at: directory, SyncFilter(selection, like: filter))
+        }
+        let keepsOwners = options.keepsOwners && geteuid() == 0
+        let sides = Sides(trees: (source, target), source: RemoteSource(client: client), keepsOwners: keepsOwners) {
+            source, target in local?.hasContent(of: source.remote, target)
+        }
+        return try await run(sides) { () async throws(PushFailure) in
+            let destination = try await onPool { () throws(StoreError) in try PullDirectory(path: directory) }
+            return LocalTarget(client: client, destination: destination, keepsOwners: keepsOwners)
+        }
+    }
+
+    /// - Returns: no tree where there is no directory yet.
+    private static func look(
+        at directory: String, _ filter: SyncFilter
+    ) throws(StoreError) -> (LocalTree?, SyncTree) {
+        guard access(directory, F_OK) == 0 else { return (nil, SyncTree(top: nil)) }
+        let tree = try LocalTree(path: directory)
+        var scan = LocalScan(tree, at: directory, isSource: false, filter)
+        return (tree, try scan.run().0)
+    }
+
+    private func run(
+        _ sides: Sides, _ makeTarget: () async throws(PushFailure) -> any SyncTarget
+    ) async throws(PushFailure) -> SyncSummary {
+        try check(sides.trees)
+        tell(.connected(server: client.server.description))
+        var options = options
+        options.keepsOwners = sides.keepsOwners
+        let plan = await client.pool.run { [options] in
+            var planner = SyncPlanner(
+                sides.trees.source, sides.trees.target, options, hasSameContent: sides.hasSameContent)
+            return planner.run()
+        }
+        tell(.planned(files: plan.files.count, bytes: plan.bytes))
+        let run = SyncRun(sides.source, sides.trees, plan, options, tell: tell)
+        guard !options.isDryRun else { return run.foresee() }
+        return try await run.run(try await makeTarget())
+    }
+
+    /// An empty source is more often a disk that is not mounted than what somebody wants everywhere.
+    private func check(_ trees: (source: SyncTree, target: SyncTree)) throws(PushFailure) {
+        guard options.deletes, !options.isForced, !trees.source.hasContent, trees.source.leftOut.isEmpty,
+            trees.target.hasContent
+        else { return }
+        throw PushFailure(
+            reason: .rejected(.sourceSkipped),
+            message: "There is no file in the source, and all of the target would be removed. Is a disk not mounted? "
+                + "Nothing was changed; --force does it.")
+    }
+
+    private func onPool<T: Sendable>(
+        _ body: @escaping @Sendable () throws(StoreError) -> T
+    ) async throws(PushFailure) -> T {
+        let result = await client.pool.run { () -> Result<T, StoreError> in
+            do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let error): throw PushFailure(reason: .rejected(error.code), message: error.message)
+        }
+    }
+}
+
+extension LocalTree {
+    /// Whether a file here has the content that a server has acknowledged of its own.
+    ///
+    /// - Returns: nothing where the server doesn't know, or the file cannot be read.
+    fileprivate func hasContent(of remote: RemoteEntry?, _ entry: SyncEntry) -> Bool? {
+        guard let wanted = remote?.digest, let version = entry.version, version.size == remote?.size else { return nil }
+        return digest(of: entry.path, wanted.algorithm.function, version: version).map { $0 == wanted }
+    }
+}

@@ -1,0 +1,91 @@
+import TransferModel
+import TransferStore
+
+/// Looks at a tree on this machine.
+struct LocalScan {
+    private let tree: LocalTree
+    /// Of the directory, for its ignore files.
+    private let path: String
+    private let isSource: Bool
+    private var filter: SyncFilter
+    private var entries: [SyncEntry] = []
+    private var specials: [SyncTree.Fault] = []
+    private var faults: [SyncTree.Fault] = []
+
+    /// - Parameter isSource: whether ignore files, sizes and times decide what is looked at.
+    init(_ tree: LocalTree, at path: String, isSource: Bool, _ filter: SyncFilter) {
+        (self.tree, self.path, self.isSource, self.filter) = (tree, path, isSource, filter)
+    }
+
+    /// - Returns: the tree, and what was looked at, for the other one.
+    /// - Throws: when the directory itself cannot be looked at.
+    mutating func run() throws(StoreError) -> (SyncTree, SyncFilter) {
+        let top = try tree.top()
+        var folders: [RelativePath?] = [nil]
+        while let folder = folders.popLast() {
+            do throws(StoreError) {
+                try look(into: folder, &folders)
+            } catch {
+                guard let folder else { throw error }
+                faults.append(SyncTree.Fault(path: folder.string, message: error.message))
+            }
+        }
+        let tree = SyncTree(
+            top: SyncTree.Top(
+                modified: top.attributes.modified, permissions: top.attributes.permissions, extra: top.extra),
+            entries, leftOut: filter.leftOut, specials: specials, faults: faults)
+        return (tree, filter)
+    }
+
+    private mutating func look(into folder: RelativePath?, _ folders: inout [RelativePath?]) throws(StoreError) {
+        let found = try tree.list(folder)
+        if isSource, let name = filter.ignoreFile, found.contains(where: { $0.isFile(name) }) {
+            try readIgnoreFile(of: folder)
+        }
+        for found in found {
+            switch found {
+            case .entry(let whole): take(SyncEntry(whole), &folders)
+            case .unnameable(let shown, let reason):
+                // What Transfer keeps at the top is not the user's.
+                if folder != nil || !RelativePath.isReserved(shown) {
+                    faults.append(SyncTree.Fault(path: shown, message: reason))
+                }
+            case .special(let path, let what):
+                specials.append(SyncTree.Fault(path: path.string, message: "It is \(what), which has no content."))
+            case .unreadable(let path, let reason):
+                faults.append(SyncTree.Fault(path: path.string, message: "It cannot be looked at: \(reason)."))
+            }
+        }
+    }
+
+    private mutating func take(_ entry: SyncEntry, _ folders: inout [RelativePath?]) {
+        if entry.isFolder {
+            guard filter.enters(entry.path) else { return }
+            folders.append(entry.path)
+        } else {
+            guard !SourceWitness.isName(String(entry.path.name)), filter.takes(entry, isSource: isSource) else {
+                return
+            }
+        }
+        entries.append(entry)
+    }
+
+    private mutating func readIgnoreFile(of folder: RelativePath?) throws(StoreError) {
+        do throws(IgnoreFile.Fault) {
+            if let folder {
+                try filter.read(folder, at: "\(path)/\(folder.string)")
+            } else {
+                filter = try filter.reading(topAt: path)
+            }
+        } catch {
+            throw StoreError(.sourceUnreadable, "Nothing of it is sent: its ignore file \(error.message).")
+        }
+    }
+}
+
+extension LocalTree.Found {
+    fileprivate func isFile(_ name: String) -> Bool {
+        guard case .entry(let entry) = self, !entry.attributes.isDirectory, entry.target == nil else { return false }
+        return String(entry.path.name).hasSameBytes(as: name)
+    }
+}

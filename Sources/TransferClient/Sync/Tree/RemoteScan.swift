@@ -1,0 +1,78 @@
+import TransferModel
+import TransferProtocol
+
+/// Looks at a tree on a server, at the folder of the client's address.
+struct RemoteScan {
+    private let client: TransferClient
+    private let isSource: Bool
+    private let filter: SyncFilter
+
+    /// - Parameter isSource: whether sizes and times decide what is looked at.
+    init(_ client: TransferClient, isSource: Bool, _ filter: SyncFilter) {
+        (self.client, self.isSource, self.filter) = (client, isSource, filter)
+    }
+
+    /// - Returns: a tree without a top where there is no such folder; and whether the server can give files owners.
+    /// - Throws: when not all of it could be listed, or when it is no folder.
+    func run() async throws(PushFailure) -> (tree: SyncTree, keepsOwners: Bool) {
+        let (entry, features) = try await client.statTop()
+        let keepsOwners = features.contains(.owners)
+        guard let top = try top(entry) else { return (SyncTree(top: nil), keepsOwners) }
+        var entries: [SyncEntry] = []
+        for try await listed in client.listWhole(entering: { [filter] in filter.enters($0) }) {
+            guard let entry = SyncEntry(listed) else { continue }
+            let isTaken =
+                entry.isFolder ? !filter.hasLeftOut(entry.path) : filter.takes(entry, isSource: isSource)
+            if isTaken { entries.append(entry) }
+        }
+        return (SyncTree(top: top, entries, leftOut: filter.leftOut), keepsOwners)
+    }
+
+    private func top(_ entry: RemoteEntry?) throws(PushFailure) -> SyncTree.Top? {
+        guard let entry else { return nil }
+        guard entry.isDirectory else {
+            throw PushFailure(
+                reason: .rejected(.wrongForm), message: "\(client.server) is a file there, and no folder to keep equal."
+            )
+        }
+        return SyncTree.Top(
+            modified: Timestamp(seconds: entry.modified.seconds, nanoseconds: entry.modified.nanoseconds),
+            permissions: entry.permissions, extra: entry.extras?.attributes ?? ExtraAttributes())
+    }
+}
+
+extension TransferClient {
+    /// Lists all that is in the folder of the address, with all that is kept of it.
+    fileprivate func listWhole(
+        entering enters: @escaping @Sendable (RelativePath) -> Bool
+    ) -> RequestEvents<RemoteEntry> {
+        let events = EventQueue<RemoteEntry>()
+        let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
+        let shared = ListTaker.Shared(
+            requestContext, queue, events, isRecursive: true, wantsDetails: true, wantsAll: true
+        ) { path in
+            (try? RelativePath(path)).map(enters) ?? false
+        }
+        shared.ask("", isFirst: true)
+        run(queue, events, resume: { queue.resume() }, failure: { shared.firstFailure })
+        return RequestEvents(events)
+    }
+
+    /// What the folder of the address is, and what its server can do.
+    ///
+    /// - Returns: no entry where there is none.
+    fileprivate func statTop() async throws(PushFailure) -> (entry: RemoteEntry?, features: Features) {
+        let events = EventQueue<StatReport>()
+        let queue = RequestQueue(needs: [.files, .trees]) { events.isFull }
+        queue.add(StatTaker("", remote: requestContext.remote(""), queue, events, wantsAll: true).asked)
+        run(queue, events, resume: { queue.resume() })
+        var entry: RemoteEntry?
+        for try await report in RequestEvents(events) {
+            guard report.entry != nil || report.result == .notFound else {
+                throw PushFailure(reason: .rejected(report.result), message: report.message)
+            }
+            entry = report.entry
+        }
+        return (entry, queue.welcome?.features ?? [])
+    }
+}

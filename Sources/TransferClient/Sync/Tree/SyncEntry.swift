@@ -1,0 +1,83 @@
+import TransferModel
+import TransferProtocol
+import TransferStore
+
+/// A file, folder or symbolic link in one of two trees that are compared.
+struct SyncEntry: Sendable {
+    enum Form: Equatable, Sendable {
+        /// Bytes of content.
+        case file(UInt64)
+        case folder
+        /// What the link says.
+        case link([UInt8])
+    }
+
+    /// Tells files of several names from each other, in one tree.
+    struct NamedFile: Hashable, Sendable {
+        let high: UInt64
+        let low: UInt64
+    }
+
+    /// Below the top of the tree.
+    let path: RelativePath
+
+    let form: Form
+    let modified: Timestamp
+
+    /// 0 to 0o777.
+    let permissions: UInt16
+
+    let extra: ExtraAttributes
+
+    /// Of a file with more than one name.
+    let named: NamedFile?
+
+    /// The version of a file on this machine.
+    var version: ContentVersion?
+
+    /// What a server says of it.
+    var remote: RemoteEntry?
+
+    var isFolder: Bool { form == .folder }
+    var isLink: Bool { if case .link = form { true } else { false } }
+    var size: UInt64 { if case .file(let size) = form { size } else { 0 } }
+    var isFile: Bool { if case .file = form { true } else { false } }
+}
+
+extension SyncEntry {
+    /// What is on this machine.
+    init(_ found: WholeEntry) {
+        let attributes = found.attributes
+        let form: Form =
+            if let target = found.target {
+                .link(target)
+            } else {
+                attributes.isDirectory ? .folder : .file(attributes.size)
+            }
+        let named =
+            found.names > 1 ? NamedFile(high: attributes.version.object, low: attributes.version.size) : nil
+        self.init(
+            path: found.path, form: form, modified: attributes.modified, permissions: attributes.permissions,
+            extra: found.extra, named: named, version: attributes.version, remote: nil)
+    }
+
+    /// What a server lists, with all that it keeps.
+    ///
+    /// - Returns: nothing for what has no path.
+    init?(_ entry: RemoteEntry) {
+        guard let path = try? RelativePath(entry.path) else { return nil }
+        let form: Form =
+            if entry.isLink {
+                .link(entry.extras?.target ?? [])
+            } else {
+                entry.isDirectory ? .folder : .file(entry.size)
+            }
+        let isNamed = (entry.extras?.names ?? 1) > 1 && !entry.isDirectory && !entry.isLink
+        self.init(
+            path: path, form: form,
+            modified: Timestamp(seconds: entry.modified.seconds, nanoseconds: entry.modified.nanoseconds),
+            permissions: entry.permissions, extra: entry.extras?.attributes ?? ExtraAttributes(),
+            named: isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil, version: nil,
+            remote: entry)
+    }
+}

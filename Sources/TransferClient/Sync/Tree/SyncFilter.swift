@@ -1,0 +1,70 @@
+import TransferModel
+import TransferSystem
+
+/// What of both trees is looked at. The rules of the selection hold on both sides, and so do the ignore files of the source, of
+/// which only the source's scan knows.
+final class SyncFilter: Sendable {
+    private let selection: Selection
+    private let filters: Locked<[RelativePath: WalkFilter]>
+    private let left = Locked<Set<RelativePath>>([])
+    private let top: WalkFilter
+
+    /// - Parameter source: that of the other tree, when that was looked at before.
+    init(_ selection: Selection, like source: SyncFilter? = nil) {
+        self.selection = selection
+        top = source?.top ?? WalkFilter(selection)
+        filters = Locked(source?.filters.withLock { $0 } ?? [:])
+    }
+
+    private init(_ selection: Selection, top: WalkFilter) {
+        (self.selection, self.top) = (selection, top)
+        filters = Locked([:])
+    }
+
+    /// With the ignore file of the top.
+    func reading(topAt directory: String) throws(IgnoreFile.Fault) -> SyncFilter {
+        SyncFilter(selection, top: try top.reading(in: directory))
+    }
+
+    /// Paths that were left out so far.
+    var leftOut: Set<RelativePath> { left.withLock { $0 } }
+
+    /// Whether a path is one of those.
+    func hasLeftOut(_ path: RelativePath) -> Bool { left.withLock { $0.contains(path) } }
+
+    /// The name of ignore files, where they count.
+    var ignoreFile: String? { selection.ignoreFile }
+
+    /// Whether a folder is looked into. To be asked before anything in it.
+    func enters(_ path: RelativePath) -> Bool {
+        let known = filters.withLock { $0[path] }
+        guard let filter = known ?? filter(of: path.parent).entering(String(path.name)) else {
+            left.withLock { _ = $0.insert(path) }
+            return false
+        }
+        filters.withLock { $0[path] = filter }
+        return true
+    }
+
+    /// Takes the ignore file of a folder into account.
+    func read(_ path: RelativePath, at directory: String) throws(IgnoreFile.Fault) {
+        let filter = try filter(of: path).reading(in: directory)
+        filters.withLock { $0[path] = filter }
+    }
+
+    /// Whether something that is no folder is looked at.
+    ///
+    /// - Parameter isSource: whether size and time count as well: what is there of a file that is not sent is not of interest.
+    func takes(_ entry: SyncEntry, isSource: Bool) -> Bool {
+        let isWanted =
+            filter(of: entry.path.parent).sends(String(entry.path.name))
+            && (!isSource || !entry.isFile || selection.accepts(size: entry.size, modified: entry.modified))
+        if !isWanted { left.withLock { _ = $0.insert(entry.path) } }
+        return isWanted
+    }
+
+    private func filter(of folder: RelativePath?) -> WalkFilter {
+        guard let folder else { return top }
+        return filters.withLock { $0[folder] } ?? top
+    }
+}

@@ -1,0 +1,153 @@
+internal import CLinux
+import Glibc
+import TransferCodec
+package import TransferModel
+import TransferSystem
+
+/// A directory of this machine and all that is in it, to be looked at and never changed. Symbolic links in it are told, and not
+/// followed.
+package struct LocalTree: Sendable {
+    /// Something in a folder.
+    package enum Found: Sendable {
+        case entry(WholeEntry)
+        /// A name that no path can have, as it may be shown, and why.
+        case unnameable(String, reason: String)
+        /// Neither file nor folder nor link, and what it is.
+        case special(RelativePath, String)
+        /// It cannot be looked at.
+        case unreadable(RelativePath, reason: String)
+    }
+
+    /// What the directory itself is.
+    package struct Top: Equatable, Sendable {
+        package let attributes: StoredAttributes
+        package let extra: ExtraAttributes
+        package let object: FileObject
+    }
+
+    /// Bytes read at once.
+    private static let readSize = 1 << 20
+
+    private let tree: DirectoryTree
+
+    /// - Parameter path: of this machine; a link there is followed.
+    /// - Throws: `sourceUnreadable`.
+    package init(path: String) throws(StoreError) {
+        do throws(SystemError) {
+            tree = DirectoryTree(root: try DirectoryHandle(path: path, on: Disk()))
+        } catch {
+            throw .unreadable(path, error)
+        }
+    }
+
+    package func top() throws(StoreError) -> Top {
+        do throws(SystemError) {
+            let status = try tree.root.disk.status(tree.root.number)
+            guard let attributes = StoredAttributes(status) else { throw SystemError(errno: ENOTDIR, call: "fstat") }
+            let extended = try? tree.root.disk.extended(tree.root.number)
+            return Top(
+                attributes: attributes, extra: ExtraAttributes(owner: status.owner, extended: extended ?? nil),
+                object: FileObject(status))
+        } catch {
+            throw .unreadable(".", error)
+        }
+    }
+
+    /// What is in a folder, in no order; in the directory itself for nothing.
+    ///
+    /// - Throws: `sourceUnreadable` when not all of it can be told.
+    package func list(_ folder: RelativePath?) throws(StoreError) -> [Found] {
+        do throws(SystemError) {
+            let directory = try tree.open(folder)
+            let stream = try DirectoryStream(directory)
+            var found: [Found] = []
+            while let name = try stream.next() {
+                if let next = try look(at: name, in: directory, folder) { found.append(next) }
+            }
+            return found
+        } catch {
+            throw .unreadable(folder?.string ?? ".", error)
+        }
+    }
+
+    /// - Returns: nothing for what is gone by now.
+    private func look(
+        at bytes: [UInt8], in directory: DirectoryHandle, _ folder: RelativePath?
+    ) throws(SystemError) -> Found? {
+        guard let name = String(validating: bytes, as: UTF8.self) else {
+            return .unnameable(
+                Self.shown(String(decoding: bytes, as: UTF8.self), folder), reason: "Its name is not UTF-8; rename it.")
+        }
+        let path: RelativePath
+        do throws(RelativePath.Fault) {
+            path = try RelativePath((folder.map { $0.string + "/" } ?? "") + name)
+        } catch {
+            return .unnameable(Self.shown(name, folder), reason: error.message)
+        }
+        do throws(SystemError) {
+            guard let status = try directory.status(name) else { return nil }
+            guard status.isFile || status.isDirectory || status.isLink else {
+                return .special(path, Self.kind(status))
+            }
+            return try WholeEntry(path, status, in: directory).map { .entry($0) }
+        } catch {
+            return .unreadable(path, reason: error.reason)
+        }
+    }
+
+    private static func shown(_ name: String, _ folder: RelativePath?) -> String {
+        (folder.map { $0.string + "/" } ?? "") + name
+    }
+
+    private static func kind(_ status: stat) -> String {
+        switch status.st_mode & S_IFMT {
+        case S_IFIFO: "a FIFO"
+        case S_IFSOCK: "a socket"
+        default: "a device"
+        }
+    }
+
+    /// Whether nothing at all has the path now; false also when that cannot be found out.
+    package func isFree(_ path: RelativePath) -> Bool {
+        do throws(SystemError) {
+            return try tree.open(path.parent).status(String(path.name)) == nil
+        } catch {
+            return error.errno == ENOENT || error.errno == ENOTDIR
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// - Parameter version: that it must have.
+    /// - Returns: nothing where it cannot be read, or is another one by now.
+    package func digest(
+        of path: RelativePath, _ function: DigestFunction, version: ContentVersion
+    ) -> Digest? {
+        guard let file = try? StoreReader(tree).open(path), file.attributes.version == version else { return nil }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        file.expectAll()
+        let digester = ContentDigester(function)
+        while let count = try? file.read(into: buffer, at: digester.size) {
+            digester.update(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { _, _ in }
+            guard count == buffer.count else { return file.isUnchanged ? digester.finish().digest : nil }
+        }
+        return nil
+    }
+}
+
+/// What tells a file or directory from all others of this machine, as long as it is there.
+package struct FileObject: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    init(_ status: stat) {
+        (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    }
+}
+
+extension StoreError {
+    fileprivate static func unreadable(_ path: String, _ error: SystemError) -> StoreError {
+        StoreError(.sourceUnreadable, "'\(path.escapedForDisplay)' cannot be read: \(error.reason).")
+    }
+}

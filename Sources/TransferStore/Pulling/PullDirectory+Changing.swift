@@ -1,0 +1,54 @@
+import Glibc
+package import TransferModel
+import TransferSystem
+
+extension PullDirectory {
+    /// To make folders and links with, and to change what is here.
+    package func editor() -> TreeEditor {
+        TreeEditor(tree, incoming, umask: umask) { [self] () throws(StoreError) in try notesFolder() }
+    }
+
+    /// Makes the directory itself what is said of it, durably.
+    package func setTop(
+        permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
+    ) throws(StoreError) {
+        try localized { () throws(StoreError) in
+            let root = tree.root
+            try attempt("set the attributes of the directory") { () throws(SystemError) in
+                try root.disk.set(
+                    root.number, permissions: permissions.map { mode_t($0 & 0o777) }, modified: modified, extra)
+            }
+            for case let error? in incoming.committer.commit([root.number], since: incoming.committer.failures) {
+                throw StoreError(error, doing: "make the change durable")
+            }
+        }
+    }
+}
+
+extension TreeEditor {
+    /// Removes a file or link for good, or a folder that is empty.
+    ///
+    /// - Throws: `notFound`; `pathConflict` for a folder with something in it.
+    package func remove(_ path: RelativePath) throws(StoreError) {
+        let parent = try existing(path.parent, path)
+        let name = String(path.name)
+        guard let found = try status(of: path, in: parent), found.isFile || found.isDirectory || found.isLink else {
+            throw .notFound(path)
+        }
+        directories.change(parent)
+        guard found.isDirectory else {
+            return try incoming.replacing.withLock { _ throws(StoreError) in
+                try attempt("remove \(path)") { () throws(SystemError) in try parent.unlink(name) }
+            }
+        }
+        do throws(SystemError) {
+            try disk.removeDirectory(parent.number, name)
+        } catch {
+            guard error.errno == ENOTEMPTY || error.errno == EEXIST else {
+                throw StoreError(error, doing: "remove \(path)")
+            }
+            throw StoreError(.pathConflict, "\(path) is not empty, and stays.")
+        }
+        incoming.committer.directories.forget(path)
+    }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// What is in the way, and what goes wrong on the way.
+extension SyncTests {
+    private func copy(_ server: RunningServer) -> TreeFacts { TreeFacts(server.directory.path("store/copy")) }
+
+    @Test func aFolderThatBecomesAFileAndTheOtherWayRound() async throws {
+        try write("was-folder/x", [1])
+        try write("was-file", [2])
+        #expect(symlink("x", "\(source)/was-link") == 0)
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            TemporaryDirectory.remove("\(source)/was-folder")
+            for name in ["was-file", "was-link"] { #expect(unlink("\(source)/\(name)") == 0) }
+            try write("was-folder", [3])
+            try write("was-file/in/it", [4])
+            try write("was-link", [5])
+            let careful = try await push(server)
+            #expect(careful.failures.count == 1 && careful.failures[0].contains("--delete"), "\(careful.failures)")
+            let synced = try await push(server) { $0.deletes = true }
+            #expect(synced.failures == [])
+            #expect(copy(server).lines == TreeFacts(source).lines)
+            let pulled = try await pull(server) { $0.deletes = true }
+            #expect(pulled.failures == [])
+            #expect(TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// Moved there and here, and not sent again; a file of the same size and time with other content is.
+    @Test func renamedFilesAreMoved() async throws {
+        let content = SplitMix64.bytes(seed: 9, 300_000)
+        try write("a/one", content)
+        try write("a/two", content.reversed())
+        for name in ["a/one", "a/two"] { age("\(source)/\(name)") }
+        try await withServer { server in
+            _ = try await push(server)
+            _ = try await pull(server)
+            try Files.makeDirectory("\(source)/b")
+            #expect(rename("\(source)/a/one", "\(source)/b/uno") == 0)
+            #expect(rename("\(source)/a/two", "\(source)/b/two") == 0)
+            try write("b/two", SplitMix64.bytes(seed: 10, 300_000))
+            age("\(source)/b/two")
+            let synced = try await push(server) { $0.deletes = true }
+            #expect(synced.failures == [])
+            #expect(synced.summary?.moved == 1 && synced.summary?.sent == 1)
+            #expect(copy(server).lines == TreeFacts(source).lines)
+            let pulled = try await pull(server) { $0.deletes = true }
+            #expect(pulled.failures == [] && pulled.summary?.moved == 1 && pulled.summary?.sent == 1)
+            #expect(TreeFacts(back).lines == TreeFacts(source).lines)
+        }
+    }
+
+    /// Times are compared and never with a clock: before 1970, far in the future, and of another machine.
+    @Test func clocksDoNotMatter() async throws {
+        for (name, seconds) in [("old", -1_000_000), ("future", 4_000_000_000), ("epoch", 0)] {
+            try write(name, [1])
+            age("\(source)/\(name)", seconds)
+        }
+        try await withServer { server in
+            let synced1 = try await push(server)
+            #expect(synced1.failures == [])
+            #expect(copy(server).lines == TreeFacts(source).lines)
+            let synced2 = try await push(server)
+            #expect(synced2.lines == [])
+        }
+    }
+
+    @Test func longNamesGoAndLongerPathsAreTold() async throws {
+        let longest = String(repeating: "n", count: 255)
+        try write(longest, [1])
+        // Deeper than any path that the protocol has: made step by step, because no call takes such a path.
+        let deep = open(source, O_RDONLY)
+        var folder = deep
+        for _ in 0..<130 {
+            #expect(mkdirat(folder, "d", 0o755) == 0)
+            let next = openat(folder, "d", O_RDONLY)
+            close(folder)
+            folder = next
+        }
+        close(folder)
+        try await withServer { server in
+            let synced = try await push(server) { $0.deletes = true }
+            #expect(access(server.directory.path("store/copy/\(longest)"), F_OK) == 0)
+            #expect(!synced.failures.isEmpty && synced.failures.allSatisfy { $0.contains("components") })
+            #expect(synced.summary?.deleted == 0)
+        }
+    }
+
+    @Test func twoAtOnceLeaveOneTree() async throws {
+        try makeTree()
+        for number in 0..<200 { try write("many/\(number)", [UInt8(number)]) }
+        try await withServer { server in
+            for number in 0..<50 { try Files.write(server.directory.path("store/copy/stale/\(number)"), [1]) }
+            async let one = push(server) { $0.deletes = true }
+            async let other = push(server) { $0.deletes = true }
+            _ = try await (one, other)
+            let last = try await push(server) { $0.deletes = true }
+            #expect(last.failures == [])
+            #expect(copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+
+    @Test func whatIsLeftOutStaysOnBothSides() async throws {
+        try write("a.txt", [1])
+        try write("cache/big", [2])
+        try write("b.tmp", [3])
+        try await withServer { server in
+            for path in ["cache/theirs", "keep/c.tmp", "gone"] {
+                try Files.write(server.directory.path("store/copy/\(path)"), [7])
+            }
+            var configuration = ClientConfiguration.plain()
+            configuration.selection.rules = [try PathRule(.exclude, "*.tmp"), try PathRule(.exclude, "cache/")]
+            let client = try TransferClient(server: server.address("copy"), configuration: configuration)
+            var options = SyncOptions()
+            options.deletes = true
+            let synced = await Synced(client.sync(from: source, options: options))
+            #expect(synced.failures == [] && synced.summary?.leftOut == 2)
+            #expect(
+                Files.tree(server.directory.path("store/copy")) == ["a.txt", "cache/theirs", "keep/c.tmp"])
+        }
+    }
+
+    @Test func aFIFOIsLeftOutAndTold() async throws {
+        try write("a", [1])
+        #expect(mkfifo("\(source)/pipe", 0o600) == 0)
+        try await withServer { server in
+            let synced = try await push(server)
+            #expect(synced.summary?.failed == 0 && synced.summary?.leftOut == 1)
+            #expect(synced.changes.contains { $0.action == .skipped && $0.path == "pipe" })
+        }
+    }
+
+    @Test func nothingIsDoneForATry() async throws {
+        try makeTree()
+        try await withServer { server in
+            let foreseen = try await push(server) { $0.isDryRun = true }
+            #expect(server.tree == [] && foreseen.summary?.sent == 6)
+            let done = try await push(server)
+            #expect(Set(foreseen.lines) == Set(done.lines).subtracting(["attributes "]))
+            let pulled = try await pull(server) { $0.isDryRun = true }
+            #expect(pulled.summary?.sent == 6 && access(back, F_OK) != 0)
+        }
+    }
+
+    @Test func whatIsNoFolderIsRefused() async throws {
+        try write("a", [1])
+        try await withServer { server in
+            _ = try await push(server)
+            let file = await Synced(try client(server, "copy/a").sync(to: back))
+            #expect(file.failure?.reason == .rejected(.wrongForm))
+            let nothing = await Synced(try client(server, "no/such").sync(to: back))
+            #expect(nothing.failure?.reason == .rejected(.notFound) && access(back, F_OK) != 0)
+            let missing = await Synced(try client(server).sync(from: here.path("missing")))
+            #expect(missing.failure?.reason == .rejected(.sourceUnreadable))
+        }
+    }
+
+    /// A folder that nobody may write to is opened for a while.
+    @Test func closedFoldersAreChanged() async throws {
+        try write("d/a", [1])
+        #expect(chmod("\(source)/d", 0o555) == 0)
+        try await withServer { server in
+            let synced3 = try await push(server)
+            #expect(synced3.failures == [])
+            #expect(chmod("\(source)/d", 0o755) == 0)
+            try write("d/b", [2])
+            #expect(chmod("\(source)/d", 0o555) == 0)
+            let synced4 = try await push(server)
+            #expect(synced4.failures == [])
+            #expect(copy(server).lines == TreeFacts(source).lines)
+        }
+    }
+}
