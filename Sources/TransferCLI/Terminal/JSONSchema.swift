@@ -12,6 +12,8 @@ enum JSONSchema {
     static let download = "transfer.download/1"
     static let change = "transfer.change/1"
     static let trashed = "transfer.trashed/1"
+    static let syncChange = "transfer.sync-change/1"
+    static let syncSummary = "transfer.sync/1"
     static let removal = "transfer.removal/1"
     static let remote = "transfer.remote/1"
     static let access = "transfer.access/1"

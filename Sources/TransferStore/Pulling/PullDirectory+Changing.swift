@@ -8,7 +8,8 @@ extension PullDirectory {
         TreeEditor(tree, incoming, umask: umask) { [self] () throws(StoreError) in try notesFolder() }
     }
 
-    /// Makes the directory itself what is said of it, durably.
+    /// Makes the directory itself what is said of it, durably. What `tidy` leaves must not be touched afterwards: every name in the
+    /// directory that comes or goes gives it another time.
     package func setTop(
         permissions: UInt16?, modified: Timestamp?, _ extra: ExtraAttributes?
     ) throws(StoreError) {
@@ -18,8 +19,8 @@ extension PullDirectory {
                 try root.disk.set(
                     root.number, permissions: permissions.map { mode_t($0 & 0o777) }, modified: modified, extra)
             }
-            for case let error? in incoming.committer.commit([root.number], since: incoming.committer.failures) {
-                throw StoreError(error, doing: "make the change durable")
+            try attempt("make the change durable") { () throws(SystemError) in
+                try root.sync()
             }
         }
     }

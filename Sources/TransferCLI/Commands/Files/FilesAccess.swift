@@ -14,16 +14,17 @@ struct FilesAccess {
     /// - Parameters:
     ///   - from: the flag of the command that names the server.
     ///   - quiet: the flag of the command.
+    ///   - folder: below that of the server's address.
     ///   - choices: what else the command lets choose.
     init(
         _ arguments: ParsedArguments, from server: FlagKey<String, Never> = FilesFlags.from,
-        quiet: FlagKey<Bool, Never>, _ choices: [FlagEffect<ClientConfiguration>] = []
+        quiet: FlagKey<Bool, Never>, below folder: String = "", _ choices: [FlagEffect<ClientConfiguration>] = []
     ) throws(UsageError) {
         let target = try PushTarget(server, arguments)
         guard target.server.web == nil else {
             throw arguments.error("over HTTP this client only pushes; give HOST[:PORT][/FOLDER]")
         }
-        self.server = target.server
+        self.server = folder.isEmpty ? target.server : target.server.below(folder)
         access = try PushAccess(arguments, target, isQuiet: arguments[quiet])
         var configuration = ClientConfiguration()
         configuration.agent = "transfer/\(transferVersion)"
@@ -38,6 +39,13 @@ struct FilesAccess {
     var askingByFolder: FilesAccess {
         var access = self
         access.configuration.asksByFolder = true
+        return access
+    }
+
+    /// The same for a command that leaves something out.
+    func selecting(_ selection: Selection) -> FilesAccess {
+        var access = self
+        access.configuration.selection = selection
         return access
     }
 

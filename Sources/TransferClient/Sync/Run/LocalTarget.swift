@@ -27,6 +27,11 @@ struct LocalTarget: SyncTarget {
             entry.extra.keeping(owner: keepsOwners))
     }
 
+    func tidy() async {
+        let destination = destination
+        await pool.run { destination.tidy() }
+    }
+
     func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
         let destination = destination
         return await pool.run {

@@ -22,6 +22,8 @@ struct RemoteTarget: SyncTarget {
         }
     }
 
+    func tidy() async {}
+
     func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport {
         let request = { (path: String, _: Int) in
             Request.make(
@@ -29,8 +31,6 @@ struct RemoteTarget: SyncTarget {
                     .nothing, path: path, permissions: top.permissions, modified: top.modified,
                     attributes: top.extra.keeping(owner: keepsOwner)))
         }
-        // The server's directory itself is the operator's.
-        guard !client.server.folder.isEmpty else { return .done("") }
         for try await report in client.change([""], request) { return report }
         return .done("")
     }
@@ -96,7 +96,9 @@ struct RemoteTarget: SyncTarget {
             case .finished(let answer):
                 guard let file = found[PathKey(answer.source)] else { continue }
                 report(file, answer.result, answer.message)
-            case .progress(let progress): tell(.progress(progress))
+            case .progress(var progress):
+                progress.source = found[PathKey(progress.source)]?.entry.path.string ?? progress.source
+                tell(.progress(progress))
             case .reconnecting(let reason, let seconds): tell(.reconnecting(reason: reason, after: seconds))
             case .notice(let text): tell(.notice(text))
             case .connected, .counted, .known: break

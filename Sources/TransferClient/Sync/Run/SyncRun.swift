@@ -33,14 +33,24 @@ struct SyncRun {
     /// - Returns: how much was done.
     func run(_ target: any SyncTarget) async throws(PushFailure) -> SyncSummary {
         guard !plan.isEmpty else { return tally.summary }
-        let stop = deletionStop
+        do throws(PushFailure) {
+            try await change(target, deletionStop)
+        } catch {
+            await target.tidy()
+            throw error
+        }
+        await target.tidy()
+        try await setTop(target)
+        return tally.summary
+    }
+
+    private func change(_ target: any SyncTarget, _ stop: String?) async throws(PushFailure) {
         try await target.makeTop()
         try await target.unlock(plan.unlocked)
         try await clear(target, stop)
         try await make(target)
         try await remove(target, stop)
-        try await finish(target)
-        return tally.summary
+        try await setFolders(target)
     }
 
     /// Why nothing may be removed, whatever comes of the rest.
@@ -101,13 +111,16 @@ struct SyncRun {
     }
 
     /// What was done in folders has changed their times.
-    private func finish(_ target: any SyncTarget) async throws(PushFailure) {
+    private func setFolders(_ target: any SyncTarget) async throws(PushFailure) {
         let tally = tally
         let told = Set(plan.folderAttributes.filter(\.isTold).map(\.entry.path))
         try await target.set(plan.folderAttributes.map(\.entry)) { entry, result, message in
             let isTold = told.contains(entry.path)
             if isTold || result != .completed { tally.add(entry, .attributes, result, message) }
         }
+    }
+
+    private func setTop(_ target: any SyncTarget) async throws(PushFailure) {
         guard plan.top.isSet, let top else { return }
         let report = try await target.setTop(top, keepsOwner: options.keepsOwners)
         if plan.top.isTold || report.result != .completed { tally.add(top: report) }

@@ -8,8 +8,13 @@ protocol SyncTarget: Sendable {
     /// Makes the folder that everything goes into.
     func makeTop() async throws(PushFailure)
 
-    /// Sets attributes; those of the top for nothing.
+    /// Sets attributes.
     func set(_ entries: [SyncEntry], _ report: @escaping Report<SyncEntry>) async throws(PushFailure)
+
+    /// Leaves nothing behind that was only needed on the way.
+    func tidy() async
+
+    /// Sets those of the folder that all is in; comes last.
     func setTop(_ top: SyncTree.Top, keepsOwner: Bool) async throws(PushFailure) -> ChangeReport
     func unlock(_ folders: [SyncEntry]) async throws(PushFailure)
     func remove(

@@ -31,14 +31,17 @@ struct SyncWorker: Sendable {
     /// Makes the server's folder the same as a directory here.
     func push(_ directory: String) async throws(PushFailure) -> SyncSummary {
         let selection = selection
-        let (local, top, (source, filter)) = try await onPool { () throws(StoreError) in
+        let (local, top, scanned) = try await onPool { () throws(StoreError) in
             let tree = try LocalTree(path: directory)
             var scan = LocalScan(tree, at: directory, isSource: true, SyncFilter(selection))
             return (tree, try tree.top(), try scan.run())
         }
-        let scan = RemoteScan(client, isSource: false, SyncFilter(selection, like: filter))
+        var source = scanned.0
+        let scan = RemoteScan(client, isSource: false, SyncFilter(selection, like: scanned.1))
         let (target, canKeepOwners) = try await scan.run()
         let keepsOwners = options.keepsOwners && canKeepOwners
+        // The server's directory itself is its operator's.
+        if client.server.folder.isEmpty { source.top = nil }
         let sides = Sides(
             trees: (source, target), source: LocalSource(path: directory, top: top, pool: client.pool),
             keepsOwners: keepsOwners

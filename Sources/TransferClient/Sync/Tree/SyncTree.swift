@@ -16,8 +16,8 @@ struct SyncTree: Sendable {
         let extra: ExtraAttributes
     }
 
-    /// Nothing where the folder is not there.
-    let top: Top?
+    /// Nothing where the folder is not there, or is not to be changed itself.
+    var top: Top?
 
     /// A folder comes before what is in it.
     let entries: [SyncEntry]

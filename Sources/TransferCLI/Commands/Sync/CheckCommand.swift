@@ -1,0 +1,37 @@
+private import TransferClient
+
+/// `transfer check`: says how a folder on a server and a directory here differ.
+struct CheckCommand {
+    private let runner: SyncRunner
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        var options = SyncOptions()
+        for effect in SyncFlags.comparing { try effect(arguments, on: &options) }
+        (options.isDryRun, options.deletes, options.isForced) = (true, true, true)
+        runner = try SyncRunner(arguments, options, .comparing)
+    }
+
+    func run() async -> ExitCode { await runner.run() }
+}
+
+extension CheckCommand: ProgramCommand {
+    static let definition = Command(
+        name: "check", summary: "Say how a folder on a server and a directory here differ.", operands: "SOURCE TARGET",
+        description: [
+            "Compares the two as 'transfer sync' does, and changes nothing. TARGET lacks what is 'missing', has other content where it "
+                + "'differs', and has what is 'extra' beside what SOURCE has. Content is compared with --checksum; otherwise what has "
+                + "the same size and time is taken for the same.",
+            "SOURCE/ is what is in the folder, and SOURCE the folder itself, which is looked for in TARGET.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [SyncFlags.to.flag] + SyncFlags.comparing.map(\.flag) + SelectionFlags.all
+            + SyncFlags.handling.map(\.flag) + [SyncFlags.json.flag, ClientFlags.retryFor.flag] + SecurityFlags.all
+            + [ClientFlags.quiet.flag, ClientFlags.progress.flag, .help],
+        examples: [
+            .init(caption: "Is the copy complete?", line: "transfer check photos/ nas.local:/photos"),
+            .init(caption: "Read and compare all of it", line: "transfer check --checksum photos/ nas.local:/photos"),
+        ],
+        outcomes: [.init(.success, "both are the same"), .init(.uploadsFailed, "they differ; how is printed")]
+            + FilesFlags.failures.filter { $0.code != .uploadsFailed },
+        places: .any)
+}

@@ -1,0 +1,99 @@
+internal import TransferClient
+internal import TransferModel
+
+/// What a change is called where it is shown.
+enum SyncWords {
+    /// What is done.
+    case doing
+    /// How two sides differ.
+    case comparing
+
+    func word(_ action: SyncChange.Action) -> String {
+        switch (self, action) {
+        case (.doing, .new), (.doing, .changed), (.doing, .moved), (.doing, .removed): action.rawValue
+        case (.doing, .folder), (.doing, .link), (.doing, .hardLink): "made"
+        case (.doing, .attributes), (.comparing, .attributes): "attributes"
+        case (.doing, .cleared): "removed"
+        case (.comparing, .new), (.comparing, .folder), (.comparing, .link), (.comparing, .hardLink): "missing"
+        case (.comparing, .changed): "differs"
+        case (.comparing, .moved): "moved"
+        case (.comparing, .removed), (.comparing, .cleared): "extra"
+        case (_, .unreadable), (_, .skipped): action.rawValue
+        }
+    }
+}
+
+extension SyncChange {
+    /// One line for people.
+    func line(_ words: SyncWords) -> String {
+        let shown = path.isEmpty ? "." : path
+        var text = isDone || action == .skipped ? "\(words.word(action))  " : "\(result)  "
+        if let origin, action == .moved { text += "\(origin.escapedForDisplay) -> " }
+        text += shown.escapedForDisplay
+        if let origin, action == .hardLink { text += " = \(origin.escapedForDisplay)" }
+        switch action {
+        case .new, .changed: text += "  \(ByteFormat.size(size))"
+        case .removed where count > 1, .cleared where count > 1: text += "/  \(count) entries"
+        default: break
+        }
+        return isDone || message.isEmpty ? text : "\(text): \(message.escapedForDisplay)"
+    }
+
+    /// The object of `--json`; every key is always there.
+    func json(isDryRun: Bool) -> JSONLine {
+        [
+            "schema": .string(JSONSchema.syncChange), "action": .string(action.rawValue), "path": .string(path),
+            "origin": origin.map { .string($0) } ?? .null, "size": .integer(size), "count": .integer(UInt64(count)),
+            "result": .string(result.name), "message": .string(message), "dryRun": .bool(isDryRun),
+        ]
+    }
+}
+
+extension SyncSummary {
+    /// One line for people.
+    ///
+    /// - Parameter seconds: that it took.
+    func line(_ words: SyncWords, seconds: Double) -> String {
+        var parts: [String] = []
+        switch words {
+        case .doing:
+            parts.append("\(sent.grouped) sent" + (sent > 0 ? " (\(ByteFormat.size(sentBytes)))" : ""))
+            parts.append("\(unchanged.grouped) unchanged")
+            parts += [(moved, "moved"), (made, "made"), (attributes, "with other attributes")].filter { $0.0 > 0 }
+                .map { "\($0.0.grouped) \($0.1)" }
+        case .comparing:
+            parts.append("\(unchanged.grouped) the same")
+            let different = sent + moved + made + attributes
+            parts.append("\(different.grouped) different or missing")
+        }
+        if leftOut > 0 { parts.append("\(leftOut.grouped) left out") }
+        if deleted > 0 { parts.append("\(deleted.grouped) \(words == .doing ? "deleted" : "extra")") }
+        if failed > 0 { parts.append("\(failed.grouped) failed") }
+        return parts.joined(separator: ", ") + ", in \(seconds.shown(decimals: 2)) s"
+    }
+
+    /// The object of `--json`; every key is always there.
+    func json(isDryRun: Bool, seconds: Double) -> JSONLine {
+        [
+            "schema": .string(JSONSchema.syncSummary), "sent": .integer(UInt64(sent)), "sentBytes": .integer(sentBytes),
+            "unchanged": .integer(UInt64(unchanged)), "leftOut": .integer(UInt64(leftOut)),
+            "moved": .integer(UInt64(moved)), "made": .integer(UInt64(made)),
+            "attributes": .integer(UInt64(attributes)), "deleted": .integer(UInt64(deleted)),
+            "failed": .integer(UInt64(failed)), "deletionStop": deletionStop.map { .string($0) } ?? .null,
+            "dryRun": .bool(isDryRun), "seconds": .double(seconds),
+        ]
+    }
+}
+
+extension Int {
+    /// With a comma between thousands: `19,988`.
+    fileprivate var grouped: String {
+        let digits = String(self)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
+            text.append(digit)
+        }
+        return text
+    }
+}

@@ -1,0 +1,61 @@
+internal import TransferClient
+
+/// The flags of `transfer sync` and `transfer check`.
+enum SyncFlags {
+    static let to = ClientFlags.server(
+        "to", help: "The server and the folder that are the target, in place of a second operand.",
+        details: "Or a remote, as 'transfer remote add' has named it: NAME or NAME:/FOLDER.")
+
+    static let json = Flag(name: "json", help: "Print one JSON object a line for every change, and one for all.").isOn
+
+    /// What decides what is the same.
+    static let comparing: [FlagEffect<SyncOptions>] = [
+        Flag(
+            name: "checksum", short: "c", help: "Compare content also where size and time are the same.",
+            details: "What is here is read for that; the server has the digest that it acknowledged."
+        ).isOn.sets(\.comparesContent),
+        Flag(name: "no-owner", help: "Leave owners as they are.", details: "They are kept where whoever stores is root.").isOn
+            .sets { options, isOn in options.keepsOwners = !isOn },
+    ]
+
+    /// What may be removed.
+    static let removing: [FlagEffect<SyncOptions>] = [
+        Flag(
+            name: "delete", help: "Remove from the target what the source doesn't have.",
+            details: "After all else, and not at all if anything went wrong, or if the source could not be read whole. What "
+                + "--exclude and the like leave out stays."
+        ).isOn.sets(\.deletes),
+        mostDeletions.sets(\.mostDeletions),
+        Flag(
+            name: "no-trash", help: "Remove it for good.",
+            details: "Otherwise it goes to the server's trash, which 'transfer trash' shows and restores, or to .transfer/trash in "
+                + "the directory here."
+        ).isOn.sets { options, isOn in options.keepsInTrash = !isOn },
+        Flag(
+            name: "force", help: "Go on when the source has no file at all.",
+            details: "Otherwise --delete takes that for a disk that is not mounted."
+        ).isOn.sets(\.isForced),
+    ]
+
+    static let isDryRun: FlagEffect<SyncOptions> = Flag(
+        name: "dry-run", short: "n", help: "Look at both sides, print what would be done, and change nothing."
+    ).isOn.sets(\.isDryRun)
+
+    private static let mostDeletions = FlagKey<Int?, UsageError>(
+        Flag(
+            name: "max-delete", placeholder: "N", help: "Remove nothing when it would be more than N.",
+            details: "Files, folders and links count alike.")
+    ) { (arguments, flag) throws(UsageError) in
+        try arguments.values(of: flag).last.map { (text) throws(UsageError) in
+            try arguments.count(text, of: flag, in: 0...Int.max)
+        }
+    }
+
+    /// How it travels.
+    static let handling: [FlagEffect<ClientConfiguration>] = [
+        ClientFlags.compression(
+            "What is stored is the same. auto compresses while that makes the content arrive sooner."),
+        ClientFlags.lanes("Several carry several files at once, and a long file in parts."),
+        ClientFlags.digest,
+    ]
+}

@@ -1,0 +1,70 @@
+private import Glibc
+internal import TransferClient
+private import TransferModel
+
+/// The two sides of a sync or a check: a directory here and a folder on a server.
+///
+/// As with rsync, `DIR/` is what is in the directory, and `DIR` the directory itself, which then goes into the target.
+struct SyncPlaces {
+    /// Whether the directory here is the source.
+    let isPush: Bool
+
+    /// Of this machine, without a slash at its end.
+    let directory: String
+
+    /// Below the address of the server; empty for that itself.
+    let folder: String
+
+    init(_ arguments: ParsedArguments, server: Flag) throws(UsageError) {
+        let operands = arguments.operands
+        switch (operands.count, arguments.places) {
+        case (1, []) where arguments.isSet(server): self.init(from: operands[0], to: "")
+        case (2, [1]): self.init(from: operands[0], to: operands[1])
+        case (2, [0]): self.init(of: operands[0], into: operands[1])
+        case (2, []):
+            let line = CommandLineText(arguments.command, [operands[0], "HOST:/\(operands[1])"])
+            throw arguments.error("none of the two is on a server; to send, write: \(line.text)")
+        case (2, _): throw arguments.error("both are on a server; one of them has to be a directory here")
+        default:
+            throw arguments.error(
+                "give a SOURCE and a TARGET, one of them on a server: \(arguments.command.invocation) photos/ HOST:/photos")
+        }
+    }
+
+    private init(from source: String, to folder: String) {
+        let name = Self.ownName(source)
+        isPush = true
+        directory = Self.withoutSlashes(source)
+        self.folder = Self.joined(Self.withoutSlashes(folder), name ?? "")
+    }
+
+    private init(of folder: String, into target: String) {
+        isPush = false
+        self.folder = Self.withoutSlashes(folder)
+        let directory = Self.withoutSlashes(target)
+        // What is on the server has no name there but its last.
+        self.directory = Self.ownName(folder).map { "\(directory)/\($0)" } ?? directory
+    }
+
+    /// What the source is called in the target; nothing where its content goes there.
+    private static func ownName(_ text: String) -> String? {
+        guard text.utf8.last != UInt8(ascii: "/"),
+            let last = text.utf8.split(separator: UInt8(ascii: "/")).last.map({ String(Substring($0)) })
+        else { return nil }
+        return [".", "..", "~"].contains(last) ? nil : last
+    }
+
+    private static func withoutSlashes(_ text: String) -> String {
+        let bytes = text.utf8
+        var end = bytes.endIndex
+        while end > bytes.startIndex, bytes[bytes.index(before: end)] == UInt8(ascii: "/") {
+            end = bytes.index(before: end)
+        }
+        let kept = String(Substring(bytes[..<end]))
+        return kept.isEmpty && !text.isEmpty ? "/" : kept
+    }
+
+    private static func joined(_ folder: String, _ name: String) -> String {
+        [folder == "/" ? "" : folder, name].filter { !$0.isEmpty }.joined(separator: "/")
+    }
+}
