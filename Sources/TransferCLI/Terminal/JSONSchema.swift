@@ -12,6 +12,7 @@ enum JSONSchema {
     static let download = "transfer.download/1"
     static let change = "transfer.change/1"
     static let trashed = "transfer.trashed/1"
+    static let usage = "transfer.usage/1"
     static let syncChange = "transfer.sync-change/1"
     static let syncSummary = "transfer.sync/1"
     static let removal = "transfer.removal/1"

@@ -18,6 +18,11 @@ public struct RemovalReport: Sendable, Equatable {
 
     /// A sentence for people; empty when there is nothing to say.
     public let message: String
+
+    package init(path: String, result: ResultCode, files: UInt64 = 0, isDurable: Bool = false, message: String = "") {
+        (self.path, self.result, self.files) = (path, result, files)
+        (self.isDurable, self.message) = (isDurable, message)
+    }
 }
 
 /// Takes the answer to a removal.

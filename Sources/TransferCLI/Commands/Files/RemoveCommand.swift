@@ -7,6 +7,7 @@ struct RemoveCommand {
     private let paths: [String]
     private let isRecursive: Bool
     private let keepsInTrash: Bool
+    private let isDryRun: Bool
     private let isJSON: Bool
     private let isQuiet: Bool
 
@@ -15,6 +16,7 @@ struct RemoveCommand {
         paths = arguments.operands
         isRecursive = arguments[Self.recursive]
         keepsInTrash = arguments[Self.trash]
+        isDryRun = arguments[Self.dryRun]
         isJSON = arguments[Self.json]
         isQuiet = arguments[FilesFlags.quiet]
         access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
@@ -22,8 +24,9 @@ struct RemoveCommand {
 
     func run() async -> ExitCode {
         do throws(PushFailure) {
-            let reports = try await access.client().remove(
-                paths, isRecursive: isRecursive, keepsInTrash: keepsInTrash)
+            let client = try await access.client()
+            guard !isDryRun else { return try await foresee(client) }
+            let reports = client.remove(paths, isRecursive: isRecursive, keepsInTrash: keepsInTrash)
             Interruption.watch { reports.cancel() }
             var tally = ResultTally()
             var printer = LinePrinter()
@@ -39,6 +42,32 @@ struct RemoveCommand {
         }
     }
 
+    /// Says what would be removed.
+    private func foresee(_ client: TransferClient) async throws(PushFailure) -> ExitCode {
+        let reports = client.stat(paths)
+        Interruption.watch { reports.cancel() }
+        var tally = ResultTally()
+        var printer = LinePrinter()
+        for try await report in reports {
+            let report = try await foreseen(report, client)
+            tally.add(report.result)
+            show(report, &printer)
+        }
+        tally.isOutputLost = printer.finish() != .success
+        return tally.exitCode
+    }
+
+    private func foreseen(_ report: StatReport, _ client: TransferClient) async throws(PushFailure) -> RemovalReport {
+        guard let entry = report.entry else {
+            return RemovalReport(path: report.path, result: report.result, message: report.message)
+        }
+        guard isRecursive || !entry.isDirectory else {
+            return RemovalReport(path: report.path, result: .wrongForm, message: "It is a folder.")
+        }
+        let usage = try await RemoteUsage(entry, on: client)
+        return RemovalReport(path: report.path, result: .completed, files: UInt64(usage.total.files))
+    }
+
     private func show(_ report: RemovalReport, _ printer: inout LinePrinter) {
         let path = report.path.escapedForDisplay
         if isJSON {
@@ -51,7 +80,7 @@ struct RemoveCommand {
             StandardStream.error.write("\(report.result)  \(path): \(reason)\n")
         } else if !isQuiet {
             let count = "  \(report.files) file\(report.files == 1 ? "" : "s")"
-            printer.print("removed  \(path)" + (isRecursive ? count : ""))
+            printer.print((isDryRun ? "would remove" : "removed") + "  \(path)" + (isRecursive ? count : ""))
         }
     }
 }
@@ -74,6 +103,10 @@ extension RemoveCommand: ProgramCommand {
         name: "recursive", short: "r", help: "Remove folders with all that is in them."
     ).isOn
 
+    private static let dryRun = Flag(
+        name: "dry-run", short: "n", help: "Look, print what would be removed, and remove nothing."
+    ).isOn
+
     private static let trash = Flag(
         name: "trash", help: "Put it into the server's trash, from where it can come back for a while.",
         details: "A server that was started with --trash puts all there that is removed. See 'transfer help trash'."
@@ -87,11 +120,12 @@ extension RemoveCommand: ProgramCommand {
             FilesFlags.aboutAccess,
         ],
         flags: [
-            FilesFlags.from.flag, recursive.flag, trash.flag, json.flag,
+            FilesFlags.from.flag, recursive.flag, trash.flag, dryRun.flag, json.flag,
             ClientFlags.retryFor.flag,
         ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
         examples: [
             .init(caption: "Remove a file", line: "transfer remove nas.local:/photos/blurred.jpg"),
+            .init(caption: "See how much is in a folder", line: "transfer remove -nr nas.local:/photos/2019"),
             .init(caption: "Remove a folder", line: "transfer remove --recursive nas.local:/photos/2019"),
         ],
         outcomes: [.init(.success, "all are removed")] + FilesFlags.failures, places: .all)

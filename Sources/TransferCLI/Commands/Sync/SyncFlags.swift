@@ -14,7 +14,9 @@ enum SyncFlags {
             name: "checksum", short: "c", help: "Compare content also where size and time are the same.",
             details: "What is here is read for that; the server has the digest that it acknowledged."
         ).isOn.sets(\.comparesContent),
-        Flag(name: "no-owner", help: "Leave owners as they are.", details: "They are kept where whoever stores is root.").isOn
+        Flag(
+            name: "no-owner", help: "Leave owners as they are.", details: "They are kept where whoever stores is root."
+        ).isOn
             .sets { options, isOn in options.keepsOwners = !isOn },
     ]
 
@@ -22,13 +24,15 @@ enum SyncFlags {
     static let removing: [FlagEffect<SyncOptions>] = [
         Flag(
             name: "delete", help: "Remove from the target what the source doesn't have.",
-            details: "After all else, and not at all if anything went wrong, or if the source could not be read whole. What "
+            details:
+                "After all else, and not at all if anything went wrong, or if the source could not be read whole. What "
                 + "--exclude and the like leave out stays."
         ).isOn.sets(\.deletes),
         mostDeletions.sets(\.mostDeletions),
         Flag(
             name: "no-trash", help: "Remove it for good.",
-            details: "Otherwise it goes to the server's trash, which 'transfer trash' shows and restores, or to .transfer/trash in "
+            details:
+                "Otherwise it goes to the server's trash, which 'transfer trash' shows and restores, or to .transfer/trash in "
                 + "the directory here."
         ).isOn.sets { options, isOn in options.keepsInTrash = !isOn },
         Flag(

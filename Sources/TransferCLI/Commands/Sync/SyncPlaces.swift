@@ -27,7 +27,8 @@ struct SyncPlaces {
         case (2, _): throw arguments.error("both are on a server; one of them has to be a directory here")
         default:
             throw arguments.error(
-                "give a SOURCE and a TARGET, one of them on a server: \(arguments.command.invocation) photos/ HOST:/photos")
+                "give a SOURCE and a TARGET, one of them on a server: \(arguments.command.invocation) photos/ HOST:/photos"
+            )
         }
     }
 

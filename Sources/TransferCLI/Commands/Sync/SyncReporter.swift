@@ -59,7 +59,9 @@ actor SyncReporter: Asker {
         if let failure { complain("transfer: \(failure.message.escapedForDisplay)") }
         guard let summary else { return failure?.reason.exitCode ?? .uploadsFailed }
         if let reason = summary.deletionStop { complain("transfer: Nothing was deleted: \(reason).") }
-        talk((isDryRun && words == .doing ? "Nothing was changed. It would be: " : "") + summary.line(words, seconds: seconds))
+        talk(
+            (isDryRun && words == .doing ? "Nothing was changed. It would be: " : "")
+                + summary.line(words, seconds: seconds))
         return isOutputLost || !isGood(summary) ? .uploadsFailed : .success
     }
 

@@ -1,0 +1,53 @@
+internal import TransferClient
+internal import TransferModel
+
+/// What a file or folder on a server takes: files, and bytes of their content.
+struct RemoteUsage {
+    struct Total {
+        var files = 0
+        var bytes: UInt64 = 0
+
+        mutating func add(_ entry: RemoteEntry) {
+            files += 1
+            bytes = bytes.addingClamped(entry.size)
+        }
+    }
+
+    /// Of all of it.
+    private(set) var total = Total()
+
+    /// Of the folders in it, as deep as was asked for.
+    private(set) var folders: [PathKey: Total] = [:]
+
+    let isDirectory: Bool
+
+    /// Looks at all that is in it.
+    ///
+    /// - Parameters:
+    ///   - entry: as the server has told it.
+    ///   - depth: levels of folders that are counted by themselves.
+    init(_ entry: RemoteEntry, on client: TransferClient, depth: Int = 0) async throws(PushFailure) {
+        isDirectory = entry.isDirectory
+        guard isDirectory else {
+            total.add(entry)
+            return
+        }
+        let top = Self.components(entry.path).count
+        for try await found in client.list(entry.path, isRecursive: true, wantsDetails: false) {
+            let above = Self.components(found.path).dropLast(found.isDirectory ? 0 : 1)
+            for level in 0..<min(depth, max(0, above.count - top)) {
+                let folder = PathKey(above.prefix(top + level + 1).joined(separator: "/"))
+                if found.isDirectory {
+                    folders[folder, default: Total()] = folders[folder] ?? Total()
+                } else {
+                    folders[folder, default: Total()].add(found)
+                }
+            }
+            if !found.isDirectory { total.add(found) }
+        }
+    }
+
+    private static func components(_ path: String) -> [Substring] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    }
+}

@@ -1,0 +1,92 @@
+private import TransferClient
+private import TransferModel
+
+/// `transfer du`: says how much files and folders on the server take.
+struct UsageCommand {
+    private let access: FilesAccess
+    private let paths: [String]
+    private let depth: Int
+    private let isJSON: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        paths = arguments.operands.isEmpty ? [""] : arguments.operands
+        depth = arguments[Self.summarizes] ? 0 : try arguments[Self.depth]
+        isJSON = arguments[Self.json]
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
+    }
+
+    func run() async -> ExitCode {
+        do throws(PushFailure) {
+            let client = try await access.client()
+            let reports = client.stat(paths)
+            Interruption.watch { reports.cancel() }
+            var tally = ResultTally()
+            var printer = LinePrinter()
+            for try await report in reports {
+                tally.add(report.result)
+                guard let entry = report.entry else {
+                    printer.flush()
+                    let path = report.path.escapedForDisplay
+                    StandardStream.error.write("\(report.result)  \(path): \(report.message.escapedForDisplay)\n")
+                    continue
+                }
+                show(entry, try await RemoteUsage(entry, on: client, depth: depth), &printer)
+            }
+            tally.isOutputLost = printer.finish() != .success
+            return tally.exitCode
+        } catch {
+            return error.tell()
+        }
+    }
+
+    /// What is in it before it, as du(1) has it.
+    private func show(_ entry: RemoteEntry, _ usage: RemoteUsage, _ printer: inout LinePrinter) {
+        for (folder, total) in usage.folders.sorted(by: { EntryOrder.precedes($0.key.string, $1.key.string) }) {
+            show(folder.string, isDirectory: true, total, &printer)
+        }
+        show(entry.path, isDirectory: usage.isDirectory, usage.total, &printer)
+    }
+
+    private func show(
+        _ path: String, isDirectory: Bool, _ total: RemoteUsage.Total, _ printer: inout LinePrinter
+    ) {
+        guard !isJSON else {
+            let line: JSONLine = [
+                "schema": .string(JSONSchema.usage), "path": .string(path), "files": .integer(UInt64(total.files)),
+                "bytes": .integer(total.bytes),
+            ]
+            return printer.print(line.text)
+        }
+        let size = ByteFormat.size(total.bytes)
+        let shown = path.isEmpty ? "." : path.escapedForDisplay + (isDirectory ? "/" : "")
+        let files = "\(total.files) file\(total.files == 1 ? "" : "s")"
+        printer.print(String(repeating: " ", count: max(0, 8 - size.utf8.count)) + "\(size)  \(shown)  \(files)")
+    }
+}
+
+extension UsageCommand: ProgramCommand {
+    private static let json = FilesFlags.json("path")
+
+    private static let depth = Flag(
+        name: "depth", placeholder: "N", help: "Levels of folders that have a line of their own."
+    ).count(in: 0...128, default: 1)
+
+    private static let summarizes = Flag(name: "summarize", short: "s", help: "One line for each PATH; as --depth 0.")
+        .isOn
+
+    static let definition = Command(
+        name: "du", summary: "Say how much files and folders on the server take.", operands: "[PATH...]",
+        description: [
+            "Prints the bytes of the content of all files in each PATH, or in the folder of --from, and how many these are; before "
+                + "that the same of the folders in it. A file of several names counts once for each.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [
+            FilesFlags.from.flag, depth.flag, summarizes.flag, json.flag, ClientFlags.retryFor.flag,
+        ] + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        examples: [
+            .init(caption: "See what takes the room", line: "transfer du nas.local:/photos"),
+            .init(caption: "One number for all of it", line: "transfer du -s nas.local:/photos"),
+        ],
+        outcomes: [.init(.success, "all were looked at")] + FilesFlags.failures, places: .all)
+}

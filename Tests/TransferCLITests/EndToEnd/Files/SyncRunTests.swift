@@ -1,0 +1,91 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+/// Two folders that are kept equal, with the real program on both sides.
+@Suite(.ownThreads) struct SyncRunTests {
+    private let here: TemporaryDirectory
+
+    init() throws {
+        here = try TemporaryDirectory()
+        for folder in ["t", "t/d", "t/hollow"] { try makeDirectory(here.path(folder)) }
+        try writeFile(here.path("t/a"), [1, 2, 3])
+        try writeFile(here.path("t/d/b"), randomBytes(70_000, seed: 1))
+        #expect(symlink("a", here.path("t/link")) == 0)
+    }
+
+    private func run(_ arguments: [String]) throws -> Finished {
+        try Finished(arguments + ["--plaintext"], Surroundings(directory: here.path))
+    }
+
+    @Test func aFolderGoesThereAndBackAndIsChecked() throws {
+        let server = try RunningServer()
+        let first = try run(["sync", "t/", "\(server.address):/copy"])
+        #expect(first.end == .exited(0), "\(first.errors)")
+        #expect(first.errors.contains("2 sent (70 KB), 0 unchanged, 3 made, in "), "\(first.errors)")
+        #expect(Set(first.lines) == ["new  a  3 B", "new  d/b  70 KB", "made  d", "made  hollow", "made  link"])
+        #expect(server.visibleFiles.sorted() == ["copy/a", "copy/d/b", "copy/link"])
+        let second = try run(["sync", "t/", "\(server.address):/copy"])
+        #expect(second.end == .exited(0) && second.output.isEmpty)
+        #expect(second.errors.contains("0 sent, 5 unchanged, in "))
+        #expect(try run(["check", "--checksum", "t/", "\(server.address):/copy"]).end == .exited(0))
+        let back = try run(["sync", "\(server.address):/copy/", "back"])
+        #expect(back.end == .exited(0), "\(back.errors)")
+        #expect(files(below: here.path("back")) == ["a", "d/b", "link"])
+        // Without the slash it is the folder itself.
+        #expect(try run(["sync", "\(server.address):/copy", "back"]).end == .exited(0))
+        #expect(files(below: here.path("back/copy")) == ["a", "d/b", "link"])
+        #expect(try run(["sync", "t", "--to", "\(server.address)/in"]).end == .exited(0))
+        #expect(server.visibleFiles.contains("in/t/d/b"))
+    }
+
+    @Test func whatDiffersIsSaidAndWhatIsDeletedComesBack() throws {
+        let server = try RunningServer()
+        let place = "\(server.address):/copy"
+        #expect(try run(["sync", "t/", place]).end == .exited(0))
+        try writeFile(here.path("t/a"), [4])
+        #expect(unlink(here.path("t/d/b")) == 0)
+        let check = try run(["check", "t/", place])
+        #expect(check.end == .exited(1))
+        #expect(Set(check.lines) == ["differs  a  1 B", "extra  d/b", "attributes  d"])
+        let foreseen = try run(["sync", "-n", "--delete", "t/", place])
+        #expect(foreseen.errors.contains("Nothing was changed. It would be: 1 sent"))
+        #expect(server.visibleFiles.contains("copy/d/b"))
+        let stopped = try run(["sync", "--delete", "--max-delete", "0", "t/", place])
+        #expect(stopped.end == .exited(1))
+        #expect(stopped.errors.contains("Nothing was deleted: 1 would be removed, and 0 are allowed."))
+        let synced = try run(["sync", "--delete", "--json", "t/", place])
+        #expect(synced.end == .exited(0), "\(synced.errors)")
+        let schema = try DocumentedSchema()
+        for line in synced.lines {
+            let kinds = try schema.matches(JSONReader.read(Array(line.utf8)))
+            #expect(kinds == ["syncChange"] || kinds == ["sync"], "\(line)")
+        }
+        #expect(try synced.objects().last?["deleted"] == "1")
+        #expect(!server.visibleFiles.contains("copy/d/b"))
+        let list = try server.run(["trash", "list"])
+        #expect(list.output.contains("  copy/d/b  70 KB"))
+        #expect(try server.run(["trash", "restore", "copy/d/b"]).end == .exited(0))
+        #expect(server.visibleFiles.contains("copy/d/b"))
+    }
+
+    @Test(arguments: [
+        (["t/", "u/"], "transfer sync t/ HOST:/u/"), (["t/"], "give a SOURCE and a TARGET"),
+        (["a:/x", "a:/y"], "both are on a server"), (["--max-delete", "3", "t/", "h:/x"], "add --delete"),
+        (["--no-trash", "t/", "h:/x"], "add --delete"),
+    ])
+    func whatMakesNoSenseIsSaid(_ arguments: [String], _ words: String) throws {
+        let finished = try run(["sync"] + arguments)
+        #expect(finished.end == .exited(2) && finished.errors.contains(words), "\(finished.errors)")
+    }
+
+    @Test func anUnmountedDiskEmptiesNothing() throws {
+        let server = try RunningServer()
+        #expect(try run(["sync", "t/", "\(server.address):/copy"]).end == .exited(0))
+        try makeDirectory(here.path("mount"))
+        let refused = try run(["sync", "--delete", "mount/", "\(server.address):/copy"])
+        #expect(refused.end != .exited(0) && refused.errors.contains("--force"))
+        #expect(server.visibleFiles.count == 3)
+    }
+}

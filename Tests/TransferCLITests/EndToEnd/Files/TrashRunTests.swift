@@ -1,0 +1,89 @@
+import Glibc
+import Testing
+import TransferModel
+import TransferTestSupport
+
+/// The trash of a server, with the real program on both sides.
+@Suite(.ownThreads) struct TrashRunTests {
+    private func pushed(_ flags: [String] = []) throws -> RunningServer {
+        let server = try RunningServer(flags)
+        try writeFile(server.home.path("a"), [1, 2, 3])
+        try writeFile(server.home.path("b"), [4])
+        #expect(try server.push([server.home.path("a"), server.home.path("b")], to: "/d").end == .exited(0))
+        return server
+    }
+
+    /// The parts that `trash list` shows, each once.
+    private func batches(_ server: RunningServer) throws -> [String] {
+        let list = try server.run(["trash", "list", "--json"])
+        let schema = try DocumentedSchema()
+        for line in list.lines { #expect(try schema.matches(JSONReader.read(Array(line.utf8))) == ["trashed"]) }
+        return try list.objects().compactMap { $0["batch"] }
+    }
+
+    @Test func whatGoesThereComesBack() throws {
+        let server = try pushed()
+        #expect(try server.run(["remove", "--trash", "d/a"]).end == .exited(0))
+        #expect(server.visibleFiles == ["d/b"])
+        #expect(try server.run(["trash", "list"]).output.hasSuffix("  d/a  3 B\n"))
+        #expect(try server.run(["trash", "restore", "d/a"]).end == .exited(0))
+        #expect(try server.stored("d/a") == [1, 2, 3])
+        #expect(try server.run(["trash", "list"]).output.isEmpty)
+        // Its digest is known as before.
+        #expect(try server.run(["stat", "d/a", "--json"]).object()["digest"]?.hasPrefix("xxh128:") ?? false)
+        let missing = try server.run(["trash", "restore", "d/a"])
+        #expect(missing.end != .exited(0) && missing.errors.contains("d/a"))
+    }
+
+    @Test func whatIsTakenStaysInTheTrash() throws {
+        let server = try pushed()
+        #expect(try server.run(["remove", "--trash", "d/a"]).end == .exited(0))
+        try writeFile(server.home.path("a"), [9])
+        #expect(try server.push([server.home.path("a")], to: "/d").end == .exited(0))
+        let refused = try server.run(["trash", "restore", "d/a"])
+        #expect(refused.end != .exited(0) && refused.errors.contains("pathConflict"), "\(refused.errors)")
+        #expect(try server.stored("d/a") == [9])
+        #expect(try batches(server).count == 1)
+    }
+
+    @Test func aServerKeepsWhatIsRemovedWhenToldTo() throws {
+        let server = try pushed(["--trash"])
+        #expect(try server.run(["remove", "-r", "d"]).end == .exited(0))
+        #expect(server.visibleFiles == [] && (try batches(server).count) == 2)
+        // It is there after a restart, and until it is emptied.
+        let again = try server.restarted()
+        #expect(try batches(again).count == 2)
+        #expect(try again.run(["trash", "empty"]).end == .exited(0))
+        #expect(try batches(again) == [])
+        #expect(files(below: again.directory).allSatisfy { !$0.contains("trash") })
+    }
+
+    @Test func whatIsOldGoesForGood() throws {
+        let server = try pushed(["--trash"])
+        #expect(try server.run(["remove", "d/a"]).end == .exited(0))
+        #expect(try server.run(["remove", "d/b"]).end == .exited(0))
+        let trash = "\(server.directory)/.transfer/trash"
+        let parts = names(in: trash)
+        #expect(parts.count == 2)
+        #expect(rename("\(trash)/\(parts[0])", "\(trash)/2001-02-03T04-05-06Z-00000000") == 0)
+        // It looks when it starts.
+        let again = try server.restarted()
+        _ = try again.program.waitForError("that went to the trash at 2001-02-03T04:05:06Z")
+        #expect(names(in: trash) == [parts[1]])
+    }
+
+    @Test func whatThereIsAndWhatWouldGoIsSaid() throws {
+        let server = try pushed()
+        #expect(try server.push([server.home.path("b")], to: "/d/e/f").end == .exited(0))
+        let usage = try server.run(["du"])
+        #expect(usage.output == "     5 B  d/  3 files\n     5 B  .  3 files\n", "\(usage.output)")
+        let deep = try server.run(["du", "d", "--depth", "2", "--json"])
+        #expect(try deep.objects().map { $0["path"] } == ["d/e", "d/e/f", "d"])
+        #expect(try deep.objects().map { $0["bytes"] } == ["1", "1", "5"])
+        #expect(try server.run(["du", "-s", "d/a", "no"]).end != .exited(0))
+        let foreseen = try server.run(["remove", "-nr", "d"])
+        #expect(foreseen.end == .exited(0) && foreseen.output == "would remove  d  3 files\n")
+        #expect(try server.run(["remove", "-n", "d"]).end != .exited(0))
+        #expect(server.visibleFiles.count == 3)
+    }
+}
