@@ -72,6 +72,12 @@ static inline int clinux_fallocate(int fd, int mode, off_t offset, off_t length)
 }
 
 // xattr(7); the Glibc module leaves sys/xattr.h out.
+/* ioctl_ficlonerange(2): lets a file share all content of another one, where the file system can. */
+static inline int clinux_clone(int file, int source) {
+    /* FICLONE of linux/fs.h, which cannot be included beside sys/mount.h. */
+    return ioctl(file, _IOW(0x94, 9, int), source);
+}
+
 static inline ssize_t clinux_flistxattr(int fd, char *names, size_t size) {
     return (ssize_t)syscall(SYS_flistxattr, fd, names, size);
 }

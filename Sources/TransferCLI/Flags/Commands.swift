@@ -24,7 +24,7 @@ enum Commands {
     static let types: [any ProgramCommand.Type] = [
         ServeCommand.self, PushCommand.self, PullCommand.self, SyncCommand.self, CheckCommand.self, ListCommand.self,
         StatCommand.self, UsageCommand.self, CatCommand.self,
-        MakeDirectoryCommand.self, MoveCommand.self, RemoveCommand.self,
+        MakeDirectoryCommand.self, CopyCommand.self, MoveCommand.self, RemoveCommand.self,
         TrashListCommand.self, TrashRestoreCommand.self, TrashEmptyCommand.self, InboxCommand.self, ReceiveCommand.self,
         SentCommand.self, PeopleCommand.self,
         WhoamiCommand.self,

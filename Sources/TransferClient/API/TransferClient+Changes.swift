@@ -26,6 +26,21 @@ extension TransferClient {
         }
     }
 
+    /// Copies files on the server, where nothing of them travels; the content is shared where the server's file system can.
+    ///
+    /// - Parameters:
+    ///   - copies: where each is, and where its copy is to be. Folders above that are made.
+    ///   - replaces: whether a file that is there gives way.
+    /// - Returns: one report for each, in their order, with the path of the copy.
+    public func copy(
+        _ copies: [(path: String, target: String)], replaces: Bool = false
+    ) -> RequestEvents<ChangeReport> {
+        let sources = copies.map { requestContext.remote(Self.clean($0.path)) }
+        return change(copies.map(\.target)) { path, index in
+            .make(MakeRequest(.copy, path: path, target: Array(sources[index].utf8), replaces: replaces))
+        }
+    }
+
     private func change(_ paths: [String], _ request: (String) -> Request) -> RequestEvents<ChangeReport> {
         change(paths) { path, _ in request(path) }
     }

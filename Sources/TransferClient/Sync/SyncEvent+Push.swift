@@ -12,7 +12,8 @@ extension SyncEvent {
         case .finished(let change) where change.action == .new || change.action == .changed:
             .finished(
                 UploadReport(
-                    source: change.path, uploadID: .none, result: change.isDone ? .committed : change.result, kind: .file,
+                    source: change.path, uploadID: .none, result: change.isDone ? .committed : change.result,
+                    kind: .file,
                     size: change.size, message: change.message))
         case .finished, .ended: nil
         }

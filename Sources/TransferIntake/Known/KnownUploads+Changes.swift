@@ -30,7 +30,22 @@ extension KnownUploads {
         }
     }
 
-    /// A file has another name, or a copy: what was acknowledged of its content holds for that, too.
+    /// A file was copied. The copy is the client's, as what it has pushed itself.
+    ///
+    /// - Parameters:
+    ///   - digest: of its content.
+    ///   - isDurable: whether it is on disk with its name.
+    ///   - moment: of now; UTC, in nanoseconds since 1970.
+    package func copied(
+        _ path: RelativePath, kind: ContentKind, _ digest: Digest, _ version: ContentVersion, by caller: Caller,
+        isDurable: Bool, at moment: Int64
+    ) {
+        var entry = CatalogEntry(found: path, digest: digest, version: version, at: moment)
+        (entry.kind, entry.sender, entry.client, entry.isDurable) = (kind, caller.sender, caller.id, isDurable)
+        record([entry])
+    }
+
+    /// A file has another name: what was acknowledged of its content holds for that, too.
     ///
     /// - Parameters:
     ///   - before: what the source was when it was looked at.

@@ -1,6 +1,6 @@
 import TransferDatabase
 import TransferCatalog
-import TransferModel
+package import TransferModel
 import TransferStore
 import TransferSystem
 
@@ -8,7 +8,7 @@ import TransferSystem
 extension KnownUploads {
     /// Whether it was this client that stored the file. That it has sent the same content later makes nobody its owner; and
     /// somebody else may have written to it, or have got the number of one that is gone.
-    func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
+    package func hasStored(_ client: Caller, _ path: RelativePath, _ file: ContentVersion) -> Bool {
         guard let id = client.id else { return false }
         settleIfNeeded()
         return stored(at: path.string).last { $0.version?.hasSameContent(as: file) ?? false }?.client == id

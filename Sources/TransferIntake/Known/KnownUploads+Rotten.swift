@@ -32,7 +32,7 @@ extension KnownUploads {
     /// What was acknowledged last under a path, if the file there has not been changed by anybody since: one with another
     /// digest is rotten then. A file that a restored copy of the directory has is another one, until a scrub has found it
     /// rotten.
-    func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
+    package func acknowledged(at path: RelativePath, _ file: ContentVersion) -> Digest? {
         settleIfNeeded()
         let entries = entries(at: [path.string])[0]
         guard let last = entries.max(by: { $0.committed < $1.committed }), let digest = last.digest,

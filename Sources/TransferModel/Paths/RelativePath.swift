@@ -70,10 +70,22 @@ public struct RelativePath: Hashable, Sendable {
         guard let folder else { return isPlain(name.utf8) || isPath(name) }
         let above = folder.string.utf8
         let hasRoom = name.utf8.count < Limits.path - above.count
-        guard hasRoom, isPlain(name.utf8), above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth else {
+        guard hasRoom, isComponent(name), above.reduce(2, { $1 == slashByte ? $0 + 1 : $0 }) <= Limits.pathDepth else {
             return isPath("\(folder.string)/\(name)")
         }
         return true
+    }
+
+    /// Whether a name without a slash is one that a path can have.
+    private static func isComponent(_ name: String) -> Bool {
+        if isPlain(name.utf8) { return true }
+        do throws(Fault) {
+            guard !name.utf8.contains(0) else { return false }
+            try check(component: name[...].utf8)
+            return true
+        } catch {
+            return false
+        }
     }
 
     private static let slashByte = UInt8(ascii: "/")
@@ -142,6 +154,8 @@ public struct RelativePath: Hashable, Sendable {
             guard component.first == UInt8(ascii: ".") else { return nil }
             return names.first { component.lazy.map(asciiLowercased).elementsEqual($0.utf8) }
         }
+        // What is seen first of it is no dot, which all of these begin with.
+        if let first = component.first, first < 0x80, first != UInt8(ascii: ".") { return nil }
         let seen = Substring(component).unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
         let folded = String(String.UnicodeScalarView(seen)).uppercased()
         return names.first { $0.uppercased() == folded }
@@ -227,7 +241,9 @@ extension RelativePath {
     /// - Returns: nothing where that is no path.
     package static func child(_ name: String, of folder: RelativePath?) -> RelativePath? {
         guard let folder else { return try? RelativePath(name) }
-        guard folder.leadsToTrash else { return try? RelativePath("\(folder.string)/\(name)") }
+        guard folder.leadsToTrash else {
+            return accepts(name, in: folder) ? RelativePath(unchecked: "\(folder.string)/\(name)") : nil
+        }
         return (try? RelativePath(name)).flatMap { name in
             name.parent == nil ? RelativePath(unchecked: "\(folder.string)/\(name.string)") : nil
         }

@@ -11,6 +11,11 @@ package struct MakeRequest: Equatable, Sendable {
         case symbolicLink = 2
         /// Another name of a file.
         case hardLink = 3
+        /// A file with the content of another one.
+        case copy = 4
+
+        /// Whether it says what it is made of.
+        var hasTarget: Bool { self == .symbolicLink || self == .hardLink || self == .copy }
     }
 
     package var id: UInt32
@@ -19,7 +24,8 @@ package struct MakeRequest: Equatable, Sendable {
     /// Checked by the server.
     package var path: String
 
-    /// Bytes of what a symbolic link says, which is not looked at; the path of the file that a hard link is another name of.
+    /// Bytes of what a symbolic link says, which is not looked at; the path of the file that a hard link is another name of, or that is
+    /// copied.
     package var target: [UInt8]
 
     /// Whether a file or link that is there is replaced.
@@ -64,7 +70,7 @@ package struct MakeRequest: Equatable, Sendable {
         path = try reader.path()
         let fields = try reader.fields(known: [.target, .attributes])
         target = fields[.target] ?? []
-        guard target.count <= Limits.path, target.isEmpty != (form == .symbolicLink || form == .hardLink) else {
+        guard target.count <= Limits.path, target.isEmpty != form.hasTarget else {
             throw .malformed("The make frame has no target that a link could have.")
         }
         attributes = try ExtraAttributes(fields)

@@ -1,3 +1,4 @@
+import Glibc
 package import TransferIO
 package import TransferKeys
 package import TransferModel
@@ -139,6 +140,9 @@ package struct ServerConfiguration: Sendable {
 
     /// How long what has arrived of an unfinished upload stays on disk when nothing is added to it.
     package var keepUnfinished = Interval.seconds(7 * 86_400)
+
+    /// Whether clients are told that files get the owners that they say; only root can give files away (chown(2)).
+    package var offersOwners = geteuid() == 0
 
     /// Whether all that clients remove goes to the trash, and not only what they want to have there.
     package var trashesRemovals = false

@@ -17,6 +17,11 @@ extension Disk {
         try run("pread", .read(file)) { pread(file, buffer.baseAddress, buffer.count, off_t(clamping: offset)) }
     }
 
+    /// Lets a file share all content of another one.
+    func clone(_ source: Int32, into file: Int32) throws(SystemError) {
+        try run("ioctl", .clone(file, from: source)) { clinux_clone(file, source) }
+    }
+
     /// - Parameter whence: SEEK_DATA or SEEK_HOLE.
     /// - Returns: where the next of these begins.
     func seek(_ file: Int32, from offset: UInt64, _ whence: Int32) throws(SystemError) -> UInt64 {

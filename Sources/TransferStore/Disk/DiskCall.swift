@@ -32,6 +32,8 @@ package enum DiskCall {
     case readLink(directory: Int32, name: String)
     /// utimensat(2) or fchownat(2), of a symbolic link itself.
     case setLink(directory: Int32, name: String)
+    /// ioctl_ficlonerange(2): the file has the content of another one.
+    case clone(Int32, from: Int32)
     /// sync_file_range(2), without waiting.
     case startWriting(Int32)
     /// sync_file_range(2), only waiting: takes the error away, as fsync does.

@@ -78,11 +78,8 @@ package struct LocalTree: Sendable {
             return .unnameable(
                 Self.shown(String(decoding: bytes, as: UTF8.self), folder), reason: "Its name is not UTF-8; rename it.")
         }
-        let path: RelativePath
-        do throws(RelativePath.Fault) {
-            path = try RelativePath((folder.map { $0.string + "/" } ?? "") + name)
-        } catch {
-            return .unnameable(Self.shown(name, folder), reason: error.message)
+        guard let path = RelativePath.child(name, of: folder) else {
+            return .unnameable(Self.shown(name, folder), reason: Self.reason(Self.shown(name, folder)))
         }
         do throws(SystemError) {
             guard let status = try directory.status(name) else { return nil }
@@ -92,6 +89,16 @@ package struct LocalTree: Sendable {
             return try WholeEntry(path, status, in: directory).map { .entry($0) }
         } catch {
             return .unreadable(path, reason: error.reason)
+        }
+    }
+
+    /// Why a text is no path.
+    private static func reason(_ text: String) -> String {
+        do throws(RelativePath.Fault) {
+            _ = try RelativePath(text)
+            return ""
+        } catch {
+            return error.message
         }
     }
 

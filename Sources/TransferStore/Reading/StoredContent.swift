@@ -35,6 +35,22 @@ package final class StoredContent {
         return filled
     }
 
+    /// Lets a file that is being made share all of the content, where the file system can.
+    ///
+    /// - Returns: false where it cannot.
+    package func clone(into staged: StagedFile) throws(StoreError) -> Bool {
+        do throws(SystemError) {
+            try disk.clone(descriptor.number, into: staged.number)
+            return true
+        } catch {
+            // Of another file system, or of one that cannot (ioctl_ficlonerange(2)).
+            guard ![EOPNOTSUPP, ENOTTY, EXDEV, EINVAL, ENOSYS, EPERM, ETXTBSY].contains(error.errno) else {
+                return false
+            }
+            throw StoreError(error, doing: "copy the content")
+        }
+    }
+
     /// Tells the kernel that all of it will be read, one after the other.
     package func expectAll() {
         posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)

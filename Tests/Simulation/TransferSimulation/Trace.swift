@@ -45,6 +45,7 @@ final class Trace {
         case .makeLink: add(23)
         case .readLink: add(24)
         case .setLink: add(25)
+        case .clone: add(26)
         case .setPermissions: add(16)
         case .startWriting: add(17)
         case .checkWritten: add(18)

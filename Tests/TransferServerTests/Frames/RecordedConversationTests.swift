@@ -55,6 +55,7 @@ extension ServerTests {
             try await TransferServerTests.serving(
                 {
                     $0.agent = "recorded"
+                    $0.offersOwners = false
                     $0.maximumUpload = 1 << 30
                     $0.drain = .seconds(3600)
                 }, listen: [.unix(path: directory.path("socket"))], in: directory, body)

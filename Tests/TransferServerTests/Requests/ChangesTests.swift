@@ -70,6 +70,38 @@ extension ServerTests {
             }
         }
 
+        /// A copy is as good as what it is of, and is told of by the same digest.
+        @Test func aCopyIsWholeAndKnown() async throws {
+            let content = [UInt8](unsafeUninitializedCapacity: 300_000) { buffer, count in
+                for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: index &* 7 ^ index >> 8) }
+                count = buffer.count
+            }
+            try await serving { server in
+                let client = try server.greetedClient()
+                try store("a", content, client)
+                let copy = MakeRequest(.copy, path: "d/b", target: Array("a".utf8))
+                #expect(try code(.make(copy), client) == .completed)
+                #expect(server.content("d/b") == content)
+                let entries = try client.list("d/b", itself: true, details: true).entries
+                #expect(entries.first?.digest == Frames.digest(content, .xxh128) && entries.first?.size == 300_000)
+                // The same again is no conflict; something else is one.
+                #expect(try code(.make(copy), client) == .completed)
+                try store("other", [1], client)
+                let second = MakeRequest(.copy, path: "d/b", target: Array("other".utf8))
+                #expect(try code(.make(second), client) == .pathConflict)
+                var replacing = second
+                replacing.replaces = true
+                #expect(try code(.make(replacing), client) == .completed)
+                #expect(server.content("d/b") == [1] && server.content("a") == content)
+                for target in ["no", "d", "", "../x"] {
+                    let make = MakeRequest(.copy, path: "c", target: Array(target.utf8))
+                    guard !target.isEmpty else { continue }
+                    #expect(try code(.make(make), client) != .completed)
+                }
+                #expect(try names(client) == ["a", "d", "other"])
+            }
+        }
+
         @Test func otherAttributesLeaveAnAcknowledgementGood() async throws {
             try await serving { server in
                 let client = try server.greetedClient()

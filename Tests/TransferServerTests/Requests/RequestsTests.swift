@@ -34,13 +34,16 @@ extension ServerTests {
         }
 
         @Test func theServerSaysThatItAnswersRequests() async throws {
-            try await serving { server in
-                let client = try server.client()
-                client.send(Frames.hello)
-                guard case .welcome(let welcome) = try client.nextMessage() else {
-                    throw RawClient.Failure(description: "no welcome")
+            for isRoot in [false, true] {
+                try await serving({ $0.offersOwners = isRoot }) { server in
+                    let client = try server.client()
+                    client.send(Frames.hello)
+                    guard case .welcome(let welcome) = try client.nextMessage() else {
+                        throw RawClient.Failure(description: "no welcome")
+                    }
+                    let usual: Features = [.files, .folders, .trees, .zstd, .pieces]
+                    #expect(welcome.features == (isRoot ? usual.union(.owners) : usual))
                 }
-                #expect(welcome.features == [.files, .folders, .trees, .zstd, .pieces])
             }
         }
 

@@ -24,26 +24,13 @@ struct MoveCommand {
     func run() async -> ExitCode {
         do throws(PushFailure) {
             let client = try await access.client()
-            let isFolder = try await isFolder(client)
-            let moves = sources.map { (path: $0, target: isFolder ? "\(target)/\(Self.name(of: $0))" : target) }
+            let moves = try await TargetPaths(sources, to: target, on: client).pairs
             let reports = ChangeReports(
                 verb: "moved", targets: moves.map(\.target), isJSON: isJSON, isQuiet: isQuiet)
             return try await reports.show(client.move(moves, replaces: replaces))
         } catch {
             return error.tell()
         }
-    }
-
-    /// Whether what is moved goes into the target, as mv(1) has it: a folder that is there, one that a slash says to be one, or
-    /// one for several.
-    private func isFolder(_ client: TransferClient) async throws(PushFailure) -> Bool {
-        if sources.count > 1 || target.utf8.last == UInt8(ascii: "/") { return true }
-        for try await report in client.stat([target]) where report.entry?.isDirectory ?? false { return true }
-        return false
-    }
-
-    private static func name(of path: String) -> String {
-        path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? ""
     }
 }
 

@@ -3,7 +3,7 @@ import TransferProtocol
 import TransferStore
 
 /// A file, folder or symbolic link in one of two trees that are compared.
-struct SyncEntry: Sendable {
+final class SyncEntry: Sendable {
     enum Form: Equatable, Sendable {
         /// Bytes of content.
         case file(UInt64)
@@ -33,10 +33,18 @@ struct SyncEntry: Sendable {
     let named: NamedFile?
 
     /// The version of a file on this machine.
-    var version: ContentVersion?
+    let version: ContentVersion?
 
     /// What a server says of it.
-    var remote: RemoteEntry?
+    let remote: RemoteEntry?
+
+    private init(
+        _ path: RelativePath, _ form: Form, modified: Timestamp, permissions: UInt16, _ extra: ExtraAttributes,
+        _ named: NamedFile?, version: ContentVersion? = nil, remote: RemoteEntry? = nil
+    ) {
+        (self.path, self.form, self.modified, self.permissions) = (path, form, modified, permissions)
+        (self.extra, self.named, self.version, self.remote) = (extra, named, version, remote)
+    }
 
     var isFolder: Bool { form == .folder }
     var isLink: Bool { if case .link = form { true } else { false } }
@@ -46,7 +54,7 @@ struct SyncEntry: Sendable {
 
 extension SyncEntry {
     /// What is on this machine.
-    init(_ found: WholeEntry) {
+    convenience init(_ found: WholeEntry) {
         let attributes = found.attributes
         let form: Form =
             if let target = found.target {
@@ -57,14 +65,14 @@ extension SyncEntry {
         let named =
             found.names > 1 ? NamedFile(high: attributes.version.object, low: attributes.version.size) : nil
         self.init(
-            path: found.path, form: form, modified: attributes.modified, permissions: attributes.permissions,
-            extra: found.extra, named: named, version: attributes.version, remote: nil)
+            found.path, form, modified: attributes.modified, permissions: attributes.permissions, found.extra, named,
+            version: attributes.version)
     }
 
     /// What a server lists, with all that it keeps.
     ///
     /// - Returns: nothing for what has no path.
-    init?(_ entry: RemoteEntry) {
+    convenience init?(_ entry: RemoteEntry) {
         guard let path = try? RelativePath(entry.path) else { return nil }
         let form: Form =
             if entry.isLink {
@@ -74,10 +82,9 @@ extension SyncEntry {
             }
         let isNamed = (entry.extras?.names ?? 1) > 1 && !entry.isDirectory && !entry.isLink
         self.init(
-            path: path, form: form,
+            path, form,
             modified: Timestamp(seconds: entry.modified.seconds, nanoseconds: entry.modified.nanoseconds),
-            permissions: entry.permissions, extra: entry.extras?.attributes ?? ExtraAttributes(),
-            named: isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil, version: nil,
-            remote: entry)
+            permissions: entry.permissions, entry.extras?.attributes ?? ExtraAttributes(),
+            isNamed ? NamedFile(high: entry.version.high, low: entry.version.low) : nil, remote: entry)
     }
 }

@@ -48,7 +48,8 @@ extension ConnectionChanges {
         let path = isFolder ? try client.makable(request.path) : try client.changeable(request.path)
         if isFolder, hasAttributes || request.replaces { _ = try client.changeable(request.path) }
         switch request.form {
-        case .nothing: break
+        // What is copied is answered by itself: `FileCopy`.
+        case .nothing, .copy: break
         case .directory: try current.makeDirectory(path, replaces: request.replaces)
         case .symbolicLink: try current.makeLink(path, to: request.target, replaces: request.replaces)
         case .hardLink: try makeHardLink(path, request, client)

@@ -27,6 +27,9 @@ package struct LaneResources: Sendable {
     /// Whether all that clients remove goes to the trash.
     let trashesRemovals: Bool
 
+    /// Whether clients are told that files get the owners that they say.
+    let offersOwners: Bool
+
     /// Threads that may read what an upload has already, where nobody else waits.
     let digestThreads: Int
 
@@ -41,7 +44,7 @@ extension LaneResources {
             intake: core.intake, store: core.store, log: core.observability.log, gate: transport.gate,
             pool: transport.pool, chunks: transport.chunks, compressors: transport.compressors,
             news: core.configuration.http == .off ? nil : core.http.news,
-            trashesRemovals: core.configuration.trashesRemovals,
+            trashesRemovals: core.configuration.trashesRemovals, offersOwners: core.configuration.offersOwners,
             digestThreads: transport.digestThreads
         ) { [pool = transport.pool] account, work in pool.submit(for: account, work) }
     }
@@ -51,7 +54,7 @@ extension LaneResources {
         self.init(
             intake: intake, store: store, log: log, gate: nil, pool: BlockingPool(name: "lanes", threads: 1),
             chunks: BufferPool(size: Transport.chunkSize, count: 1), compressors: CompressorPool(), news: nil,
-            trashesRemovals: false, digestThreads: 1
+            trashesRemovals: false, offersOwners: false, digestThreads: 1
         ) { _, work in work() }
     }
 }

@@ -216,8 +216,8 @@ final class SimulatedDisk: @unchecked Sendable {
         case .open(let directory, let name, let flags):
             note(naming: medium.open(Int32(result), directory, name, flags: flags))
         case .makeDirectory(let directory, let name): note(naming: medium.makeDirectory(directory, name))
-        // The simulation makes no links.
-        case .makeLink, .setLink, .readLink, .setOwner, .setExtended: break
+        // The simulation makes no links and no copies.
+        case .makeLink, .setLink, .readLink, .setOwner, .setExtended, .clone: break
         case .write(let file, let bytes, let offset):
             medium.write(file, UnsafeRawBufferPointer(rebasing: bytes[..<result]), offset)
         case .truncate(let file, let size): medium.truncate(file, size)

@@ -49,7 +49,8 @@ import TransferTestSupport
     @Test func aServerKeepsWhatIsRemovedWhenToldTo() throws {
         let server = try pushed(["--trash"])
         #expect(try server.run(["remove", "-r", "d"]).end == .exited(0))
-        #expect(server.visibleFiles == [] && (try batches(server).count) == 2)
+        #expect(server.visibleFiles == [])
+        #expect(try batches(server).count == 2)
         // It is there after a restart, and until it is emptied.
         let again = try server.restarted()
         #expect(try batches(again).count == 2)
@@ -85,5 +86,20 @@ import TransferTestSupport
         #expect(foreseen.end == .exited(0) && foreseen.output == "would remove  d  3 files\n")
         #expect(try server.run(["remove", "-n", "d"]).end != .exited(0))
         #expect(server.visibleFiles.count == 3)
+    }
+
+    @Test func filesAndFoldersAreCopiedThere() throws {
+        let server = try pushed()
+        let one = try server.run(["copy", "d/a", "x/c"])
+        #expect(one.end == .exited(0) && one.output == "copied to  x/c\n", "\(one.errors)")
+        #expect(try server.stored("x/c") == [1, 2, 3])
+        #expect(try server.run(["cp", "d", "e"]).errors.contains("--recursive"))
+        #expect(try server.run(["cp", "-r", "d", "e"]).end == .exited(0))
+        #expect(try server.run(["cp", "-r", "d", "d"]).end == .exited(0))
+        #expect(server.visibleFiles.sorted() == ["d/a", "d/b", "d/d/a", "d/d/b", "e/a", "e/b", "x/c"])
+        let taken = try server.run(["copy", "d/b", "x/c"])
+        #expect(taken.end != .exited(0) && taken.errors.contains("pathConflict"))
+        #expect(try server.run(["copy", "--overwrite", "d/b", "x/c"]).end == .exited(0))
+        #expect(try server.stored("x/c") == [4])
     }
 }

@@ -181,6 +181,7 @@ package final class RequestLane: @unchecked Sendable {
             let removal = try files.beginRemoval(of: path, isRecursive: remove.isRecursive)
             return .removing(remove, path, removal, files: 0)
         case .compare(let compare): return .answering(try begin(compare))
+        case .make(let make) where make.form == .copy: return .answering(try begin(make))
         case .make, .move: throw .cancelled
         case .people(let people): return .answering(try begin(people))
         case .mail(let mail): return .answering(try begin(mail))
@@ -274,6 +275,15 @@ extension RequestLane {
         }
     }
 
+    private func begin(_ make: MakeRequest) throws(StoreError) -> FileCopy {
+        guard let text = String(validating: make.target, as: UTF8.self), let source = try client.seen(text) else {
+            throw StoreError(.invalidPath, "What is to be copied has no path that a file could have.")
+        }
+        let target = try client.makable(make.path)
+        return try FileCopy(
+            make, from: source, try files.openSound(source), to: target, resources, client)
+    }
+
     private func begin(_ fetch: FetchRequest) throws(StoreError) -> FileSending {
         if let delivery = fetch.delivery { return try begin(fetch, of: delivery) }
         guard let path = try client.seen(fetch.path) else {
@@ -346,7 +356,8 @@ extension RequestLane {
     /// Whether a request changes names or attributes in one step, and is answered together with others.
     private func isChange(_ request: Request) -> Bool {
         switch request {
-        case .make, .move: true
+        case .make(let make): make.form != .copy
+        case .move: true
         case .remove(let remove): remove.keepsInTrash || resources.trashesRemovals && remove.trash == nil
         default: false
         }

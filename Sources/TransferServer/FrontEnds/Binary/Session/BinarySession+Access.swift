@@ -1,4 +1,3 @@
-import Glibc
 import TransferAccess
 import TransferCodec
 import TransferConnection
@@ -52,7 +51,7 @@ extension BinarySession {
         var features: Features = [.files, .folders, .trees, .zstd]
         if caller.hasMailbox(in: intake) { features.insert(.mail) }
         if intake.takesPieces { features.insert(.pieces) }
-        if caller.mayReplaceAll, geteuid() == 0 { features.insert(.owners) }
+        if caller.mayReplaceAll, requestLane.resources.offersOwners { features.insert(.owners) }
         send(
             .welcome(
                 Welcome(

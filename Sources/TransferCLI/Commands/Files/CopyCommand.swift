@@ -1,0 +1,112 @@
+private import TransferClient
+private import TransferModel
+
+/// `transfer copy`: copies files and folders on the server.
+struct CopyCommand {
+    private let access: FilesAccess
+    private let sources: [String]
+    private let target: String
+    private let isRecursive: Bool
+    private let replaces: Bool
+    private let isJSON: Bool
+    private let isQuiet: Bool
+
+    init(_ arguments: ParsedArguments) throws(UsageError) {
+        guard arguments.operands.count >= 2, let last = arguments.operands.last else {
+            throw arguments.error("give what to copy and where to: transfer copy SOURCE... TARGET")
+        }
+        (sources, target) = (Array(arguments.operands.dropLast()), last)
+        isRecursive = arguments[Self.recursive]
+        replaces = arguments[Self.overwrites]
+        isJSON = arguments[Self.json]
+        isQuiet = arguments[FilesFlags.quiet]
+        access = try FilesAccess(arguments, quiet: FilesFlags.quiet)
+    }
+
+    func run() async -> ExitCode {
+        do throws(PushFailure) {
+            let client = try await access.client()
+            let pairs = try await TargetPaths(sources, to: target, on: client).pairs
+            let plan = try await expanded(pairs, client)
+            var reports = ChangeReports(verb: "made", isJSON: isJSON, isQuiet: isQuiet)
+            let made = try await reports.show(client.makeFolders(plan.folders))
+            reports = ChangeReports(verb: "copied to", isJSON: isJSON, isQuiet: isQuiet)
+            let copied = try await reports.show(client.copy(plan.files, replaces: replaces))
+            return plan.isWhole && made == .success ? copied : .uploadsFailed
+        } catch {
+            return error.tell()
+        }
+    }
+
+    /// What folders come to: the folders in them, and the files.
+    private struct Plan {
+        var folders: [String] = []
+        var files: [(path: String, target: String)] = []
+        /// Whether nothing that was named is missing.
+        var isWhole = true
+    }
+
+    private func expanded(
+        _ pairs: [(path: String, target: String)], _ client: TransferClient
+    ) async throws(PushFailure) -> Plan {
+        var plan = Plan()
+        var index = 0
+        for try await report in client.stat(pairs.map(\.path)) {
+            guard pairs.indices.contains(index) else { break }
+            let (path, target) = pairs[index]
+            index += 1
+            guard let entry = report.entry, isRecursive || !entry.isDirectory else {
+                let isFolder = report.entry != nil
+                let reason = isFolder ? "It is a folder; say --recursive to copy it." : report.message.escapedForDisplay
+                let result = isFolder ? ResultCode.wrongForm : report.result
+                StandardStream.error.write("\(result)  \(path.escapedForDisplay): \(reason)\n")
+                plan.isWhole = false
+                continue
+            }
+            guard entry.isDirectory else {
+                plan.files.append((path, target))
+                continue
+            }
+            plan.folders.append(target)
+            // All of it is known before anything is copied: a folder may be copied into itself.
+            for try await found in client.list(entry.path, isRecursive: true, wantsDetails: false) {
+                let below = String(decoding: found.path.utf8.dropFirst(entry.path.utf8.count), as: UTF8.self)
+                let place = target + (below.utf8.first == UInt8(ascii: "/") ? below : "/" + below)
+                if found.isDirectory { plan.folders.append(place) } else { plan.files.append((found.path, place)) }
+            }
+        }
+        return plan
+    }
+}
+
+extension CopyCommand: ProgramCommand {
+    private static let json = FilesFlags.json("path")
+
+    private static let recursive = Flag(
+        name: "recursive", short: "r", help: "Copy folders with all that is in them."
+    ).isOn
+
+    private static let overwrites = Flag(
+        name: "overwrite", help: "Replace files that have the new paths already.",
+        details: "Only a file takes the place of a file."
+    ).isOn
+
+    static let definition = Command(
+        name: "copy", aliases: ["cp"], summary: "Copy files and folders on the server.", operands: "SOURCE... TARGET",
+        description: [
+            "Copies a SOURCE to the path TARGET, or each into the folder TARGET: if that is there already, ends with a slash, or if "
+                + "there are several. Nothing of it travels. Where the server's file system can, both share the content on disk; "
+                + "elsewhere it is read, and compared with the digest that it was acknowledged with. A copy is on disk when it is "
+                + "reported, and counts against quotas. Missing folders are made.",
+            FilesFlags.aboutAccess,
+        ],
+        flags: [FilesFlags.from.flag, recursive.flag, overwrites.flag, json.flag, ClientFlags.retryFor.flag]
+            + SecurityFlags.all + [FilesFlags.quiet.flag, .help],
+        examples: [
+            .init(caption: "Copy a file", line: "transfer copy nas.local:/draft.txt nas.local:/draft-2.txt"),
+            .init(
+                caption: "Keep a folder as it is today", line: "transfer copy -r nas.local:/work nas.local:/work-monday"
+            ),
+        ],
+        outcomes: [.init(.success, "all were copied")] + FilesFlags.failures, places: .all)
+}

@@ -1,0 +1,112 @@
+import TransferCatalog
+import TransferCodec
+import TransferIntake
+import TransferModel
+import TransferProtocol
+import TransferStore
+import TransferSystem
+
+/// The answer to a `make` of a copy: some of a long file for each turn, unless the file system lets two files share content.
+///
+/// A copy gets its name as an upload does: whole, with the digest that its source was acknowledged with, and on disk.
+final class FileCopy: RequestAnswer {
+    private let request: MakeRequest
+    private let resources: LaneResources
+    private let client: Caller
+    private let source: RelativePath
+    private let target: RelativePath
+    private let content: StoredContent
+    private let extra: ExtraAttributes
+    /// What the catalog knows of the source.
+    private let known: CatalogEntry?
+    private let staged: StagedFile
+    private let digester: ContentDigester
+    /// Whether all of the content is there, without having been read.
+    private let isShared: Bool
+    private var isDurable = false
+
+    /// Bytes that are read in one turn.
+    private static let bytesAtOnce: UInt64 = 16 << 20
+    private static let readSize = 256 << 10
+
+    /// - Parameter content: of the source, which the client may see.
+    init(
+        _ request: MakeRequest, from source: RelativePath, _ content: StoredContent, to target: RelativePath,
+        _ resources: LaneResources, _ client: Caller
+    ) throws(StoreError) {
+        (self.request, self.resources, self.client) = (request, resources, client)
+        (self.source, self.target, self.content) = (source, target, content)
+        let attributes = content.attributes
+        extra = ExtraAttributes(extended: try resources.store.whole(at: source).extra.extended)
+        known = resources.intake.known.details(of: [(source, attributes)])[0]
+        staged = try resources.store.stage(
+            id: .random(), size: attributes.size, permissions: attributes.permissions,
+            quota: resources.intake.quotas.quota(for: client.grant))
+        digester = ContentDigester(known?.digest?.algorithm.function ?? .xxh128)
+        // Whose digest nobody knows has to be read.
+        isShared = known?.digest == nil ? false : try content.clone(into: staged)
+        content.expectAll()
+    }
+
+    var id: UInt32 { request.id }
+    var subject: String { request.path }
+
+    func fill(_ chunk: FrameChunk) throws(StoreError) -> Outcome? {
+        guard chunk.takesMessage else { return nil }
+        if !isShared, try !copySome() { return nil }
+        guard content.isUnchanged else { throw StoreError(.fileChanged, "\(source) changed while it was copied.") }
+        let digest = isShared ? known?.digest : digester.finish().digest
+        guard let digest else { throw StoreError(.storageFailed, "\(source) could not be copied.") }
+        if let stored = known?.digest, stored != digest { throw .contentLost(source) }
+        try publish(digest)
+        return Outcome(id: id, code: .completed, isDurable: isDurable, count: 1)
+    }
+
+    /// - Returns: whether that was all.
+    private func copySome() throws(StoreError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        let end = digester.size.addingClamped(Self.bytesAtOnce)
+        while digester.size < end {
+            let offset = digester.size
+            let count: Int
+            do throws(SystemError) {
+                count = try content.read(into: buffer, at: offset)
+            } catch {
+                throw StoreError(error, reading: source)
+            }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            if count > 0 { try staged.write(bytes, at: offset) }
+            digester.update(bytes) { _, _ in }
+            guard count == buffer.count else { return true }
+        }
+        return false
+    }
+
+    private func publish(_ digest: Digest) throws(StoreError) {
+        let attributes = content.attributes
+        var publication = Publication(
+            staged: staged, id: .random(), path: target, size: attributes.size, digest: digest,
+            conflict: request.replaces ? .overwrite : .fail, modified: request.modified ?? attributes.modified,
+            permissions: request.permissions ?? attributes.permissions)
+        publication.attributes = client.allowed(request.attributes ?? extra)
+        publication.keepsPermissions = request.permissions != nil
+        let (known, client) = (resources.intake.known, client)
+        let outcome = resources.store.publish(
+            [publication], acknowledged: { path, file in known.acknowledged(at: path, file) },
+            mayReplace: client.mayReplaceAll ? nil : { path, file in known.hasStored(client, path, file) })[0]
+        isDurable = resources.store.durability == .commit
+        switch outcome {
+        case .failure(let error): throw error
+        case .success(.committed(let path, let version)), .success(.restored(let path, let version)),
+            .success(.healed(let path, let version)):
+            guard let version else { return }
+            known.copied(
+                path, kind: self.known?.kind ?? .file, digest, version, by: client, isDurable: isDurable,
+                at: utcNanoseconds())
+        case .success(.alreadyStored), .success(.skipped): break
+        }
+    }
+
+    func events(peer: String) -> [LogEvent] { [.changed(.make(request), peer: peer)] }
+}
