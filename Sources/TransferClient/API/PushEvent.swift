@@ -74,8 +74,16 @@ public struct PushFailure: Error, Sendable, Equatable {
     /// A sentence that says what to do.
     public let message: String
 
+    /// Why there is no connection, as far as the system says; a clause.
+    let cause: String?
+
     package init(reason: Reason, message: String) {
+        self.init(reason: reason, message: message, cause: nil)
+    }
+
+    init(reason: Reason, message: String, cause: String?) {
         self.reason = reason
         self.message = message
+        self.cause = cause
     }
 }

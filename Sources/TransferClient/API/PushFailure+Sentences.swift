@@ -19,7 +19,8 @@ extension PushFailure {
             nameAdvice.map { "\($0)Look whether the name is spelt right, and whether this machine is in a network." }
             ?? "Look whether 'transfer serve' runs there, and on that port."
         return PushFailure(
-            reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries) \(advice)")
+            reason: .unreachable, message: "Cannot reach \(endpoint): \(sentence(reason)) \(tries) \(advice)",
+            cause: "cannot reach \(endpoint): \(reason)")
     }
 
     /// - Parameter seconds: for which it was tried again; nothing where that would change nothing.

@@ -21,6 +21,9 @@ public struct Upload: Sendable {
     /// What it is; nothing means that the content tells.
     public var kind: ContentKind?
 
+    /// Whether the last component of a path may be a symbolic link.
+    var followsLinks = true
+
     /// A file or a directory.
     public static func path(_ path: String, name: String? = nil, kind: ContentKind? = nil) -> Upload {
         Upload(source: .path(path), name: name, kind: kind)

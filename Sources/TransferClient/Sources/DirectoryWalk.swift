@@ -30,7 +30,11 @@ struct DirectoryWalk {
         let names: [String]
     }
 
+    /// Called before a directory is read, with what holds in it but for its ignore file.
+    typealias Visit = (_ path: String, _ relative: String, WalkFilter) -> Void
+
     private let selection: Selection
+    private let visit: Visit?
     private var levels: [Level] = []
     private var pending: [Found] = []
 
@@ -39,8 +43,16 @@ struct DirectoryWalk {
     ///   - relative: put before the names of what is found.
     ///   - selection: what is found at all.
     init(path: String, relative: String, selection: Selection = Selection()) {
+        self.init(path: path, relative: relative, selection: selection, WalkFilter(selection), visit: nil)
+    }
+
+    /// - Parameters:
+    ///   - filter: what holds in the directory.
+    ///   - visit: called for each directory that is walked, from the top down.
+    init(path: String, relative: String, selection: Selection, _ filter: WalkFilter, visit: Visit?) {
         self.selection = selection
-        enter(path, relative, WalkFilter(selection))
+        self.visit = visit
+        enter(path, relative, filter)
     }
 
     mutating func next() -> Found? {
@@ -134,6 +146,7 @@ struct DirectoryWalk {
     }
 
     private mutating func enter(_ path: String, _ relative: String, _ filter: WalkFilter) {
+        visit?(path, relative, filter)
         guard let stream = opendir(path) else {
             pending.append(
                 .skipped(path: path, relative: relative, .unreadable(SystemError(errno: errno, call: "opendir"))))

@@ -1,12 +1,12 @@
 internal import CLinux
 import Glibc
-import TransferSystem
+package import TransferSystem
 
 /// Runs `body` on a new detached thread.
 ///
 /// - Parameter name: shown by tools such as `top -H`; 15 bytes at most (prctl(2), PR_SET_NAME).
 /// - Throws: when the system has no thread to give.
-func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+package func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
     let context = Unmanaged.passRetained(ThreadBody(name: name, body: body))
     var thread = pthread_t()
     let code = pthread_create(&thread, nil, runThread, context.toOpaque())

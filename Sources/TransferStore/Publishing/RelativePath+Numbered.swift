@@ -1,11 +1,11 @@
-import TransferModel
+package import TransferModel
 
 extension RelativePath {
     /// The path with a number before the extension, as in `photo-1.png`; a stem that would become too long loses its
     /// last characters.
     ///
     /// - Throws: `Fault` when no such name is a path.
-    func numbered(_ number: Int) throws(Fault) -> RelativePath {
+    package func numbered(_ number: Int) throws(Fault) -> RelativePath {
         // By its scalars: a combining mark behind the dot makes one character with it.
         let dot = name.unicodeScalars.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
         let suffix = "-\(number)" + name[dot...]

@@ -32,7 +32,7 @@ struct FilesAccess {
         for effect in [ClientFlags.retryFor] + choices { try effect(arguments, on: &configuration) }
         self.configuration = configuration
         mayAsk = !arguments[SecurityFlags.trustsNew]
-        isForPeople = server.flag.name == PeopleFlags.to.flag.name
+        isForPeople = server.flag == PeopleFlags.to.flag
     }
 
     /// The same for a command that says nothing of each file that is here already.

@@ -179,7 +179,7 @@ final class UploadFeed: Sendable {
         case .stream(let stream): return named(.stream(BlockStream(stream)), upload, &state)
         case .path(let path):
             var status = stat()
-            let code = stat(path, &status) == 0 ? 0 : errno
+            let code = (upload.followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 ? 0 : errno
             let name = upload.name ?? Self.lastComponent(path)
             guard code == 0 else { return refused(path, name, .unreadable(SystemError(errno: code, call: "stat"))) }
             let isRepeated = !state.named.insert(PathDigest(path.absolutePath + "\0" + name)).inserted
@@ -187,7 +187,8 @@ final class UploadFeed: Sendable {
             case .regular:
                 guard selection.accepts(status), rules.send(Self.lastPart(path)) else { return nil }
                 return pending(
-                    .file(path: path, followsLinks: true), path, name, upload.kind, hasOwnID: isRepeated, &state)
+                    .file(path: path, followsLinks: upload.followsLinks), path, name, upload.kind, hasOwnID: isRepeated,
+                    &state)
             case .directory:
                 state.walkIsRepeated = isRepeated
                 state.walk = DirectoryWalk(

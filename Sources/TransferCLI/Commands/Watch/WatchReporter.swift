@@ -1,0 +1,89 @@
+import TransferClient
+private import TransferModel
+private import TransferSystem
+
+/// Turns the events of a watch into what people and scripts read: a line for each upload on standard output, talk on standard error.
+actor WatchReporter {
+    private let output: PushOutput
+    private let endsWhenSent: Bool
+    private var stored = (files: 0, bytes: UInt64(0))
+    /// Of a watch that ends by itself: what was not sent, and sources that were to go and did not.
+    private var failures = 0
+    private var lostOutput: SystemError?
+
+    init(_ output: PushOutput, endsWhenSent: Bool) {
+        (self.output, self.endsWhenSent) = (output, endsWhenSent)
+    }
+
+    func show(_ event: WatchEvent) {
+        switch event {
+        case .watching(let directory, let known):
+            talk("watching \(directory.escapedForDisplay), \(known) files are known to be stored")
+        case .gone(let directory):
+            talk("\(directory.escapedForDisplay) is not there; it is watched when it is")
+        case .lost(let reason): talk("no connection: \(reason.escapedForDisplay); it is tried again until there is one")
+        case .back(let seconds): talk("connected again after \(DurationFormat.clock(seconds))")
+        case .finished(let report, let fate): show(report, fate)
+        case .held(let source, let reason):
+            failures += 1
+            print("not sent  \(source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
+        case .notice(let sentence): print("\(sentence.escapedForDisplay)\n", to: .error)
+        }
+    }
+
+    /// Says what it has come to.
+    ///
+    /// - Parameter failure: what ended it early; a watch that was stopped has none.
+    func finish(_ failure: PushFailure?) -> ExitCode {
+        if let failure { print("transfer: \(failure.message.escapedForDisplay)\n", to: .error) }
+        talk("\(endsWhenSent ? "done" : "stopped"): \(stored.files) stored, \(ByteFormat.size(stored.bytes))")
+        if let lostOutput { print("transfer: cannot write to standard output: \(lostOutput.reason)\n", to: .error) }
+        if let failure { return failure.reason.exitCode }
+        return lostOutput != nil || endsWhenSent && failures > 0 ? .uploadsFailed : .success
+    }
+
+    private func show(_ report: UploadReport, _ fate: SourceFate) {
+        count(report)
+        if output.isJSON {
+            print(json(report, fate).text + "\n", to: .output)
+        } else if !report.result.isSuccess {
+            print("\(report.line(colours: output.hasColours(.error)))\n", to: .error)
+        } else if !output.isQuiet {
+            print(line(report, fate) + "\n", to: .output)
+        }
+        guard case .kept(let reason) = fate else { return }
+        failures += 1
+        print("not removed  \(report.source.escapedForDisplay): \(reason.escapedForDisplay)\n", to: .error)
+    }
+
+    private func count(_ report: UploadReport) {
+        guard report.result.isSuccess else { return failures += 1 }
+        guard report.result != .skipped else { return }
+        stored.files += 1
+        stored.bytes = stored.bytes.addingClamped(report.size)
+    }
+
+    private func line(_ report: UploadReport, _ fate: SourceFate) -> String {
+        guard case .moved(let path) = fate else {
+            return report.line(colours: output.hasColours(.output), columns: Terminal.columns(of: .output))
+        }
+        return "\(report.line(colours: output.hasColours(.output)))  moved to \(path.escapedForDisplay)"
+    }
+
+    /// As a push has it, and where the source is now.
+    private func json(_ report: UploadReport, _ fate: SourceFate) -> JSONLine {
+        var line = report.json(fate == .removed ? .removed : nil)
+        if case .moved(let path) = fate { line.append("movedTo", .string(path)) }
+        return line
+    }
+
+    private func talk(_ text: String) {
+        guard !output.isQuiet else { return }
+        print("\(text)\n", to: .error)
+    }
+
+    private func print(_ text: String, to stream: StandardStream) {
+        let loss = stream.write(text)
+        if stream == .output { lostOutput = lostOutput ?? loss }
+    }
+}

@@ -1,0 +1,45 @@
+import TransferModel
+
+/// Paths by rank, the lowest first. What no longer holds is not taken out: whoever takes one looks at its mark.
+struct PathHeap: Sendable {
+    struct Element: Equatable, Sendable {
+        let rank: Int64
+        let path: PathKey
+        /// What the path had when it was put in.
+        let mark: UInt64
+    }
+
+    private var elements: [Element] = []
+
+    var first: Element? { elements.first }
+
+    mutating func insert(_ element: Element) {
+        elements.append(element)
+        var child = elements.count - 1
+        while child > 0, elements[child].rank < elements[(child - 1) / 2].rank {
+            elements.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    mutating func popFirst() -> Element? {
+        guard let first = elements.first, let last = elements.popLast() else { return nil }
+        guard !elements.isEmpty else { return first }
+        elements[0] = last
+        sink()
+        return first
+    }
+
+    private mutating func sink() {
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < elements.count {
+                if elements[child].rank < elements[least].rank { least = child }
+            }
+            guard least != parent else { return }
+            elements.swapAt(parent, least)
+            parent = least
+        }
+    }
+}

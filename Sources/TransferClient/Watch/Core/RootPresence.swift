@@ -1,0 +1,57 @@
+import TransferModel
+
+/// Whether the watched directory is there, and is still the same. A card that is taken out leaves no directory, or the one that it
+/// was mounted on: in neither has anybody removed files.
+struct RootPresence: Sendable {
+    /// What stands under the path.
+    struct Root: Equatable, Sendable {
+        let device: UInt64
+        let inode: UInt64
+        /// Whether its parent is on another file system.
+        let isMountPoint: Bool
+    }
+
+    enum Change: Equatable, Sendable {
+        case none
+        /// It is not there, for the first time.
+        case gone
+        /// It is there, or there again, or another: everything has to be looked at anew.
+        case came
+    }
+
+    private enum State {
+        case unknown
+        case present(Root)
+        case gone(wasMounted: Bool)
+    }
+
+    private var state = State.unknown
+
+    init() {}
+
+    var isPresent: Bool { if case .present = state { true } else { false } }
+
+    /// The file system that it is on.
+    var device: UInt64? { if case .present(let root) = state { root.device } else { nil } }
+
+    /// - Parameter root: nothing when there is no directory.
+    mutating func looked(_ root: Root?) -> Change {
+        switch (state, root) {
+        case (.present(let last), let root?) where last == root: return .none
+        case (.present(let last), let root?) where last.isMountPoint && !root.isMountPoint:
+            state = .gone(wasMounted: true)
+            return .gone
+        case (.gone(wasMounted: true), let root?) where !root.isMountPoint: return .none
+        case (_, let root?):
+            state = .present(root)
+            return .came
+        case (.gone, nil): return .none
+        case (.present(let last), nil):
+            state = .gone(wasMounted: last.isMountPoint)
+            return .gone
+        case (.unknown, nil):
+            state = .gone(wasMounted: false)
+            return .gone
+        }
+    }
+}

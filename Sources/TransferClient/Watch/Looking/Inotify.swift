@@ -1,0 +1,36 @@
+import Glibc
+import TransferSystem
+
+/// An inotify(7) instance. Never waits.
+final class Inotify {
+    private let descriptor: Descriptor
+
+    /// Room for some hundred events at once.
+    private static let readSize = 64 << 10
+
+    init() throws(SystemError) {
+        descriptor = Descriptor(try system("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) })
+    }
+
+    /// Can be read when there are events.
+    var number: Int32 { descriptor.number }
+
+    /// - Parameter followsLink: whether the last component may be a symbolic link.
+    /// - Returns: the watch; that which the directory has, if it has one.
+    func watch(_ path: String, followsLink: Bool) throws(SystemError) -> Int32 {
+        let mask = InotifyEvent.mask | (followsLink ? 0 : UInt32(IN_DONT_FOLLOW))
+        return try system("inotify_add_watch") { inotify_add_watch(number, path, mask) }
+    }
+
+    func end(_ watch: Int32) {
+        _ = inotify_rm_watch(number, watch)
+    }
+
+    /// The events of one read.
+    func next() throws(SystemError) -> [InotifyEvent] {
+        try withUnsafeTemporaryAllocation(byteCount: Self.readSize, alignment: 8) { (space) throws(SystemError) in
+            let count = try nonBlocking("read") { read(number, space.baseAddress, space.count) }
+            return InotifyEvent.parse(UnsafeRawBufferPointer(rebasing: space[..<(count ?? 0)]))
+        }
+    }
+}

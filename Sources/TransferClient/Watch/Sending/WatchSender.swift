@@ -1,0 +1,133 @@
+import TransferIO
+import TransferModel
+import TransferSystem
+
+/// Pushes one batch of a watch after the other, and does with the sources of what is acknowledged what was wanted. What comes of it
+/// waits to be taken by the thread of the watch.
+final class WatchSender: Sendable {
+    private struct State {
+        var news: [WatchNews] = []
+        var events: PushEvents?
+        var isStopped = false
+    }
+
+    private let client: TransferClient
+    private let afterwards: WatchOptions.Afterwards
+    private let directory: String
+    private let wake: WakeUp
+    private let state = Locked(State())
+
+    /// Reports whose sources are looked at together.
+    private static let reportsAtOnce = 256
+
+    /// - Parameters:
+    ///   - directory: the watched one, without a slash at its end.
+    ///   - wake: called when there is news.
+    init(_ client: TransferClient, _ afterwards: WatchOptions.Afterwards, _ directory: String, _ wake: WakeUp) {
+        self.client = client
+        self.afterwards = afterwards
+        self.directory = directory
+        self.wake = wake
+    }
+
+    /// Sends files, or only looks whether the server answers where there are none.
+    ///
+    /// - Parameter paths: below the watched directory.
+    func send(_ paths: [PathKey]) {
+        let uploads = paths.map { path in
+            var upload = Upload.path("\(directory)/\(path.string)", name: path.string)
+            upload.followsLinks = false
+            return upload
+        }
+        let events = client.push(uploads)
+        let isStopped = state.withLock { state in
+            state.events = events
+            return state.isStopped
+        }
+        if isStopped { events.cancel() }
+        Task(executorPreference: client.requestContext.loop) { await self.follow(events) }
+    }
+
+    /// Takes what has come since.
+    func takeNews() -> [WatchNews] {
+        state.withLock { state in
+            defer { state.news = [] }
+            return state.news
+        }
+    }
+
+    /// Sends nothing more. What is acknowledged still comes as news.
+    func stop() {
+        let events = state.withLock { state in
+            state.isStopped = true
+            return state.events
+        }
+        events?.cancel()
+    }
+
+    private func follow(_ events: PushEvents) async {
+        var reports: [UploadReport] = []
+        do throws(PushFailure) {
+            for try await event in events {
+                switch event {
+                case .connected: tell(.connected)
+                case .reconnecting(let reason, _): tell(.lost(reason: reason))
+                case .notice(let sentence): tell(.notice(sentence))
+                case .finished(let report): reports.append(report)
+                case .counted, .progress, .known: break
+                }
+                // The server is asked about many sources at once.
+                guard !events.areWaiting || reports.count >= Self.reportsAtOnce, !reports.isEmpty else { continue }
+                await settle(reports)
+                reports = []
+            }
+            await settle(reports)
+            end(nil)
+        } catch {
+            await settle(reports)
+            end(error)
+        }
+    }
+
+    private func end(_ failure: PushFailure?) {
+        state.withLock { $0.events = nil }
+        tell(.ended(failure))
+    }
+
+    private func tell(_ news: WatchNews) {
+        state.withLock { $0.news.append(news) }
+        wake.call()
+    }
+
+    private func settle(_ reports: [UploadReport]) async {
+        guard !reports.isEmpty else { return }
+        let stored = reports.filter { [.committed, .alreadyStored].contains($0.result) }
+        var fates = await fates(of: stored)[...]
+        tell(
+            .finished(
+                reports.map { report in
+                    let isStored = [.committed, .alreadyStored].contains(report.result)
+                    return (report, isStored ? fates.popFirst() ?? .left : .left)
+                }))
+    }
+
+    /// - Returns: one for each, in their order.
+    private func fates(of stored: [UploadReport]) async -> [SourceFate] {
+        switch afterwards {
+        case .stays: return stored.map { _ in .left }
+        case .isRemoved:
+            return await client.removeSources(of: stored).map { result in
+                switch result {
+                case .success: .removed
+                case .failure(let kept): .kept(kept.reason)
+                }
+            }
+        case .moves(let folder):
+            let target = MoveTarget(folder)
+            let prefix = directory.utf8.count + 1
+            return await client.pool.run {
+                stored.map { target.take($0, String(decoding: $0.source.utf8.dropFirst(prefix), as: UTF8.self)) }
+            }
+        }
+    }
+}

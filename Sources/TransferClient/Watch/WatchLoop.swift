@@ -1,0 +1,179 @@
+import Glibc
+import TransferIO
+import TransferModel
+import TransferSystem
+
+/// A watch of one directory: a thread that waits for the kernel, for the clock and for news of its push, and asks the values of `Core`
+/// what to do. Everything but `stop` is only used on that thread.
+///
+/// `@unchecked Sendable`: `start` gives it to its thread, and `stop` only touches what is safe for all.
+final class WatchLoop: @unchecked Sendable {
+    let directory: String
+    let options: WatchOptions
+    let selection: Selection
+    let events: EventQueue<WatchEvent>
+    let sender: WatchSender
+    let wake: WakeUp
+    let moveTarget: MoveTarget?
+    private let isStopped = Locked(false)
+
+    var files: SettlingFiles
+    var schedule = ScanSchedule()
+    var presence = RootPresence()
+    var outage: Outage
+    /// Nothing where what was acknowledged is kept nowhere.
+    var journal: WatchJournal?
+    /// The same in memory, where there is no journal.
+    var known = KnownFiles()
+    /// Nothing where the kernel gives none.
+    var folders: WatchedFolders?
+    var isSending = false
+    /// Whether the server was asked for anything so far: an address that is wrong is to be seen before there is a file.
+    var hasAsked = false
+    var failure: PushFailure?
+    /// What was told to be held back, so that it is told once.
+    var held: Set<PathKey> = []
+    var isToldOfWatches = false
+    var isToldOfJournal = false
+    var hasScanned = false
+    /// When the directory is looked at again, whether it is there.
+    private var nextPresence = MonotonicTime(nanoseconds: .min)
+
+    /// A card that is put in or taken out is noticed that soon.
+    private static let presencePause = Interval.seconds(2)
+
+    /// Files that are looked at before news and events are.
+    private static let looksAtOnce = 1024
+
+    init(
+        _ client: TransferClient, _ directory: String, _ options: WatchOptions, _ events: EventQueue<WatchEvent>
+    ) throws(PushFailure) {
+        self.directory = Self.withoutSlashes(directory)
+        self.options = options
+        self.events = events
+        if case .moves(let folder) = options.afterwards { moveTarget = MoveTarget(folder) } else { moveTarget = nil }
+        selection = try options.selection(in: directory, without: moveTarget)
+        do throws(SystemError) {
+            wake = try WakeUp()
+        } catch {
+            throw PushFailure(reason: .unsupported, message: "Cannot watch: \(error).")
+        }
+        sender = WatchSender(client, options.afterwards, self.directory, wake)
+        files = SettlingFiles(settle: .seconds(options.settle))
+        outage = Outage(retryFor: options.retryFor)
+        journal = try Self.journal(options, self.directory, client.server)
+    }
+
+    /// Begins, on a thread of its own.
+    func start() {
+        do throws(SystemError) {
+            try startThread(name: "transfer-watch") { self.run() }
+        } catch {
+            events.finish(.failure(PushFailure(reason: .unsupported, message: "Cannot start a thread: \(error).")))
+        }
+    }
+
+    /// Ends it when what is acknowledged is remembered. Any thread may call it.
+    func stop() {
+        isStopped.withLock { $0 = true }
+        wake.call()
+    }
+
+    var isStopping: Bool { isStopped.withLock { $0 } }
+
+    private func run() {
+        events.connect(onRoom: { [wake] in wake.call() }, onCancel: { [weak self] in self?.stop() })
+        while !isOver {
+            if isStopping || failure != nil { sender.stop() }
+            wait()
+            turn()
+        }
+        events.finish(failure.map { .failure($0) } ?? .success(()))
+    }
+
+    private var isOver: Bool {
+        guard !isSending else { return false }
+        if isStopping || failure != nil { return true }
+        return options.endsWhenSent && hasScanned && files.isIdle && hasAsked && !outage.isOn
+    }
+
+    /// One turn: what has come, and what is due.
+    private func turn() {
+        wake.take()
+        for news in sender.takeNews() { take(news) }
+        guard !isStopping, failure == nil else { return }
+        if nextPresence <= .now { lookForDirectory() }
+        takeEvents()
+        if presence.isPresent, schedule.isDue(.now) { scan() }
+        for path in files.takeDue(.now, atMost: Self.looksAtOnce) { look(at: path) }
+        sendIfPossible()
+    }
+
+    private func lookForDirectory() {
+        nextPresence = .now + Self.presencePause
+        lookAtRoot()
+    }
+
+    /// The directory may have gone just now.
+    func doubtPresence() {
+        nextPresence = MonotonicTime(nanoseconds: .min)
+    }
+
+    // MARK: Waiting
+
+    private func wait() {
+        var waiting = [pollfd(fd: wake.number, events: Int16(POLLIN), revents: 0)]
+        if let folders { waiting.append(pollfd(fd: folders.number, events: Int16(POLLIN), revents: 0)) }
+        _ = poll(&waiting, nfds_t(waiting.count), Self.milliseconds(until: deadline))
+    }
+
+    /// When something is due without a call.
+    private var deadline: MonotonicTime {
+        guard !isStopping, failure == nil else { return MonotonicTime(nanoseconds: .max) }
+        var deadline = nextPresence
+        if presence.isPresent, let next = schedule.next { deadline = min(deadline, next) }
+        if let next = files.nextLook { deadline = min(deadline, next) }
+        if !isSending, !events.isFull, let next = outage.nextTry { deadline = min(deadline, next) }
+        return deadline
+    }
+
+    /// Rounded up: too early would be once more for nothing.
+    private static func milliseconds(until time: MonotonicTime) -> Int32 {
+        let rest = (time - .now).nanoseconds
+        return rest <= 0 ? 0 : Int32(clamping: (rest - 1) / 1_000_000 + 1)
+    }
+
+    static func withoutSlashes(_ path: String) -> String {
+        var bytes = Array(path.utf8)
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return bytes == [UInt8(ascii: "/")] ? "" : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func journal(
+        _ options: WatchOptions, _ directory: String, _ server: ServerAddress
+    ) throws(PushFailure) -> WatchJournal? {
+        guard let folder = options.journals else { return nil }
+        let words = [directory.absolutePath, server.server, server.folder]
+        let path = StateFolder(path: folder).file("watch", words)
+        do throws(WatchJournal.Fault) {
+            return try WatchJournal(path)
+        } catch {
+            throw failure(error, path, directory)
+        }
+    }
+
+    private static func failure(_ fault: WatchJournal.Fault, _ path: String, _ directory: String) -> PushFailure {
+        switch fault {
+        case .taken:
+            PushFailure(
+                reason: .rejected(.busy),
+                message: "Another 'transfer watch' of this user sends '\(directory)' to this server already.")
+        case .failed(let error):
+            PushFailure(
+                reason: .rejected(.targetFailed),
+                message:
+                    "Cannot keep in '\(path)' what was acknowledged: \(error). Make room, or see that this user may "
+                    + "write there.")
+        }
+    }
+}
