@@ -24,6 +24,9 @@ public struct Upload: Sendable {
     /// Whether the last component of a path may be a symbolic link.
     var followsLinks = true
 
+    /// What the file under a path has to be, where nothing else is to be sent.
+    var expected: SourceFile.Identity?
+
     /// A file or a directory.
     public static func path(_ path: String, name: String? = nil, kind: ContentKind? = nil) -> Upload {
         Upload(source: .path(path), name: name, kind: kind)

@@ -50,6 +50,9 @@ final class PendingUpload: @unchecked Sendable {
     /// What the file was when it got its id.
     private var identity: SourceFile.Identity?
 
+    /// What the file has to be, where nothing else is to be sent.
+    var expected: SourceFile.Identity?
+
     /// The server was asked about it and doesn't have it, so it is sent.
     var isUnknown = false
 
@@ -109,6 +112,11 @@ final class PendingUpload: @unchecked Sendable {
         guard !hasOwnID, case .file(let path, _) = content, let file, file != identity else { return }
         identity = file
         id = ids.id(path: path.absolutePath, destination: destination, file: file)
+    }
+
+    /// - Throws: `sourceChanged` for a file that is not to be sent.
+    func check(_ file: SourceFile.Identity?) throws(LocalFailure) {
+        guard expected == nil || file == expected else { throw .changed }
     }
 
     /// Takes an id that nothing else has.

@@ -186,9 +186,11 @@ final class UploadFeed: Sendable {
             switch FileType(mode: status.st_mode) {
             case .regular:
                 guard selection.accepts(status), rules.send(Self.lastPart(path)) else { return nil }
-                return pending(
+                let item = pending(
                     .file(path: path, followsLinks: upload.followsLinks), path, name, upload.kind, hasOwnID: isRepeated,
                     &state)
+                if case .upload(let pending) = item { pending.expected = upload.expected }
+                return item
             case .directory:
                 state.walkIsRepeated = isRepeated
                 state.walk = DirectoryWalk(

@@ -49,6 +49,7 @@ final class HTTPContent: @unchecked Sendable {
             upload.kind = upload.wantedKind ?? .file
         case .file(let path, let followsLinks):
             let file = try SourceFile(path: path, followsLinks: followsLinks)
+            try pending.check(file.identity)
             (origin, size, open) = (.file(path: path, followsLinks: followsLinks, file.identity), file.size, (file, 0))
             recognise(ContentReader(file))
         default:

@@ -183,6 +183,7 @@ final class LaneProducer: @unchecked Sendable {
         do throws(LocalFailure) {
             let reader =
                 try pending.hasToBeAskedAbout ? ContentReader(size: pending.size) : ContentReader(pending.content)
+            try pending.check(reader.file)
             pending.size = reader.size
             pending.file = reader.file
             pending.identify(ids, reader.file)

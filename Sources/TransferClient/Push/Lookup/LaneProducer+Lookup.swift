@@ -47,7 +47,7 @@ extension LaneProducer {
     private func identify(_ pending: PendingUpload) -> UInt64? {
         guard pending.mayBeAskedAbout, case .file(let path, let followsLinks) = pending.content,
             let file = SourceFile.identity(path: path, followsLinks: followsLinks),
-            file.size < PartSharing.usualSmallestFile
+            file.size < PartSharing.usualSmallestFile, (try? pending.check(file)) != nil
         else { return nil }
         if pending.started == 0 { pending.started = monotonicNanoseconds() }
         pending.identify(ids, file)

@@ -1,0 +1,45 @@
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferClient
+
+/// Uploads of files that have to be what they were.
+@Suite struct ExpectedSourceTests {
+    /// Of a file that was made anew since somebody looked, only a beginning may be there.
+    @Test(arguments: [true, false]) func anotherFileIsNotSent(_ isAnother: Bool) async throws {
+        try await withServer { server in
+            let directory = try TemporaryDirectory()
+            let path = directory.path("a")
+            try Files.write(path, "x")
+            var upload = Upload.path(path, name: "a")
+            upload.expected = SourceFile.identity(path: path, followsLinks: false)
+            if isAnother { try Files.write(path, "another") }
+            let client = try TransferClient(server: server.address, configuration: .patient)
+            var results: [ResultCode] = []
+            for try await event in client.push([upload]) {
+                if case .finished(let report) = event { results.append(report.result) }
+            }
+            #expect(results == [isAnother ? .sourceChanged : .committed])
+            #expect(server.tree == (isAnother ? [] : ["a"]))
+        }
+    }
+
+    /// The server has the old one, and the new one is not the old one.
+    @Test func whatTheServerKnowsIsNoAnswer() async throws {
+        try await withServer { server in
+            let directory = try TemporaryDirectory()
+            let path = directory.path("a")
+            try Files.write(path, "x")
+            let client = try TransferClient(server: server.address, configuration: .patient)
+            var (upload, results) = (Upload.path(path, name: "a"), [ResultCode]())
+            for expected in [nil, SourceFile.identity(path: path, followsLinks: false), look(9)] {
+                upload.expected = expected
+                for try await event in client.push([upload]) {
+                    if case .finished(let report) = event { results.append(report.result) }
+                }
+            }
+            #expect(results == [.committed, .alreadyStored, .sourceChanged])
+        }
+    }
+}
