@@ -10,10 +10,21 @@ extension WatchLoop {
     func sendIfPossible() {
         guard !isSending, !events.isFull, outage.nextTry.map({ $0 <= .now }) ?? true else { return }
         guard files.hasReady || !hasAsked || outage.isOn else { return }
-        let batch = files.takeBatch(files: Self.filesAtOnce, bytes: Self.bytesAtOnce)
+        var batch: [PathKey] = []
+        while batch.isEmpty, files.hasReady {
+            batch = files.takeBatch(files: Self.filesAtOnce, bytes: Self.bytesAtOnce).filter(isAtRest)
+        }
         guard !batch.isEmpty || !hasAsked || outage.isOn else { return }
         (isSending, hasAsked) = (true, true)
-        sender.send(batch)
+        sender.send(batch.map { ($0, files.settledLook(of: $0)) })
+    }
+
+    /// Somebody may be writing since the second look; that may be long ago, when the server was away.
+    private func isAtRest(_ path: PathKey) -> Bool {
+        let look = Self.status("\(directory)/\(path.string)").map { SettlingFiles.Look($0) }
+        guard look != files.settledLook(of: path) else { return true }
+        files.changed(path, look, at: .now)
+        return false
     }
 
     func take(_ news: WatchNews) {
@@ -30,8 +41,8 @@ extension WatchLoop {
 
     private func end(_ failure: PushFailure?) {
         isSending = false
-        for path in files.sending { files.returned(path) }
-        guard let failure, !isStopping else { return }
+        for path in files.sending { files.returned(path, at: .now) }
+        guard let failure, !isStopping, self.failure == nil else { return }
         guard failure.reason == .unreachable || outage.hasConnected && !options.endsWhenSent else {
             self.failure = failure
             return
@@ -53,8 +64,10 @@ extension WatchLoop {
     /// Before anybody is told: what was told is remembered.
     private func remember(_ reports: [(report: UploadReport, fate: SourceFate)]) {
         let stored = reports.compactMap { report, _ in
-            Self.isStored(report) ? report.file.map { (path: path(of: report), file: $0.known) } : nil
+            Self.isStored(report) ? sent(report).map { (path: path(of: report), file: $0.known) } : nil
         }
+        // Who removes or moves what is acknowledged asks about everything, and needs no memory.
+        guard options.afterwards == .stays else { return }
         for (path, file) in stored where journal == nil { known.keep(path, file) }
         do throws(SystemError) {
             try journal?.keep(stored)
@@ -74,14 +87,23 @@ extension WatchLoop {
         let look = Self.status(report.source).map { SettlingFiles.Look($0) }
         switch report.result {
         case .committed, .alreadyStored:
+            // Written again since it was read, or gone: the next version is another matter.
+            if look != sent(report) {
+                files.changed(path, look, at: .now)
+                return true
+            }
             if case .kept = fate {
-                let isNew = files.failed(path, .sourceChanged, at: .now)
+                let isNew = files.failed(path, .targetFailed, at: .now)
                 return report.result == .committed || isNew
             }
-            files.acknowledged(path, look, at: .now)
+            files.acknowledged(path)
+            return true
+        case .skipped, .stored:
+            if let sent = sent(report) { skipped.keep(path, sent.known) }
+            files.acknowledged(path)
             return true
         case .cancelled, .connectionLost:
-            files.returned(path)
+            files.returned(path, at: .now)
             return false
         case .sourceChanged:
             files.changed(path, look, at: .now)
@@ -93,8 +115,13 @@ extension WatchLoop {
         }
     }
 
+    /// What the file looked like when it was sent. Not every kind of server leaves that in its reports.
+    private func sent(_ report: UploadReport) -> SettlingFiles.Look? {
+        report.file ?? files.settledLook(of: path(of: report))
+    }
+
     private static func isStored(_ report: UploadReport) -> Bool {
-        report.result == .committed || report.result == .alreadyStored
+        [.committed, .alreadyStored, .stored].contains(report.result)
     }
 
     private func path(of report: UploadReport) -> PathKey {

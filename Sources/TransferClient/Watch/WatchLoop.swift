@@ -25,6 +25,8 @@ final class WatchLoop: @unchecked Sendable {
     var journal: WatchJournal?
     /// The same in memory, where there is no journal.
     var known = KnownFiles()
+    /// What was answered and stays here whatever is done with the rest, so that the server is asked once.
+    var skipped = KnownFiles()
     /// Nothing where the kernel gives none.
     var folders: WatchedFolders?
     var isSending = false
@@ -36,6 +38,8 @@ final class WatchLoop: @unchecked Sendable {
     var isToldOfWatches = false
     var isToldOfJournal = false
     var hasScanned = false
+    /// Whether it was looked for the directory so far.
+    var hasLooked = false
     /// When the directory is looked at again, whether it is there.
     private var nextPresence = MonotonicTime(nanoseconds: .min)
 
@@ -103,8 +107,9 @@ final class WatchLoop: @unchecked Sendable {
         for news in sender.takeNews() { take(news) }
         guard !isStopping, failure == nil else { return }
         if nextPresence <= .now { lookForDirectory() }
+        guard failure == nil else { return }
         takeEvents()
-        if presence.isPresent, schedule.isDue(.now) { scan() }
+        if schedule.isDue(.now) { scanIfPresent() }
         for path in files.takeDue(.now, atMost: Self.looksAtOnce) { look(at: path) }
         sendIfPossible()
     }
@@ -114,8 +119,14 @@ final class WatchLoop: @unchecked Sendable {
         lookAtRoot()
     }
 
+    /// A card may have been taken out since the last look, and the empty directory that it leaves is none of its folders.
+    private func scanIfPresent() {
+        lookForDirectory()
+        if presence.isPresent, schedule.isDue(.now) { scan() }
+    }
+
     /// The directory may have gone just now.
-    func doubtPresence() {
+    func lookForDirectorySoon() {
         nextPresence = MonotonicTime(nanoseconds: .min)
     }
 
@@ -147,33 +158,5 @@ final class WatchLoop: @unchecked Sendable {
         var bytes = Array(path.utf8)
         while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
         return bytes == [UInt8(ascii: "/")] ? "" : String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func journal(
-        _ options: WatchOptions, _ directory: String, _ server: ServerAddress
-    ) throws(PushFailure) -> WatchJournal? {
-        guard let folder = options.journals else { return nil }
-        let words = [directory.absolutePath, server.server, server.folder]
-        let path = StateFolder(path: folder).file("watch", words)
-        do throws(WatchJournal.Fault) {
-            return try WatchJournal(path)
-        } catch {
-            throw failure(error, path, directory)
-        }
-    }
-
-    private static func failure(_ fault: WatchJournal.Fault, _ path: String, _ directory: String) -> PushFailure {
-        switch fault {
-        case .taken:
-            PushFailure(
-                reason: .rejected(.busy),
-                message: "Another 'transfer watch' of this user sends '\(directory)' to this server already.")
-        case .failed(let error):
-            PushFailure(
-                reason: .rejected(.targetFailed),
-                message:
-                    "Cannot keep in '\(path)' what was acknowledged: \(error). Make room, or see that this user may "
-                    + "write there.")
-        }
     }
 }

@@ -37,6 +37,6 @@ public struct WatchOptions: Sendable {
         "*.part", "*.partial", "*.filepart", "*.crdownload", "*.download", "*.opdownload", "*.tmp", "*.temp", "*.swp",
         "*.swx",
         "*~", "~$*", ".~*", ".#*", ".goutputstream-*", ".fuse_hidden*", ".nfs????????*", ".transfer-*", ".syncthing.*",
-        ".Trash-*", ".Spotlight-V100", ".fseventsd", ".DS_Store", "._*", "System Volume Information",
+        ".Trash-*", ".Spotlight-V100", ".fseventsd", ".DS_Store", "._*", "System Volume Information", "lost+found",
     ]
 }

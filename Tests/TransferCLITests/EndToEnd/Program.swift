@@ -79,9 +79,11 @@ final class Program: Sendable {
         return errorText
     }
 
-    /// Waits until standard output holds the text.
-    func waitForOutput(_ text: String) throws {
-        guard output.wait(for: { $0.contains(text) }) else { throw failure("'\(text)' did not appear") }
+    /// Waits until standard output holds the text, and what else is asked of it.
+    func waitForOutput(_ text: String, where condition: (String) -> Bool = { _ in true }) throws {
+        guard output.wait(for: { $0.contains(text) && condition($0) }) else {
+            throw failure("'\(text)' did not appear")
+        }
     }
 
     /// Writes to standard input, which must be a pipe.

@@ -18,7 +18,7 @@ actor WatchReporter {
     func show(_ event: WatchEvent) {
         switch event {
         case .watching(let directory, let known):
-            talk("watching \(directory.escapedForDisplay), \(known) files are known to be stored")
+            talk("watching \(directory.escapedForDisplay), known to be stored: \(known)")
         case .gone(let directory):
             talk("\(directory.escapedForDisplay) is not there; it is watched when it is")
         case .lost(let reason): talk("no connection: \(reason.escapedForDisplay); it is tried again until there is one")
@@ -73,7 +73,7 @@ actor WatchReporter {
     /// As a push has it, and where the source is now.
     private func json(_ report: UploadReport, _ fate: SourceFate) -> JSONLine {
         var line = report.json(fate == .removed ? .removed : nil)
-        if case .moved(let path) = fate { line.append("movedTo", .string(path)) }
+        if case .moved(let path) = fate { line.append("movedTo", .string(path)) } else { line.append("movedTo", .null) }
         return line
     }
 

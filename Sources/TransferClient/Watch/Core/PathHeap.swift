@@ -1,12 +1,14 @@
 import TransferModel
 
-/// Paths by rank, the lowest first. What no longer holds is not taken out: whoever takes one looks at its mark.
+/// Paths by rank, the lowest first, and of one rank by their marks. What no longer holds is not taken out: whoever takes one looks at its mark.
 struct PathHeap: Sendable {
     struct Element: Equatable, Sendable {
         let rank: Int64
         let path: PathKey
         /// What the path had when it was put in.
         let mark: UInt64
+
+        static func < (a: Element, b: Element) -> Bool { (a.rank, a.mark) < (b.rank, b.mark) }
     }
 
     private var elements: [Element] = []
@@ -16,7 +18,7 @@ struct PathHeap: Sendable {
     mutating func insert(_ element: Element) {
         elements.append(element)
         var child = elements.count - 1
-        while child > 0, elements[child].rank < elements[(child - 1) / 2].rank {
+        while child > 0, elements[child] < elements[(child - 1) / 2] {
             elements.swapAt(child, (child - 1) / 2)
             child = (child - 1) / 2
         }
@@ -35,7 +37,7 @@ struct PathHeap: Sendable {
         while true {
             var least = parent
             for child in [2 * parent + 1, 2 * parent + 2] where child < elements.count {
-                if elements[child].rank < elements[least].rank { least = child }
+                if elements[child] < elements[least] { least = child }
             }
             guard least != parent else { return }
             elements.swapAt(parent, least)

@@ -23,6 +23,8 @@ struct RootPresence: Sendable {
         case unknown
         case present(Root)
         case gone(wasMounted: Bool)
+        /// It went, and nobody has looked since.
+        case replaced(wasMounted: Bool)
     }
 
     private var state = State.unknown
@@ -31,27 +33,33 @@ struct RootPresence: Sendable {
 
     var isPresent: Bool { if case .present = state { true } else { false } }
 
-    /// The file system that it is on.
-    var device: UInt64? { if case .present(let root) = state { root.device } else { nil } }
+    /// The kernel has said that the directory was removed, moved or unmounted. What is there now is another one, also where it has got
+    /// the old one's number.
+    mutating func lost() {
+        guard case .present(let last) = state else { return }
+        state = .replaced(wasMounted: last.isMountPoint)
+    }
 
     /// - Parameter root: nothing when there is no directory.
     mutating func looked(_ root: Root?) -> Change {
         switch (state, root) {
         case (.present(let last), let root?) where last == root: return .none
         case (.present(let last), let root?) where last.isMountPoint && !root.isMountPoint:
-            state = .gone(wasMounted: true)
-            return .gone
+            return went(wasMounted: true)
+        case (.replaced(wasMounted: true), let root?) where !root.isMountPoint: return went(wasMounted: true)
         case (.gone(wasMounted: true), let root?) where !root.isMountPoint: return .none
         case (_, let root?):
             state = .present(root)
             return .came
         case (.gone, nil): return .none
-        case (.present(let last), nil):
-            state = .gone(wasMounted: last.isMountPoint)
-            return .gone
-        case (.unknown, nil):
-            state = .gone(wasMounted: false)
-            return .gone
+        case (.present(let last), nil): return went(wasMounted: last.isMountPoint)
+        case (.replaced(let wasMounted), nil): return went(wasMounted: wasMounted)
+        case (.unknown, nil): return went(wasMounted: false)
         }
+    }
+
+    private mutating func went(wasMounted: Bool) -> Change {
+        state = .gone(wasMounted: wasMounted)
+        return .gone
     }
 }

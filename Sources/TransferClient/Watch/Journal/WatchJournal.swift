@@ -34,7 +34,9 @@ final class WatchJournal {
         } catch {
             throw .failed(error)
         }
-        guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { throw .taken }
+        guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0, Self.isUnder(path, descriptor.number) else {
+            throw .taken
+        }
         do throws(SystemError) {
             if try !read() { try compact() }
         } catch {
@@ -64,7 +66,8 @@ final class WatchJournal {
     func endScan() throws(SystemError) {
         var seen = known
         seen.forgetUnseen()
-        guard lines > 2 * seen.count + Self.mostSurplus else { return }
+        // What leaves nothing may be a card that is not in.
+        guard seen.count > 0, lines > 2 * seen.count + Self.mostSurplus else { return }
         known = seen
         try compact()
     }
@@ -98,6 +101,13 @@ final class WatchJournal {
         try system("rename") { rename(draft, path) }
         descriptor = new
         lines = known.count
+    }
+
+    /// Whoever had it may have written it anew between the opening and the lock.
+    private static func isUnder(_ path: String, _ number: Int32) -> Bool {
+        var (own, there) = (stat(), stat())
+        return fstat(number, &own) == 0 && lstat(path, &there) == 0 && own.st_dev == there.st_dev
+            && own.st_ino == there.st_ino
     }
 
     private static func open(_ path: String, _ flags: Int32) throws(SystemError) -> Descriptor {

@@ -32,11 +32,11 @@ final class WatchSender: Sendable {
 
     /// Sends files, or only looks whether the server answers where there are none.
     ///
-    /// - Parameter paths: below the watched directory.
-    func send(_ paths: [PathKey]) {
-        let uploads = paths.map { path in
+    /// - Parameter files: by their paths below the watched directory, with what they looked like when they rested. Nothing else is sent.
+    func send(_ files: [(path: PathKey, look: SourceFile.Identity?)]) {
+        let uploads = files.map { path, look in
             var upload = Upload.path("\(directory)/\(path.string)", name: path.string)
-            upload.followsLinks = false
+            (upload.followsLinks, upload.expected) = (false, look)
             return upload
         }
         let events = client.push(uploads)
@@ -101,14 +101,22 @@ final class WatchSender: Sendable {
 
     private func settle(_ reports: [UploadReport]) async {
         guard !reports.isEmpty else { return }
-        let stored = reports.filter { [.committed, .alreadyStored].contains($0.result) }
-        var fates = await fates(of: stored)[...]
+        var fates = await fates(of: reports.filter(Self.isSafe))[...]
         tell(
             .finished(
                 reports.map { report in
-                    let isStored = [.committed, .alreadyStored].contains(report.result)
-                    return (report, isStored ? fates.popFirst() ?? .left : .left)
+                    let fate = Self.isSafe(report) ? fates.popFirst() : nil
+                    return (report, fate ?? (report.result == .stored ? unverified : .left))
                 }))
+    }
+
+    private static func isSafe(_ report: UploadReport) -> Bool {
+        [.committed, .alreadyStored].contains(report.result)
+    }
+
+    /// Of what a server of another kind says that it has.
+    private var unverified: SourceFate {
+        afterwards == .stays ? .left : .kept("The server has not said that it has compared it.")
     }
 
     /// - Returns: one for each, in their order.

@@ -1,0 +1,78 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferSystem
+
+extension WatchLoop {
+    /// The path of the directory as it can be opened.
+    var root: String { directory.isEmpty ? "/" : directory }
+
+    func lookAtRoot() {
+        if !hasLooked, let obstacle = Self.obstacle(root) { return fail(.sourceUnreadable, obstacle) }
+        hasLooked = true
+        switch presence.looked(Self.root(root)) {
+        case .none: break
+        case .gone:
+            files.clear()
+            folders = nil
+            schedule.stop()
+            guard !options.endsWhenSent else { return fail(.sourceUnreadable, "There is no directory '\(root)'.") }
+            events.send(.gone(directory: root))
+        case .came: came()
+        }
+    }
+
+    /// What will never be a directory by waiting, such as a file that was meant to be pushed.
+    private static func obstacle(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { return nil }
+        return "'\(path)' is \(FileType(mode: status.st_mode).description); give the directory that it is in."
+    }
+
+    private func came() {
+        if let obstacle = moveTarget?.obstacle(from: root) {
+            guard hasScanned else { return fail(.targetFailed, obstacle) }
+            events.send(.notice(obstacle))
+        }
+        files.clear()
+        schedule.isBlind = FileSystemKind.isRemote(root)
+        watchAnew()
+        schedule.ask(at: .now)
+        events.send(.watching(directory: root, known: journal?.known.count ?? known.count))
+    }
+
+    private func watchAnew() {
+        folders = nil
+        // Once through, and nobody waits for more.
+        guard !options.endsWhenSent else { return }
+        do throws(SystemError) {
+            folders = try WatchedFolders()
+        } catch {
+            tellOfWatches("fs.inotify.max_user_instances", error)
+        }
+    }
+
+    /// - Returns: nothing where there is no directory.
+    private static func root(_ path: String) -> RootPresence.Root? {
+        var (status, parent) = (stat(), stat())
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+        let isMountPoint = stat("\(path)/..", &parent) == 0 && parent.st_dev != status.st_dev
+        return RootPresence.Root(
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino), isMountPoint: isMountPoint)
+    }
+
+    /// The kernel tells of less than all: scans have to find the rest.
+    func tellOfWatches(_ setting: String, _ error: SystemError) {
+        schedule.isBlind = true
+        guard !isToldOfWatches else { return }
+        isToldOfWatches = true
+        events.send(
+            .notice(
+                "The kernel does not tell of all changes (\(error)); the directory is looked through every "
+                    + "\(Int(ScanSchedule.blind.seconds)) s instead. Raise \(setting) with sysctl(8)"))
+    }
+
+    func fail(_ code: ResultCode, _ message: String) {
+        failure = PushFailure(reason: .rejected(code), message: message)
+    }
+}

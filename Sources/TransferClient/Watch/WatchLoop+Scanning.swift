@@ -1,0 +1,92 @@
+internal import CLinux
+import Glibc
+import TransferModel
+import TransferSystem
+
+extension WatchLoop {
+    /// Looks through the whole directory.
+    func scan() {
+        let began = MonotonicTime.now
+        folders?.beginScan()
+        journal?.beginScan()
+        known.beginScan()
+        skipped.beginScan()
+        let isComplete = walk("", WalkFilter(selection))
+        if isComplete {
+            folders?.endScan()
+            forgetUnseen()
+        }
+        hasScanned = true
+        schedule.ended(began: began, at: .now, isComplete: isComplete)
+    }
+
+    private func forgetUnseen() {
+        known.forgetUnseen()
+        skipped.forgetUnseen()
+        // A journal that stays long is tried again after the next scan; whether more can be written shows when there is more.
+        try? journal?.endScan()
+    }
+
+    /// Looks through a directory of it, and watches that.
+    ///
+    /// - Returns: whether all of it could be read.
+    func walk(_ relative: String, _ filter: WalkFilter) -> Bool {
+        var isComplete = true
+        let path = relative.isEmpty ? root : "\(directory)/\(relative)"
+        let prefix = directory.utf8.count + 1
+        func below(_ path: String) -> String { String(decoding: path.utf8.dropFirst(prefix), as: UTF8.self) }
+        var walk = DirectoryWalk(path: path, relative: relative, selection: selection, filter) { path, _, filter in
+            self.watch(path, below(path), filter)
+        }
+        while !isStopping, let found = walk.next() {
+            switch found {
+            case .file(let path, _): notice(PathKey(below(path)), .complete)
+            case .skipped(let path, _, let failure) where failure.code == .sourceUnreadable:
+                if Self.mayComeBack(path) { isComplete = false }
+                hold(path, failure.message)
+            case .skipped: break
+            }
+        }
+        return isComplete && !isStopping
+    }
+
+    /// Whether a directory that could not be read is worth another try soon: not one that this user may not read, and no name that is
+    /// none.
+    private static func mayComeBack(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }
+        return access(path, R_OK | X_OK) == 0 || errno != EACCES
+    }
+
+    private func watch(_ path: String, _ relative: String, _ filter: WalkFilter) {
+        do throws(SystemError) {
+            try folders?.add(path, relative, filter)
+        } catch {
+            // What is gone, or cannot be read, is no want of watches.
+            guard [ENOSPC, ENOMEM].contains(error.errno) else { return }
+            tellOfWatches("fs.inotify.max_user_watches", error)
+        }
+    }
+
+    /// Looks at a file that is due.
+    func look(at path: PathKey) {
+        let status = Self.status("\(directory)/\(path.string)").flatMap { selection.accepts($0) ? $0 : nil }
+        let look = status.map { SettlingFiles.Look($0) }
+        if files.looked(path, look, at: .now) == .keepsChanging { tellOfChanges(path) }
+    }
+
+    func tellOfChanges(_ path: PathKey) {
+        hold("\(directory)/\(path.string)", "It keeps changing; it is sent when it rests.")
+        if options.endsWhenSent { files.vanished(path) }
+    }
+
+    /// Tells of something that is not sent for now, once.
+    func hold(_ source: String, _ reason: String) {
+        if held.count >= Self.mostHeld { held = [] }
+        guard held.insert(PathKey("\(source)\n\(reason)")).inserted else { return }
+        events.send(.held(source: source, reason: reason))
+    }
+
+    /// More are told again.
+    private static let mostHeld = 10_000
+}

@@ -1,0 +1,69 @@
+import Glibc
+import Testing
+import TransferTestSupport
+
+@Suite(.ownThreads) struct WatchOnceTests {
+    @Test func sendsAndEnds() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder(["a", "b/c"])
+        let first = try card.once(server)
+        #expect(first.end == .exited(0) && first.lines.count == 2, "\(first.errors)")
+        #expect(first.errors == "watching card, known to be stored: 0\ndone: 2 stored, 14 B\n")
+        let second = try card.once(server)
+        #expect(second.end == .exited(0) && second.output == "")
+        #expect(second.errors == "watching card, known to be stored: 2\ndone: 0 stored, 0 B\n")
+    }
+
+    /// For cron: nothing is there, and that is success.
+    @Test func anEmptyDirectoryIsNoFailure() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder()
+        #expect(try card.once(server).end == .exited(0))
+    }
+
+    @Test func saysWhatWasNotSent() throws {
+        let server = try RunningServer(["--max-upload", "10"])
+        let card = try WatchedFolder(["a"])
+        try writeFile(card.path("big"), [UInt8](repeating: 1, count: 11))
+        let once = try card.once(server)
+        #expect(once.end == .exited(1))
+        #expect(once.lines.count == 1 && once.errors.contains("card/big"), "\(once.errors)")
+    }
+
+    @Test func aServerThatIsNotThere() throws {
+        let card = try WatchedFolder(["a"])
+        let server = try RunningServer()
+        let address = server.address
+        server.program.signal(SIGKILL)
+        _ = try server.program.wait()
+        let once = try Finished(
+            WatchedFolder.arguments(address) + ["--once", "--retry-for", "0s"], card.surroundings)
+        #expect(once.end == .exited(3), "\(once.errors)")
+        #expect(once.errors.contains("transfer: Cannot reach \(address): "))
+    }
+
+    @Test func aDirectoryThatIsNone() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder(["a"])
+        func watch(_ path: String, _ flags: String...) throws -> Finished {
+            try Finished(["watch", path, "--to", server.address, "--plaintext"] + flags, card.surroundings)
+        }
+        let none = try watch("nowhere", "--once")
+        #expect(none.end == .exited(1))
+        #expect(none.errors.hasPrefix("transfer: There is no directory 'nowhere'.\n"), "\(none.errors)")
+        let file = try watch("card/a")
+        #expect(file.end == .exited(1))
+        let sentence = "transfer: 'card/a' is a file; give the directory that it is in.\n"
+        #expect(file.errors.hasPrefix(sentence), "\(file.errors)")
+    }
+
+    @Test func flagsThatExcludeEachOther() throws {
+        let server = try RunningServer()
+        let card = try WatchedFolder(["a"])
+        let both = try card.once(server, "--delete-source", "--move-to", "done")
+        #expect(both.end == .exited(2))
+        #expect(both.errors.contains("--delete-source and --move-to exclude each other"))
+        #expect(try card.once(server, "--settle", "0").end == .exited(2))
+        #expect(card.names == ["a"] && server.visibleFiles == [])
+    }
+}
