@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""Watches a directory in which a lot happens, kills everybody meanwhile, and looks at what the server has at the end.
+
+Tests/watch/hour.py --seconds 3600 --seed 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# Seconds for which a file rests before it is sent.
+SETTLE = 0.4
+# A writer that pauses for longer may be taken for one that has ended.
+LONGEST_PAUSE = SETTLE / 2
+# Seconds that the rest may take when nothing happens any more. A file that was refused rests for 30 and more.
+PATIENCE = 120.0
+MODES = ("stays", "removed", "moved")
+TEMPORARY = ".part"
+
+
+class Broken(Exception):
+    """A promise that was not kept."""
+
+
+class Process:
+    """A program that is started again and again."""
+
+    def __init__(self, arguments: list[str], folder: Path, name: str) -> None:
+        self.arguments = arguments
+        self.folder = folder
+        self.name = name
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = {"HOME": str(self.folder), "PATH": os.environ["PATH"]}
+        with (
+            (self.folder / f"{self.name}.out").open("ab") as output,
+            (self.folder / f"{self.name}.err").open("ab") as errors,
+        ):
+            self.process = subprocess.Popen(
+                self.arguments, cwd=self.folder, env=environment, stdout=output, stderr=errors
+            )
+
+    def signal(self, number: int) -> None:
+        assert self.process
+        self.process.send_signal(number)
+
+    def end(self, number: int) -> int:
+        assert self.process
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def abandon(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def check(self) -> None:
+        assert self.process
+        if self.process.poll() is not None:
+            raise Broken(f"{self.name} ended by itself with {self.process.returncode}")
+
+    @property
+    def errors(self) -> str:
+        return (self.folder / f"{self.name}.err").read_text(errors="replace")
+
+    @property
+    def objects(self) -> list[dict[str, object]]:
+        # A kill can cut the last line.
+        lines = (self.folder / f"{self.name}.out").read_bytes().split(b"\n")
+        found = []
+        for line in lines:
+            for piece in re.findall(rb'\{"schema".*?"message":"[^"]*"(?:,"movedTo":"[^"]*")?\}', line):
+                found.append(json.loads(piece))
+        return found
+
+
+class Folder:
+    """The watched directory, and what of its contents the server has to have at the end."""
+
+    def __init__(self, path: Path, dice: random.Random) -> None:
+        self.path = path
+        self.dice = dice
+        self.live: dict[str, bytes] = {}
+        # What the watch took away before somebody here did.
+        self.taken: set[bytes] = set()
+        # Everything that was ever the whole of a file.
+        self.whole: set[bytes] = set()
+        # Beginnings of files whose writers have paused for longer than they should: they may have been sent.
+        self.paused: list[bytes] = []
+        # What was written to a file that had just been taken away: nobody can see that.
+        self.late: set[bytes] = set()
+        self.count = 0
+
+    def content(self) -> bytes:
+        self.count += 1
+        size = self.dice.choice((0, 1, 100, 4_000, 70_000, 1_500_000))
+        return f"{self.count} ".encode() + self.dice.randbytes(size)
+
+    def name(self) -> str:
+        folder = self.dice.choice(("", "", "a/", "b/", "b/deep/er/", "ü ñ/"))
+        return folder + self.dice.choice(("one", "two", "three", "four", "five.jpg", "six \n line.txt"))
+
+    def act(self) -> None:
+        acts = (
+            self.write, self.write, self.write_slowly, self.write_beside, self.append, self.rename, self.remove,
+            self.rename_folder, self.remove_folder, self.many,
+        )  # fmt: skip
+        self.dice.choice(acts)()
+
+    def settled(self, name: str, content: bytes) -> None:
+        self.live[name] = content
+        self.whole.add(content)
+
+    def write(self) -> None:
+        self.write_at_once(self.name())
+
+    def write_at_once(self, name: str) -> None:
+        content = self.content()
+        self.make(name)
+        # Opened anew, so that what is being read keeps its bytes.
+        self.forget(name)
+        (self.path / name).write_bytes(content)
+        self.settled(name, content)
+
+    def write_slowly(self) -> None:
+        name, content = self.name(), self.content()
+        self.make(name)
+        self.forget(name)
+        last, longest = time.monotonic(), 0.0
+        pieces = self.dice.randint(2, 6)
+        step = len(content) // pieces + 1
+        with (self.path / name).open("wb", buffering=0) as file:
+            for start in range(0, len(content), step):
+                file.write(content[start : start + step])
+                longest, last = max(longest, time.monotonic() - last), time.monotonic()
+                if longest > LONGEST_PAUSE:
+                    self.paused.append(content)
+                time.sleep(SETTLE / 10)
+        self.settled(name, content)
+
+    def write_beside(self) -> None:
+        name, content = self.name(), self.content()
+        self.make(name)
+        draft = self.path / f"{name}{TEMPORARY}"
+        draft.write_bytes(content)
+        self.forget(name, removes=False)
+        draft.rename(self.path / name)
+        self.settled(name, content)
+
+    def append(self) -> None:
+        if not self.live:
+            return
+        name = self.dice.choice(sorted(self.live))
+        before = self.live.pop(name)
+        try:
+            with (self.path / name).open("r+b", buffering=0) as file:
+                file.seek(0, os.SEEK_END)
+                file.write(b" more")
+                if os.fstat(file.fileno()).st_nlink == 0 or not (self.path / name).exists():
+                    self.late.add(before + b" more")
+                    return
+            self.settled(name, before + b" more")
+        except FileNotFoundError:
+            self.taken.add(before)
+
+    def rename(self) -> None:
+        if not self.live:
+            return
+        old, new = self.dice.choice(sorted(self.live)), self.name()
+        if old == new:
+            return
+        self.make(new)
+        content = self.live.pop(old)
+        self.forget(new, removes=False)
+        try:
+            (self.path / old).rename(self.path / new)
+            self.settled(new, content)
+        except FileNotFoundError:
+            self.taken.add(content)
+
+    def remove(self) -> None:
+        if self.live:
+            self.forget(self.dice.choice(sorted(self.live)))
+
+    def rename_folder(self) -> None:
+        new = f"moved{self.dice.randint(0, 3)}"
+        if not (self.path / "b").is_dir() or (self.path / new).exists():
+            return
+        (self.path / "b").rename(self.path / new)
+        for name in [name for name in self.live if name.startswith("b/")]:
+            self.live[f"{new}{name[1:]}"] = self.live.pop(name)
+
+    def remove_folder(self) -> None:
+        name = self.dice.choice(("a", "moved0", "moved1", "moved2", "moved3"))
+        # Nobody can tell which of them the watch had taken.
+        self.live = {key: value for key, value in self.live.items() if not key.startswith(f"{name}/")}
+        shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def many(self) -> None:
+        folder = f"many{self.dice.randint(0, 2)}"
+        for number in range(self.dice.randint(10, 300)):
+            self.write_at_once(f"{folder}/{number}")
+
+    def make(self, name: str) -> None:
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+
+    def forget(self, name: str, removes: bool = True) -> None:
+        """Removes what is under a name, or is about to replace it."""
+        content = self.live.pop(name, None)
+        if not removes:
+            return
+        try:
+            (self.path / name).unlink()
+        except FileNotFoundError:
+            if content is not None:
+                self.taken.add(content)
+
+    @property
+    def required(self) -> dict[bytes, str]:
+        return {**dict.fromkeys(self.taken, "taken"), **{content: name for name, content in self.live.items()}}
+
+
+class Hour:
+    """One run."""
+
+    def __init__(self, binary: str, seconds: float, seed: int, folder: Path) -> None:
+        self.seconds = seconds
+        self.dice = random.Random(seed)
+        self.mode = MODES[seed % len(MODES)]
+        self.folder = folder
+        (folder / "watched").mkdir()
+        self.watched = Folder(folder / "watched", self.dice)
+        self.stored = folder / "stored"
+        self.binary = binary
+        self.server = self.serve("127.0.0.1:0")
+        self.server.start()
+        self.address = self.listening()
+        self.server.arguments = self.serve(self.address).arguments
+        self.watch = Process([*self.watching, "--json"], folder, "watch")
+        self.watch.start()
+        self.kills = 0
+
+    def serve(self, address: str) -> Process:
+        arguments = [self.binary, "serve", "--dir", "stored", "--listen", address, "--plaintext"]
+        return Process(arguments, self.folder, "server")
+
+    @property
+    def watching(self) -> list[str]:
+        after = {"stays": [], "removed": ["--delete-source"], "moved": ["--move-to", "watched/done"]}[self.mode]
+        return [
+            self.binary, "watch", "watched", "--to", f"{self.address}/in", "--plaintext", "--settle", f"{SETTLE * 1000:.0f}ms",
+            *after,
+        ]  # fmt: skip
+
+    def listening(self) -> str:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if found := re.search(r"listening on (\S+)\n", self.server.errors):
+                return found[1]
+            time.sleep(0.05)
+        raise Broken("the server does not listen")
+
+    def run(self) -> None:
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            if self.dice.random() < 0.08:
+                self.blow()
+            else:
+                self.watched.act()
+            self.watch.check()
+            time.sleep(self.dice.choice((0, 0, 0.01, 0.1, SETTLE)))
+        self.settle()
+        self.examine()
+
+    def blow(self) -> None:
+        """Ends somebody, or lets somebody stand still."""
+        self.kills += 1
+        match self.dice.choice(("kill watch", "stop watch", "kill server", "stop server", "hold watch", "hold server")):
+            case "kill watch":
+                self.watch.end(signal.SIGKILL)
+                self.watch.start()
+            case "stop watch":
+                if (code := self.watch.end(signal.SIGTERM)) != 0:
+                    raise Broken(f"a watch that was stopped ended with {code}")
+                self.watch.start()
+            case "kill server":
+                self.server.end(signal.SIGKILL)
+                time.sleep(self.dice.random())
+                self.server.start()
+            case "stop server":
+                self.server.end(signal.SIGTERM)
+                time.sleep(self.dice.random())
+                self.server.start()
+            case "hold watch":
+                self.hold(self.watch)
+            case "hold server":
+                self.hold(self.server)
+
+    def hold(self, process: Process) -> None:
+        process.signal(signal.SIGSTOP)
+        for _ in range(self.dice.randint(1, 8)):
+            self.watched.act()
+        process.signal(signal.SIGCONT)
+
+    def settle(self) -> None:
+        """Waits until the server has all that is there."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            self.watch.check()
+            if not self.missing() and (self.mode == "stays" or not self.rest()):
+                break
+            time.sleep(0.2)
+        if (code := self.watch.end(signal.SIGTERM)) != 0:
+            raise Broken(f"the watch ended with {code}")
+
+    def missing(self) -> list[str]:
+        contents = {path.read_bytes() for path in self.files()}
+        return [name for content, name in self.watched.required.items() if content not in contents]
+
+    def files(self) -> list[Path]:
+        return [path for path in self.stored.rglob("*") if path.is_file() and ".transfer" not in path.parts]
+
+    def rest(self) -> list[Path]:
+        """What is still there though it was to go."""
+        done = self.watched.path / "done"
+        files = [path for path in self.watched.path.rglob("*") if path.is_file() and done not in path.parents]
+        # What a killed one has left beside a source goes with the next source that is removed in that directory.
+        return [path for path in files if path.suffix != TEMPORARY and not path.name.startswith(".transfer-witness-")]
+
+    def examine(self) -> None:
+        if missing := self.missing():
+            raise Broken(f"the server does not have {len(missing)} files: {missing[:5]}")
+        if self.mode != "stays" and (rest := self.rest()):
+            raise Broken(f"{len(rest)} files were to go and are there: {rest[:5]}")
+        self.examine_stored()
+        self.examine_done()
+        self.examine_lines()
+        once = subprocess.run(
+            [*self.watching, "--once", "--quiet"], cwd=self.folder, env={"HOME": str(self.folder)}, capture_output=True,
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        if once.returncode != 0 or once.stderr:
+            raise Broken(f"--once afterwards ended with {once.returncode}: {once.stderr!r}")
+
+    def examine_stored(self) -> None:
+        seen: dict[tuple[str, bytes], Path] = {}
+        for path in self.files():
+            content = path.read_bytes()
+            if content not in self.watched.whole and not any(c.startswith(content) for c in self.watched.paused):
+                raise Broken(f"{path} was never the whole of a file")
+            plain = re.sub(r"-\d+(\.\w+)?$", r"\1", str(path))
+            if (plain, content) in seen:
+                raise Broken(f"{path} is there twice, as {seen[(plain, content)]}")
+            seen[(plain, content)] = path
+
+    def examine_done(self) -> None:
+        contents = {path.read_bytes() for path in self.files()}
+        for path in (self.watched.path / "done").rglob("*"):
+            if path.is_file() and path.read_bytes() not in contents | self.watched.late:
+                raise Broken(f"{path} was moved and is not stored")
+
+    def examine_lines(self) -> None:
+        for line in self.watch.objects:
+            if line["result"] in ("committed", "alreadyStored") and not (self.stored / str(line["storedPath"])).is_file():
+                raise Broken(f"{line['storedPath']} was acknowledged and is not there")
+
+    def close(self) -> None:
+        self.watch.abandon()
+        self.server.abandon()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=3600, help="for which things happen (%(default)s)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of what happens")
+    parser.add_argument("--binary", default=".build/release/transfer", help="the program (%(default)s)")
+    parser.add_argument("--keep", action="store_true", help="keep the directory when a promise was not kept")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="transfer-watch-"))
+    hour = Hour(os.path.abspath(options.binary), options.seconds, options.seed, folder)
+    kept = False
+    try:
+        hour.run()
+        print(f"seed {options.seed}: {hour.mode}, {hour.watched.count} files, {len(hour.files())} stored, {hour.kills} blows")
+        return 0
+    except Broken as broken:
+        kept = options.keep
+        print(f"seed {options.seed}, {hour.mode}: {broken}" + (f"; see {folder}" if kept else ""), file=sys.stderr)
+        return 1
+    finally:
+        hour.close()
+        if not kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
