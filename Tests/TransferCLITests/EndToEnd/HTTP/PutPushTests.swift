@@ -23,6 +23,18 @@ import TransferTestSupport
         #expect(heads.allSatisfy { $0.fields.has("repr-digest") && $0.fields.has("if-none-match") })
     }
 
+    /// A URL can be where the other operands go; its password is not told again.
+    @Test func aURLIsAPlaceToPushTo() throws {
+        let files = PutService()
+        let server = try HTTPServer(files)
+        let push = try Finished(["push", photo, server.url + "/box"])
+        #expect(push.end == .exited(0), "\(push.errors)")
+        #expect(files.files.keys.sorted() == ["/box/demo.png"])
+        let pull = try Finished(["pull", "http://me:secret@127.0.0.1/x", "d"])
+        #expect(pull.end == .exited(2) && pull.errors.contains("over HTTP this client only pushes"), "\(pull.errors)")
+        #expect(!pull.errors.contains("secret"))
+    }
+
     /// Asked first, and waited for.
     @Test func longFiles() throws {
         let home = try TemporaryDirectory()
