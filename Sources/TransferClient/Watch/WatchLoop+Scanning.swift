@@ -23,7 +23,8 @@ extension WatchLoop {
     private func forgetUnseen() {
         known.forgetUnseen()
         skipped.forgetUnseen()
-        // A journal that stays long is tried again after the next scan; whether more can be written shows when there is more.
+        // A journal that stays long is tried again after the next scan; whether more can be written shows when there is
+        // more.
         try? journal?.endScan()
     }
 
@@ -50,8 +51,8 @@ extension WatchLoop {
         return isComplete && !isStopping
     }
 
-    /// Whether a directory that could not be read is worth another try soon: not one that this user may not read, and no name that is
-    /// none.
+    /// Whether a directory that could not be read is worth another try soon: not one that this user may not read, and
+    /// no name that is none.
     private static func mayComeBack(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return false }

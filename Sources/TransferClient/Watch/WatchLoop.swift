@@ -3,8 +3,8 @@ import TransferIO
 import TransferModel
 import TransferSystem
 
-/// A watch of one directory: a thread that waits for the kernel, for the clock and for news of its push, and asks the values of `Core`
-/// what to do. Everything but `stop` is only used on that thread.
+/// A watch of one directory: a thread that waits for the kernel, for the clock and for news of its push, and asks the
+/// values of `Core` what to do. Everything but `stop` is only used on that thread.
 ///
 /// `@unchecked Sendable`: `start` gives it to its thread, and `stop` only touches what is safe for all.
 final class WatchLoop: @unchecked Sendable {
@@ -119,7 +119,8 @@ final class WatchLoop: @unchecked Sendable {
         lookAtRoot()
     }
 
-    /// A card may have been taken out since the last look, and the empty directory that it leaves is none of its folders.
+    /// A card may have been taken out since the last look, and the empty directory that it leaves is none of its
+    /// folders.
     private func scanIfPresent() {
         lookForDirectory()
         if presence.isPresent, schedule.isDue(.now) { scan() }

@@ -25,8 +25,8 @@ public struct WatchOptions: Sendable {
     /// Seconds for which a server that cannot be reached is tried again before the watch fails; nothing for ever.
     public var retryFor: Double?
 
-    /// The folder, of this user's own, that it is kept in what was acknowledged, so that another watch of the same directory asks
-    /// only about what is new; nothing to ask about everything. It need not be there.
+    /// The folder, of this user's own, that it is kept in what was acknowledged, so that another watch of the same
+    /// directory asks only about what is new; nothing to ask about everything. It need not be there.
     public var journals: String?
 
     /// The defaults.

@@ -8,7 +8,8 @@ struct WatchCommand {
     private let options: WatchOptions
     private let output: PushOutput
 
-    /// Seconds for which a push tries a connection again by itself, where it goes on for ever: the watch begins another one then.
+    /// Seconds for which a push tries a connection again by itself, where it goes on for ever: the watch begins another
+    /// one then.
     private static let retryFor = 3600.0
 
     /// The same with `--once`, as a push does.

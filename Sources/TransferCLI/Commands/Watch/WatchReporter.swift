@@ -2,7 +2,8 @@ import TransferClient
 private import TransferModel
 private import TransferSystem
 
-/// Turns the events of a watch into what people and scripts read: a line for each upload on standard output, talk on standard error.
+/// Turns the events of a watch into what people and scripts read: a line for each upload on standard output, talk on
+/// standard error.
 actor WatchReporter {
     private let output: PushOutput
     private let endsWhenSent: Bool

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// What was acknowledged, by size and time of modification: what also tells a server's upload from another. Inodes don't count;
-/// those of a card are others whenever it is put in.
+/// What was acknowledged, by size and time of modification: what also tells a server's upload from another. Inodes
+/// don't count; those of a card are others whenever it is put in.
 struct KnownFiles: Sendable {
     struct File: Equatable, Sendable {
         let size: UInt64

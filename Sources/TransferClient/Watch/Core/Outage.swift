@@ -1,7 +1,7 @@
 import TransferModel
 
-/// A server that cannot be reached: people are told once that it went and once that it is back, and it is tried with pauses that
-/// grow.
+/// A server that cannot be reached: people are told once that it went and once that it is back, and it is tried with
+/// pauses that grow.
 struct Outage: Sendable {
     private let patience: Interval?
     private var backoff = Backoff(first: .milliseconds(250), longest: .seconds(15))

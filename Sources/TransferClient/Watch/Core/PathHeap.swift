@@ -1,6 +1,7 @@
 import TransferModel
 
-/// Paths by rank, the lowest first, and of one rank by their marks. What no longer holds is not taken out: whoever takes one looks at its mark.
+/// Paths by rank, the lowest first, and of one rank by their marks. What no longer holds is not taken out: whoever
+/// takes one looks at its mark.
 struct PathHeap: Sendable {
     struct Element: Equatable, Sendable {
         let rank: Int64

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Whether the watched directory is there, and is still the same. A card that is taken out leaves no directory, or the one that it
-/// was mounted on: in neither has anybody removed files.
+/// Whether the watched directory is there, and is still the same. A card that is taken out leaves no directory, or the
+/// one that it was mounted on: in neither has anybody removed files.
 struct RootPresence: Sendable {
     /// What stands under the path.
     struct Root: Equatable, Sendable {
@@ -33,8 +33,8 @@ struct RootPresence: Sendable {
 
     var isPresent: Bool { if case .present = state { true } else { false } }
 
-    /// The kernel has said that the directory was removed, moved or unmounted. What is there now is another one, also where it has got
-    /// the old one's number.
+    /// The kernel has said that the directory was removed, moved or unmounted. What is there now is another one, also
+    /// where it has got the old one's number.
     mutating func lost() {
         guard case .present(let last) = state else { return }
         state = .replaced(wasMounted: last.isMountPoint)

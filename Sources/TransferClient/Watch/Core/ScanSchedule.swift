@@ -2,7 +2,8 @@ import TransferModel
 
 /// When a watched directory is looked through.
 struct ScanSchedule: Sendable {
-    /// Whether the kernel does not tell of all changes: on a file system that others change too, or with too few watches.
+    /// Whether the kernel does not tell of all changes: on a file system that others change too, or with too few
+    /// watches.
     var isBlind = false
 
     private(set) var next: MonotonicTime?

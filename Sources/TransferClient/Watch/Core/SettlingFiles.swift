@@ -1,7 +1,8 @@
 import TransferModel
 
-/// The files of a watch that are to be sent, from the first sign of them to the acknowledgement. A file is ready when it looked the
-/// same twice, with so much time between. Paths are those below the directory. No I/O, no clock: looks and times come in.
+/// The files of a watch that are to be sent, from the first sign of them to the acknowledgement. A file is ready when
+/// it looked the same twice, with so much time between. Paths are those below the directory. No I/O, no clock: looks
+/// and times come in.
 ///
 /// ```
 ///  noticed ─► settling ─► ready ─► sending ─► (acknowledged: gone from here)

@@ -1,8 +1,8 @@
 import TransferCodec
 import TransferModel
 
-/// One line of a watch's journal: a path that was acknowledged, with size and time of modification, behind eight digits of the XXH3
-/// of the rest, so that what is torn or damaged is no line.
+/// One line of a watch's journal: a path that was acknowledged, with size and time of modification, behind eight digits
+/// of the XXH3 of the rest, so that what is torn or damaged is no line.
 enum JournalLine {
     /// The first line of every journal; another version has another one.
     static let header: [UInt8] = Array("transfer watch 1\n".utf8)

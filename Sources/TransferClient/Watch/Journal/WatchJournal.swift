@@ -3,8 +3,9 @@ import Glibc
 import TransferModel
 import TransferSystem
 
-/// The file that remembers what a watch has had acknowledged, open and locked: two watches of one directory would send everything
-/// twice. It is only appended to and is never synced. What is lost or damaged of it is asked about again, which stores nothing twice.
+/// The file that remembers what a watch has had acknowledged, open and locked: two watches of one directory would send
+/// everything twice. It is only appended to and is never synced. What is lost or damaged of it is asked about again,
+/// which stores nothing twice.
 ///
 /// Used by one thread.
 final class WatchJournal {

@@ -2,8 +2,8 @@ import TransferIO
 import TransferModel
 import TransferSystem
 
-/// Pushes one batch of a watch after the other, and does with the sources of what is acknowledged what was wanted. What comes of it
-/// waits to be taken by the thread of the watch.
+/// Pushes one batch of a watch after the other, and does with the sources of what is acknowledged what was wanted. What
+/// comes of it waits to be taken by the thread of the watch.
 final class WatchSender: Sendable {
     private struct State {
         var news: [WatchNews] = []
@@ -32,7 +32,8 @@ final class WatchSender: Sendable {
 
     /// Sends files, or only looks whether the server answers where there are none.
     ///
-    /// - Parameter files: by their paths below the watched directory, with what they looked like when they rested. Nothing else is sent.
+    /// - Parameter files: by their paths below the watched directory, with what they looked like when they rested.
+    ///   Nothing else is sent.
     func send(_ files: [(path: PathKey, look: SourceFile.Identity?)]) {
         let uploads = files.map { path, look in
             var upload = Upload.path("\(directory)/\(path.string)", name: path.string)
